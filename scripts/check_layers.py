@@ -82,6 +82,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "machines": {"files", "_native"},
     "sweeps": {"errors", "machines"},
     "reproduce": {"errors", "evaluation", "machines", "_native"},
+    "xla": {"errors", "files"},
     "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",

@@ -1,5 +1,8 @@
-"""Kernels: computations on rows, in JAX.
+"""Kernels: what XLA computes on rows of words.
 
-A kernel is a class. ``tables`` makes numpy arrays, indexed by prime in their first axis. ``apply``
-is pure and works on many rows at once: ``prime`` has the index of each row's prime.
-"""
+A row is the ``N`` residues of one limb, words of 32 bits modulo a prime between 2^16 and 2^32.
+Kernels take rows ``u32[B, N]`` and for each row the index of its prime, and are exact. A concept
+has a file: ``kernel`` says what a kernel is, ``words`` and ``roots`` are the arithmetic beneath,
+``modular``, ``bat``, ``permute``, ``round`` and ``digit`` are kernels, and ``butterflies``,
+``constant_geometry`` and ``mat`` are transforms. ``choice`` knows every variant of every kernel and
+which one a device takes."""

@@ -1,0 +1,292 @@
+"""Products of matrices modulo primes, on units that multiply small numbers.
+
+A word of 32 bits is cut into pieces that the unit multiplies exactly, and so is a matrix. Three
+ways:
+
+- :class:`Aligned`, the basis-aligned transformation (BAT) of CROSS. Piece ``d`` of a word weighs
+  ``2^(8 d)``. The matrix is multiplied by each weight and reduced modulo the prime before a run, so
+  that all products have results of four pieces, none of seven: 16 products of pieces, in one matrix
+  product of 4 times the rows and 4 times the columns.
+- :class:`Chunks`: the matrix is cut as it is, and products are added up by weight. With entries
+  below 2^17 these are 12 products of pieces.
+- :class:`Blocks`: entries of at most 17 bits times whole words are exact in doubles for 64 terms.
+- :class:`Parts`: words are cut into two parts or three, and products with whole entries are exact
+  in doubles, or in words of 64 bits.
+
+Pieces are signed bytes in ``[-128, 127]``: signed times signed is what matrix units and XLA are
+fast at. A word is first replaced by the word or the word less the prime, whichever is in the range
+of four signed bytes, ``[-0x80808080, 0x7f7f7f7f]``: one of them is, since the range has 2^32
+numbers.
+
+Source of BAT: Tong et al., "Leveraging ASIC AI chips for homomorphic encryption" (CROSS), section
+4.1.4, <https://arxiv.org/abs/2501.07047>, where pieces are unsigned.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import UsageError
+from palladion.xla.kernels.kernel import Wide
+from palladion.xla.kernels.words import Division, remainder
+
+Side = Literal["left", "right"]
+"""Whether the known matrix is the left factor or the right one."""
+
+LARGEST: Final = np.uint32(0x7F7F7F7F)
+"""The largest number that four signed bytes represent."""
+OFFSET: Final = np.uint32(0x80808080)
+"""Minus the smallest one. Added to a word, its bytes are the digits plus 128."""
+PIECES: Final = 4
+TERMS: Final = 64
+"""Terms of a block of :class:`Blocks`."""
+ENTRY_PIECES: Final = 3
+"""Pieces of an entry below 2^17."""
+
+
+class Product(Protocol):
+    """A way to multiply matrices modulo primes."""
+
+    @property
+    def name(self) -> str:
+        """Name of the way."""
+        ...
+
+    def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
+        """What is known of the left factor ``[R, C]``, whose row ``r`` is modulo ``q[r]``."""
+        ...
+
+    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """Words, some less their prime, that :meth:`product` can cut into pieces."""
+        ...
+
+    def product(
+        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
+    ) -> jax.Array:
+        """Residues of the product of a table and centred words.
+
+        For the right side the table is the transpose of that of the transposed matrix.
+        """
+        ...
+
+
+def reduced(sums: jax.Array, bound: int, q: jax.Array, division: Division) -> jax.Array:
+    """Residues of signed integers of at most ``bound``, which is at most 2^61."""
+    wide = q.astype(jnp.uint64)
+    offset = (jnp.uint64(bound) + wide - jnp.uint64(1)) // wide * wide
+    return remainder((sums + offset.astype(jnp.int64)).astype(jnp.uint64), division, 2 * bound)
+
+
+def centred(words: jax.Array, q: jax.Array) -> jax.Array:
+    """Words, less the prime where they are beyond four signed bytes, modulo 2^32."""
+    return words - jnp.where(words > LARGEST, q, jnp.uint32(0))
+
+
+def pieces(words: jax.Array, axis: int) -> jax.Array:
+    """The four signed bytes of centred words, on a new axis, the lowest first."""
+    shape = [1] * (words.ndim + 1)
+    shape[axis] = PIECES
+    shifts = (8 * jnp.arange(PIECES, dtype=jnp.uint32)).reshape(shape)
+    moved = jnp.expand_dims((words + OFFSET) ^ OFFSET, axis) >> shifts
+    return jax.lax.bitcast_convert_type(moved.astype(jnp.uint8), jnp.int8)
+
+
+def pieces_on_host(words: Wide, q: Wide) -> npt.NDArray[np.int8]:
+    """The four signed bytes of residues, on a new last axis."""
+    lower = (words - np.where(words > LARGEST, q, np.uint64(0))).astype(np.uint32)
+    return np.ascontiguousarray((lower + OFFSET) ^ OFFSET).view(np.int8).reshape(*words.shape, 4)
+
+
+def merged(words: jax.Array, axis: int) -> jax.Array:
+    """Axes ``axis`` and ``axis + 1`` as one. ``axis`` is negative."""
+    shape = words.shape
+    end = words.ndim + axis
+    return words.reshape(*shape[:end], shape[end] * shape[end + 1], *shape[end + 2 :])
+
+
+def weighed(sums: jax.Array, axis: int, bits: int) -> jax.Array:
+    """The sum over an axis, whose entry ``i`` weighs ``2^(bits i)``."""
+    found = jnp.zeros((), jnp.int64)
+    for i in range(sums.shape[axis]):  # a reduction is not vectorised
+        part = jax.lax.index_in_dim(sums, i, axis % sums.ndim, keepdims=False)
+        found = found + (part.astype(jnp.int64) << np.int64(bits * i))
+    return found
+
+
+def split(sums: jax.Array, side: Side, count: int) -> tuple[jax.Array, int]:
+    """The rows, or for the right side the columns, of ``count`` pieces of a result apart."""
+    *rest, rows, columns = sums.shape
+    if side == "left":
+        return sums.reshape(*rest, count, rows // count, columns), -3
+    return sums.reshape(*rest, rows, count, columns // count), -2
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Signed bytes, aligned to four weights before the run."""
+
+    unit: Literal["s8", "bf16"]
+
+    @property
+    def name(self) -> str:
+        """The unit that multiplies."""
+        return f"bat-{self.unit}"
+
+    def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
+        """Pieces of ``2^(8 d)`` times the matrix: rows by piece of the result, columns by ``d``."""
+        rows, columns = matrix.shape
+        # A sum of products of bytes must be exact in the type of the sums.
+        most = 1 << (24 if self.unit == "bf16" else 31)
+        if PIECES * columns << 14 > most:
+            raise UsageError(
+                f"a product with {columns} terms, expected at most {most >> 16} in {self.name}"
+            )
+        modulus = q[:, None]
+        shifted = np.stack([(matrix << np.uint64(8 * d)) % modulus for d in range(PIECES)])
+        digits = pieces_on_host(shifted, np.broadcast_to(modulus, shifted.shape))
+        found = digits.transpose(3, 1, 0, 2).reshape(PIECES * rows, PIECES * columns)
+        return found.astype(jnp.bfloat16) if self.unit == "bf16" else np.ascontiguousarray(found)
+
+    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """Words in the range of four signed bytes."""
+        return centred(words, q)
+
+    def product(
+        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
+    ) -> jax.Array:
+        """One matrix product of pieces, and their sum by weight."""
+        axis = -3 if side == "left" else -2
+        cut = merged(pieces(words, axis), axis)
+        if self.unit == "bf16":
+            cut = cut.astype(jnp.bfloat16)
+        kind = jnp.float32 if self.unit == "bf16" else jnp.int32
+        factors = (table, cut) if side == "left" else (cut, table)
+        product = jnp.matmul(*factors, preferred_element_type=kind)
+        apart, axis = split(product, side, PIECES)
+        terms = cut.shape[-2 if side == "left" else -1]
+        bound = (terms << 14) * (1 + (1 << 8) + (1 << 16) + (1 << 24))  # a product is at most 2^14
+        return reduced(weighed(apart, axis, 8), bound, q, division)
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Signed bytes of both factors as they are, for entries below 2^17."""
+
+    name = "chunks-s8"
+
+    def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
+        """The entries."""
+        if matrix.size and int(matrix.max()) >= 1 << 17:
+            raise UsageError(
+                f"an entry {int(matrix.max())} of a matrix, expected at most 17 bits in {self.name}"
+            )
+        return matrix.astype(np.uint32)
+
+    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """Words in the range of four signed bytes."""
+        return centred(words, q)
+
+    def product(
+        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
+    ) -> jax.Array:
+        """Three pieces of the entries times four of the words, added up by weight."""
+        assert side == "left", "entries of at most 17 bits are left factors"
+        # Entries with the highest piece first, words with the lowest: the products of a weight
+        # are those of neighbouring columns with neighbouring rows.
+        few = merged(pieces(table, -2)[..., ENTRY_PIECES - 1 :: -1, :], -2)
+        cut = merged(pieces(words, -3), -3)
+        inner, last = words.shape[-2], ENTRY_PIECES - 1
+        sums = jnp.zeros((), jnp.int64)
+        for weight in range(ENTRY_PIECES + PIECES - 1):
+            first, end = max(0, weight - last), min(PIECES - 1, weight) + 1
+            left = few[..., (first + last - weight) * inner : (end + last - weight) * inner]
+            right = cut[..., first * inner : end * inner, :]
+            part = jnp.matmul(left, right, preferred_element_type=jnp.int32)
+            sums = sums + (part.astype(jnp.int64) << np.int64(8 * weight))
+        return reduced(sums, inner * int(OFFSET) << 17, q, division)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Whole words times whole entries, at most 2^17, by 64 terms in doubles.
+
+    An entry less 2^16 is at most 2^16 in size and a centred residue at most 2^31. So 64 products
+    are at most 2^53."""
+
+    name = "blocks-f64"
+
+    def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
+        """The entries."""
+        return Chunks().table(matrix, q)
+
+    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """Centred residues, modulo 2^32."""
+        return words - jnp.where(words > q >> np.uint32(1), q, jnp.uint32(0))
+
+    def product(
+        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
+    ) -> jax.Array:
+        """The sum over blocks of terms, and the sum of words for what entries were lowered by."""
+        assert side == "left", "entries of at most 17 bits are left factors"
+        inner, middle = words.shape[-2], 16
+        whole = jax.lax.bitcast_convert_type(words, jnp.int32)
+        entries = table.astype(jnp.float64) - (1 << middle)
+        numbers = whole.astype(jnp.float64)
+        sums = jnp.sum(whole.astype(jnp.int64), axis=-2, keepdims=True) << np.int64(middle)
+        for start in range(0, inner, TERMS):
+            block = slice(start, start + TERMS)
+            part = jnp.matmul(entries[..., block], numbers[..., block, :])
+            sums = sums + part.astype(jnp.int64)
+        return reduced(sums, inner << (17 + 31), q, division)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Words in two or three parts, times whole entries."""
+
+    unit: Literal["f64", "u64"]
+    entry_bits: int
+    """Bits of the entries: 17, or 31 for centred residues."""
+
+    @property
+    def name(self) -> str:
+        """The unit that multiplies."""
+        return f"parts-{self.unit}"
+
+    def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
+        """The entries, centred."""
+        modulus = np.broadcast_to(q[:, None], matrix.shape).astype(np.int64)
+        whole = matrix.astype(np.int64)
+        centre = np.where(2 * whole > modulus, whole - modulus, whole)
+        return centre.astype(np.float64 if self.unit == "f64" else np.int64)
+
+    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """The words themselves."""
+        return words
+
+    def product(
+        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
+    ) -> jax.Array:
+        """One matrix product for each part."""
+        kind = jnp.float64 if self.unit == "f64" else jnp.int64
+        terms = words.shape[-2 if side == "left" else -1]
+        exact = 53 if self.unit == "f64" else 63
+        bits = 16 if terms << (self.entry_bits + 16) <= 1 << exact else 11
+        table, mask = table.astype(kind), np.uint32((1 << bits) - 1)
+        rest = None
+        for shift in reversed(range(0, 32, bits)):
+            part = ((words >> np.uint32(shift)) & mask).astype(kind)
+            sums = jnp.matmul(*((table, part) if side == "left" else (part, table)))
+            whole, bound = sums.astype(jnp.int64), terms << (self.entry_bits + bits)
+            if rest is not None:
+                whole = whole + (rest.astype(jnp.int64) << np.int64(bits))
+                bound += 1 << (32 + bits)
+            rest = reduced(whole, bound, q, division)
+        assert rest is not None
+        return rest

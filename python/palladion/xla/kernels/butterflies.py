@@ -1,0 +1,170 @@
+"""The transform by stages of butterflies, in passes that vector units like.
+
+A stage of the transform takes words ``x`` and ``y`` to ``x + w y`` and ``x - w y``. XLA writes each
+output by a loop of its own, so the product would be computed twice. The form here computes it once:
+a pass reads ``x`` and ``w y``, adds and subtracts them, and multiplies by the factors of the *next*
+stage what is a ``y`` there. Results of a pass are stacked: XLA on a CPU fuses what comes before a
+stack into its loops and begins the next kernel after it.
+
+The inverse takes ``x`` and ``y`` to ``x + y`` and ``(x - y) w``, which has one product as it is.
+
+The ``N`` words are a matrix of rows and columns. The first half of the stages pairs rows, with
+columns in vector registers. Then the matrix is transposed, and the other half does the same. So the
+innermost loop has at least 16 steps from N = 2^8 on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.mat import shape
+from palladion.xla.kernels.modular import Bits
+from palladion.xla.kernels.roots import least_root, tree
+from palladion.xla.kernels.words import (
+    HIGH,
+    Residues,
+    add,
+    column,
+    montgomery,
+    of_rows,
+    sub,
+    to_montgomery,
+)
+
+Times: TypeAlias = Callable[[jax.Array, jax.Array], jax.Array]
+Factors: TypeAlias = Callable[[int], jax.Array]
+
+
+class Roots(NamedTuple):
+    """The tables of a transform. The first axis counts primes."""
+
+    residues: Residues
+    factors: jax.Array | Words
+    """Factors times 2^32, in the order of :func:`arranged`: ``[P, N]``."""
+    last: jax.Array | Words
+    """The inverse's ``2^32 / N``, and that times its last factor: ``[P, 2]``."""
+
+
+def arranged(factors: Wide, rows: int) -> Wide:
+    """Powers by node, as the passes read them.
+
+    The first ``rows`` are those of the first half. A later stage has ``2^s rows`` nodes, ``2^s`` in
+    each row: they become ``[2^s, rows]``, since rows are the innermost axis then."""
+    parts, nodes = [factors[:rows]], rows
+    while nodes < len(factors):
+        parts.append(factors[nodes : 2 * nodes].reshape(rows, -1).T.reshape(-1))
+        nodes *= 2
+    return np.concatenate(parts)
+
+
+def roots(moduli: Words, n: int, inverse: bool) -> Roots:
+    """The tables of the primes."""
+    factors, last = [], []
+    for q in checked(moduli, n):
+        root = pow(least_root(q, n), -1 if inverse else 1, q)
+        by_node = to_montgomery(tree(root, n, q), q)
+        factors.append(arranged(by_node, shape(n)[0]))
+        scale = pow(n, -1, q)
+        last.append([(scale << 32) % q, int(by_node[1]) * scale % q])
+    return Roots(Residues.of(moduli), np.array(factors, np.uint32), np.array(last, np.uint32))
+
+
+@dataclass(frozen=True)
+class ButterflyNtt:
+    """Coefficients to values, in bit-reversed order."""
+
+    bits: Bits = "u64"
+    inverse = False
+
+    @property
+    def name(self) -> str:
+        """Words of products."""
+        return f"butterflies-{self.bits}"
+
+    def tables(self, moduli: Words, n: int) -> Roots:
+        """The factors of the primes."""
+        return roots(moduli, n, self.inverse)
+
+    def apply(self, tables: Roots, prime: jax.Array, a: jax.Array) -> jax.Array:
+        """The transforms of rows."""
+        count, n = a.shape
+        rows, columns = shape(n)
+        q, inverse = (
+            column(words, prime, 3) for words in (tables.residues.q, tables.residues.inverse)
+        )
+        factors, last = of_rows(tables.factors, prime), of_rows(tables.last, prime)
+
+        def times(words: jax.Array, factor: jax.Array) -> jax.Array:
+            return montgomery(words, factor, inverse, q, HIGH[self.bits])
+
+        def between_rows(stage: int) -> jax.Array:
+            return factors[:, 1 << stage : 2 << stage].reshape(count, -1, 1, 1)
+
+        def between_columns(stage: int) -> jax.Array:
+            first = rows << stage
+            return factors[:, first : 2 * first].reshape(count, -1, 1, rows)
+
+        if not self.inverse:
+            a = forward(a.reshape(count, rows, columns), q, times, between_rows)
+            a = forward(a.swapaxes(1, 2), q, times, between_columns)
+            return a.swapaxes(1, 2).reshape(count, n)
+        a = backward(a.reshape(count, rows, columns).swapaxes(1, 2), q, times, between_columns)
+        scale = last[:, :, None, None, None]
+        a = backward(a.swapaxes(1, 2), q, times, between_rows, scale)
+        return a.reshape(count, n)
+
+
+@dataclass(frozen=True)
+class ButterflyIntt(ButterflyNtt):
+    """Values to coefficients."""
+
+    inverse = True
+
+
+def forward(a: jax.Array, q: jax.Array, times: Times, factors: Factors) -> jax.Array:
+    """All stages between the rows of ``[B, rows, lanes]``, by the factors of each stage.
+
+    Between passes the shape is ``[B, nodes, 2, half, lanes]``: at 0 of axis 2 is ``x``, at 1 is ``w
+    y``."""
+    count, rows, lanes = a.shape
+    pairs = a.reshape(count, 1, 2, rows // 2, lanes)
+    pairs = jnp.stack([pairs[:, :, 0], times(pairs[:, :, 1], factors(0))], axis=2)
+    for stage in range(1, rows.bit_length() - 1):
+        half = pairs.shape[3] // 2
+        parts = []
+        next_ = factors(stage)
+        for child, words in enumerate(both(pairs, q)):
+            factor = next_.reshape(count, -1, 2, *next_.shape[2:])[:, :, child]
+            parts += [words[:, :, :half], times(words[:, :, half:], factor)]
+        pairs = jnp.stack(parts, axis=2).reshape(count, -1, 2, half, lanes)
+    return jnp.stack(both(pairs, q), axis=2).reshape(count, rows, lanes)
+
+
+def backward(
+    a: jax.Array, q: jax.Array, times: Times, factors: Factors, scale: jax.Array | None = None
+) -> jax.Array:
+    """All stages between rows, from the last to the first. ``scale`` has the factors of both halves
+    of the first stage: without it the sum has none."""
+    count, rows, lanes = a.shape
+    stages = rows.bit_length() - 1
+    for stage in reversed(range(stages)):
+        pairs = a.reshape(count, 1 << stage, 2, rows >> (stage + 1), lanes)
+        upper, lower = both(pairs, q)
+        if stage or scale is None:
+            lower = times(lower, factors(stage))
+        else:
+            upper, lower = (times(words, scale[:, i]) for i, words in enumerate((upper, lower)))
+        a = jnp.stack([upper, lower], axis=2)
+    return a.reshape(count, rows, lanes)
+
+
+def both(pairs: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Sum and difference of words that are paired along axis 2."""
+    x, y = pairs[:, :, 0], pairs[:, :, 1]
+    return add(x, y, q), sub(x, y, q)

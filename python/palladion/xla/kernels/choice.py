@@ -1,0 +1,160 @@
+"""Every variant of every kernel, and the one that a device takes.
+
+Without a measurement a device takes the defaults below. ``palladion xla tune`` measures all
+variants and keeps the fastest ones in a file of the user's cache, with the device and JAX's version
+for which they hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+
+from palladion import files
+from palladion.errors import UsageError
+from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product
+from palladion.xla.kernels.butterflies import ButterflyIntt, ButterflyNtt
+from palladion.xla.kernels.combine import Combine
+from palladion.xla.kernels.constant_geometry import ConstantGeometryIntt, ConstantGeometryNtt
+from palladion.xla.kernels.convert import Convert
+from palladion.xla.kernels.digit import Digit
+from palladion.xla.kernels.kernel import Kernel
+from palladion.xla.kernels.mat import MatIntt, MatNtt
+from palladion.xla.kernels.modular import Add, Dot, Mul, Scale, Sub
+from palladion.xla.kernels.permute import Permute, Turn
+from palladion.xla.kernels.roots import least_root as root
+from palladion.xla.kernels.round import Round
+
+__all__ = ["OPERATIONS", "Choice", "chosen", "root", "variant"]
+
+RESIDUES: Final[tuple[Product, ...]] = (
+    Aligned("s8"),
+    Aligned("bf16"),
+    Parts("f64", 31),
+    Parts("u64", 31),
+)
+"""Products of matrices of residues."""
+SMALL: Final[tuple[Product, ...]] = (Blocks(), Chunks(), Parts("f64", 17), Parts("u64", 17))
+"""Products of matrices of integers below 2^17."""
+
+OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
+    "ntt": (
+        ButterflyNtt("u64"),
+        ButterflyNtt("u32"),
+        ConstantGeometryNtt(),
+        *map(MatNtt, RESIDUES),
+    ),
+    "intt": (
+        ButterflyIntt("u64"),
+        ButterflyIntt("u32"),
+        ConstantGeometryIntt(),
+        *map(MatIntt, RESIDUES),
+    ),
+    "add": (Add(),),
+    "sub": (Sub(),),
+    "mul": tuple(Mul(way, bits) for way in ("barrett", "montgomery") for bits in ("u64", "u32")),
+    "dot": (Dot("u64"), Dot("u32")),
+    "scale": (
+        *(Scale(way, bits) for way in ("barrett", "montgomery") for bits in ("u64", "u32")),
+        Scale("shoup", "u64"),
+    ),
+    "combine": tuple(map(Combine, SMALL)),
+    "convert": tuple(map(Convert, RESIDUES)),
+    "permute": (Permute(),),
+    "turn": (Turn(),),
+    "round": (Round("u64"), Round("u32")),
+    "digit": (Digit(),),
+}
+"""Kernels by operation. They give the same words."""
+
+DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "cpu": {},
+    "gpu": {},
+    "tpu": {"ntt": "mat-bat-s8", "intt": "mat-bat-s8", "combine": "chunks-s8"},
+}
+"""Variants by platform and operation, where it is not the first one of :data:`OPERATIONS`."""
+
+
+def variant(operation: str, name: str) -> Kernel:
+    """A variant by its name.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    if operation not in OPERATIONS:
+        raise UsageError(f"no operation {operation!r}, expected one of {', '.join(OPERATIONS)}")
+    by_name = {kernel.name: kernel for kernel in OPERATIONS[operation]}
+    if name not in by_name:
+        raise UsageError(
+            f"no variant {name!r} of {operation}, expected one of {', '.join(by_name)}"
+        )
+    found: Kernel = by_name[name]
+    return found
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The variant that was fastest on a device, for each operation."""
+
+    device: str
+    jax: str
+    n: int
+    kernels: Mapping[str, str]
+
+    def save(self) -> Path:
+        """Keep it for this device. Returns the file."""
+        path = file(self.device)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fields = {"device": self.device, "jax": self.jax, "n": self.n, "kernels": {**self.kernels}}
+        files.write(path, json.dumps(fields, indent=2).encode())
+        return path
+
+
+def file(device: str) -> Path:
+    """The file that keeps the choice for a device, in the user's cache."""
+    if given := os.environ.get("XDG_CACHE_HOME"):
+        root = Path(given)
+    elif sys.platform == "win32":
+        root = Path(os.environ.get("LOCALAPPDATA", Path.home()))
+    else:
+        root = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    name = "".join(sign if sign.isalnum() else "-" for sign in device)
+    return root / "palladion" / f"xla-{name}.json"
+
+
+def saved(device: str) -> Mapping[str, str]:
+    """The kept choice for a device under this version of JAX, or nothing."""
+    try:
+        fields = json.loads(file(device).read_bytes())
+        if (fields["device"], fields["jax"]) != (device, jax.__version__):
+            return {}
+        return {str(key): str(name) for key, name in fields["kernels"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return {}  # the cache is ours to lose
+
+
+def name_of(device: Any) -> str:
+    """Platform and kind of a device of JAX."""
+    return f"{device.platform} {device.device_kind}"
+
+
+def chosen(device: Any | None = None) -> dict[str, Kernel]:
+    """A kernel for each operation, for a device of JAX or its first one."""
+    device = device or jax.devices()[0]
+    kept, defaults = saved(name_of(device)), DEFAULTS.get(device.platform, {})
+    found = {}
+    for operation, kernels in OPERATIONS.items():
+        known = {kernel.name for kernel in kernels}
+        name = kept.get(operation)
+        if name is None or name not in known:  # by a version with other names
+            name = defaults.get(operation, kernels[0].name)
+        found[operation] = variant(operation, name)
+    return found

@@ -1,0 +1,95 @@
+"""The transform with one form for all stages, in a loop: it compiles at once.
+
+A stage pairs words ``j`` and ``j + N/2``, and writes their results to ``2 j`` and ``2 j + 1``. So
+the bits of an index turn by one place, and after all stages a word is at the place where
+butterflies in place leave it. The node of pair ``j`` in stage ``s`` is ``2^s + (j mod 2^s)``.
+
+Source: Pease, "An adaptation of the fast Fourier transform for parallel processing", J. ACM 1968.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from palladion.xla.kernels.kernel import Words, checked
+from palladion.xla.kernels.roots import least_root, tree
+from palladion.xla.kernels.words import Residues, add, column, montgomery, sub, to_montgomery
+
+
+class Stages(NamedTuple):
+    """The tables of a transform. The first axis counts primes."""
+
+    residues: Residues
+    roots: jax.Array | Words
+    """Factors of each stage, times 2^32: ``[P, log2 N, N/2]``."""
+    last: jax.Array | Words
+    """``2^32 / N``, by which the inverse multiplies its results: ``[P]``."""
+
+
+def stages(moduli: Words, n: int, inverse: bool) -> Stages:
+    """The tables of the primes."""
+    count, pairs = n.bit_length() - 1, np.arange(n // 2)
+    roots, last = [], []
+    for q in checked(moduli, n):
+        root = pow(least_root(q, n), -1 if inverse else 1, q)
+        factors = to_montgomery(tree(root, n, q), q).astype(np.uint32)
+        roots.append([factors[(1 << s) + pairs % (1 << s)] for s in range(count)])
+        last.append((pow(n, -1, q) << 32) % q)
+    return Stages(Residues.of(moduli), np.array(roots), np.array(last, np.uint32))
+
+
+@dataclass(frozen=True)
+class ConstantGeometryNtt:
+    """Coefficients to values, in bit-reversed order."""
+
+    name = "constant-geometry"
+
+    def tables(self, moduli: Words, n: int) -> Stages:
+        """The factors of the primes."""
+        return stages(moduli, n, inverse=False)
+
+    def apply(self, tables: Stages, prime: jax.Array, a: jax.Array) -> jax.Array:
+        """The transforms of rows."""
+        q, inverse = column(tables.residues.q, prime), column(tables.residues.inverse, prime)
+        roots, n = jnp.asarray(tables.roots)[prime], a.shape[1]
+
+        def stage(s: jax.Array, a: jax.Array) -> jax.Array:
+            factor = jax.lax.dynamic_index_in_dim(roots, s, 1, keepdims=False)
+            x, y = a[:, : n // 2], montgomery(a[:, n // 2 :], factor, inverse, q)
+            both = jnp.stack([add(x, y, q), sub(x, y, q)], axis=1)
+            return both.swapaxes(1, 2).reshape(a.shape)
+
+        found: jax.Array = jax.lax.fori_loop(0, roots.shape[1], stage, a)
+        return found
+
+
+@dataclass(frozen=True)
+class ConstantGeometryIntt:
+    """Values to coefficients."""
+
+    name = "constant-geometry"
+
+    def tables(self, moduli: Words, n: int) -> Stages:
+        """The factors of the primes."""
+        return stages(moduli, n, inverse=True)
+
+    def apply(self, tables: Stages, prime: jax.Array, a: jax.Array) -> jax.Array:
+        """The transforms of rows."""
+        q, inverse = column(tables.residues.q, prime), column(tables.residues.inverse, prime)
+        roots, n = jnp.asarray(tables.roots)[prime], a.shape[1]
+        count = roots.shape[1]
+
+        def stage(done: jax.Array, a: jax.Array) -> jax.Array:
+            factor = jax.lax.dynamic_index_in_dim(roots, count - 1 - done, 1, keepdims=False)
+            pairs = a.reshape(len(a), n // 2, 2)
+            x, y = pairs[:, :, 0], pairs[:, :, 1]
+            upper = montgomery(sub(x, y, q), factor, inverse, q)
+            return jnp.concatenate([add(x, y, q), upper], axis=1)
+
+        found = jax.lax.fori_loop(0, count, stage, a)
+        return montgomery(found, column(tables.last, prime), inverse, q)

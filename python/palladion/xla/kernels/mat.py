@@ -1,0 +1,118 @@
+"""The transform as matrix products: the matrix-aligned transformation (MAT) of CROSS.
+
+The ``N`` coefficients are a matrix of ``R`` rows and ``C`` columns: coefficient ``r C + c``. For
+the value at ``psi^(2 k + 1)`` with ``k = i + R j``, the power of ``psi`` splits:
+
+    psi^((2 k + 1)(r C + c)) = psi^((2 i + 1) r C)  psi^((2 i + 1) c)  psi^(2 R j c)
+
+So a transform is a matrix ``[i, r]`` from the left, a product word by word, and a matrix ``[c, j]``
+from the right. The place of ``k`` in the evaluation domain is ``k`` with its bits reversed, whose
+upper bits are those of ``i`` and whose lower ones are those of ``j``, reversed. So with the rows of
+the first and the columns of the last matrix in bit-reversed order, results lie where they belong.
+
+With ``psi^g`` in place of ``psi`` the values are those of the polynomial at ``X^g``: an
+automorphism costs nothing where a transform follows. :class:`MatNtt` takes such a Galois element
+for each row.
+
+Source: Tong et al., "Leveraging ASIC AI chips for homomorphic encryption" (CROSS), section 5.1,
+<https://arxiv.org/abs/2501.07047>.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from palladion.xla.kernels.bat import Product
+from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.roots import bit_reversed, least_root, powers
+from palladion.xla.kernels.words import Residues, column, montgomery, to_montgomery
+
+
+class Matrices(NamedTuple):
+    """The tables of a transform. The first axis counts primes, or pairs of prime and element."""
+
+    residues: Residues
+    left: Any
+    """What the matrix product knows of the matrix from the left, of ``R`` rows."""
+    between: jax.Array | Words
+    """Factors word by word, times 2^32: ``[P, R, C]``."""
+    right: Any
+    """What it knows of the matrix from the right, of ``C`` columns."""
+
+
+def shape(n: int) -> tuple[int, int]:
+    """Rows and columns: as equal as they can be, since a product costs rows plus columns."""
+    rows = 1 << (n.bit_length() - 1) // 2
+    return rows, n // rows
+
+
+@dataclass(frozen=True)
+class MatNtt:
+    """Coefficients to values at the odd powers of the smallest root, in bit-reversed order."""
+
+    way: Product
+    inverse = False
+
+    @property
+    def name(self) -> str:
+        """The way of the matrix products."""
+        return f"mat-{self.way.name}"
+
+    def tables(self, moduli: Words, n: int, elements: Sequence[int] | None = None) -> Matrices:
+        """The matrices of the primes. With ``elements``, entry ``k`` is the transform modulo
+        ``moduli[k]`` of polynomials at ``X^elements[k]``."""
+        found = checked(moduli, n)
+        parts = [
+            self._matrices(q, n, element)
+            for q, element in zip(found, elements or [1] * len(found), strict=True)
+        ]
+        left, between, right = (np.stack(each) for each in zip(*parts, strict=True))
+        return Matrices(Residues.of(moduli), left, between, right)
+
+    def _matrices(self, q: int, n: int, element: int) -> tuple[Wide, Words, Wide]:
+        rows, columns = shape(n)
+        root = pow(least_root(q, n), -element if self.inverse else element, q)
+        power = powers(root, 2 * n, q)
+        i, j = bit_reversed(rows), bit_reversed(columns)
+        r, c = np.arange(rows), np.arange(columns)
+        left = power[np.outer(2 * i + 1, r * columns) % (2 * n)]
+        between = power[np.outer(2 * i + 1, c) % (2 * n)]
+        right = power[np.outer(c, 2 * rows * j) % (2 * n)]
+        if self.inverse:
+            left, right = left.T, right.T * np.uint64(pow(n, -1, q)) % np.uint64(q)
+        return (
+            self.way.table(left, np.full(rows, q, np.uint64)),
+            to_montgomery(between, q).astype(np.uint32),
+            self.way.table(right.T, np.full(columns, q, np.uint64)).T,
+        )
+
+    def apply(self, tables: Matrices, prime: jax.Array, a: jax.Array) -> jax.Array:
+        """The transforms of rows."""
+        residues, n = tables.residues, a.shape[1]
+        q, inverse = column(residues.q, prime, 2), column(residues.inverse, prime, 2)
+        division = residues.division.rows(prime, 2)
+        left, right = jnp.asarray(tables.left)[prime], jnp.asarray(tables.right)[prime]
+        between = jnp.asarray(tables.between)[prime]
+
+        def from_left(words: jax.Array) -> jax.Array:
+            return self.way.product(left, self.way.centred(words, q), "left", q, division)
+
+        def from_right(words: jax.Array) -> jax.Array:
+            return self.way.product(right, self.way.centred(words, q), "right", q, division)
+
+        first, last = (from_right, from_left) if self.inverse else (from_left, from_right)
+        words = montgomery(first(a.reshape(-1, *shape(n))), between, inverse, q)
+        return last(words).reshape(-1, n)
+
+
+@dataclass(frozen=True)
+class MatIntt(MatNtt):
+    """Values to coefficients: the transposed matrices of inverse powers, divided by ``N``."""
+
+    inverse = True

@@ -1,0 +1,160 @@
+"""Sums and products modulo the prime of a row, word by word.
+
+Products are reduced in three ways. *Barrett* divides the product of 64 bits by a constant
+reciprocal (:meth:`words.Division.divide`). *Montgomery* multiplies by 2^-32 and takes that back:
+once more for two unknown factors, nothing for a known one. *Shoup* divides a known factor
+beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import jax
+import jax.numpy as jnp
+
+from palladion.xla.kernels.kernel import Words
+from palladion.xla.kernels.words import BITS, HIGH, Residues, add, column, montgomery, sub
+
+Bits = Literal["u64", "u32"]
+
+TERMS: Final = 16
+"""Terms of an inner product that one kernel of XLA adds up: with more, it takes long to compile."""
+
+
+@dataclass(frozen=True)
+class Add:
+    """``a + b``."""
+
+    name = "compare"
+
+    def tables(self, moduli: Words) -> Residues:
+        """The constants of the moduli."""
+        return Residues.of(moduli)
+
+    def apply(self, tables: Residues, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+        """The sums of rows."""
+        return add(a, b, column(tables.q, prime))
+
+
+@dataclass(frozen=True)
+class Sub:
+    """``a - b``."""
+
+    name = "compare"
+
+    def tables(self, moduli: Words) -> Residues:
+        """The constants of the moduli."""
+        return Residues.of(moduli)
+
+    def apply(self, tables: Residues, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+        """The differences of rows."""
+        return sub(a, b, column(tables.q, prime))
+
+
+@dataclass(frozen=True)
+class Mul:
+    """``a b`` word by word."""
+
+    reduction: Literal["barrett", "montgomery"]
+    bits: Bits
+
+    @property
+    def name(self) -> str:
+        """Reduction and words of products."""
+        return f"{self.reduction}-{self.bits}"
+
+    def tables(self, moduli: Words) -> Residues:
+        """The constants of the moduli."""
+        return Residues.of(moduli)
+
+    def apply(self, tables: Residues, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+        """The products of rows."""
+        high = HIGH[self.bits]
+        if self.reduction == "barrett":
+            division = tables.division.rows(prime)
+            return division.divide(high(a, b), a * b, high)[1]
+        q, inverse = column(tables.q, prime), column(tables.inverse, prime)
+        product = montgomery(a, b, inverse, q, high)
+        return montgomery(product, column(tables.square, prime), inverse, q, high)
+
+
+@dataclass(frozen=True)
+class Dot:
+    """``sum_t left_t right_t``, for operands ``u32[B, T, N]``."""
+
+    bits: Bits
+
+    @property
+    def name(self) -> str:
+        """Words of products."""
+        return f"barrett-{self.bits}"
+
+    def tables(self, moduli: Words) -> Residues:
+        """The constants of the moduli."""
+        return Residues.of(moduli)
+
+    def apply(
+        self, tables: Residues, prime: jax.Array, left: jax.Array, right: jax.Array
+    ) -> jax.Array:
+        """The inner products of rows."""
+        q = column(tables.q, prime)
+        found = None
+        for start in range(0, left.shape[1], TERMS):
+            some = slice(start, start + TERMS)
+            part = self._some(tables, prime, left[:, some], right[:, some])
+            found = part if found is None else add(found, part, q)
+        assert found is not None, "an inner product has at least one term"
+        return found
+
+    def _some(
+        self, tables: Residues, prime: jax.Array, left: jax.Array, right: jax.Array
+    ) -> jax.Array:
+        """The sum of at most ``TERMS`` products, as three words that are divided once."""
+        high, division = HIGH[self.bits], tables.division.rows(prime)
+        low = jnp.zeros_like(left[:, 0])
+        middle, top = low, low
+        for t in range(left.shape[1]):
+            a, b = left[:, t], right[:, t]
+            product = a * b
+            low = low + product
+            # The upper half of a product of residues is at most 2^32 - 3: the carry fits.
+            upper = high(a, b) + (low < product)
+            middle = middle + upper
+            top = top + (middle < upper)
+        _, rest = division.divide(top, middle, high)  # TERMS is below every prime
+        return division.divide(rest, low, high)[1]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A row times a word of its own: ``factor`` is ``u32[B]``, each below its row's prime."""
+
+    reduction: Literal["barrett", "montgomery", "shoup"]
+    bits: Bits
+
+    @property
+    def name(self) -> str:
+        """Reduction and words of products."""
+        return f"{self.reduction}-{self.bits}"
+
+    def tables(self, moduli: Words) -> Residues:
+        """The constants of the moduli."""
+        return Residues.of(moduli)
+
+    def apply(
+        self, tables: Residues, prime: jax.Array, a: jax.Array, factor: jax.Array
+    ) -> jax.Array:
+        """The products of rows with their words."""
+        high, factor = HIGH[self.bits], factor[:, None]
+        division, q = tables.division.rows(prime), column(tables.q, prime)
+        if self.reduction == "barrett":
+            return division.divide(high(a, factor), a * factor, high)[1]
+        quotient, rest = division.divide(factor, jnp.zeros_like(factor), high)
+        if self.reduction == "montgomery":
+            return montgomery(a, rest, column(tables.inverse, prime), q, high)
+        # The remainder is below 2 q, which may take 33 bits: so Shoup's product is in 64.
+        wide, modulus = a.astype(jnp.uint64), q.astype(jnp.uint64)
+        guess = (wide * quotient.astype(jnp.uint64)) >> BITS
+        difference = wide * factor.astype(jnp.uint64) - guess * modulus
+        return jnp.minimum(difference, difference - modulus).astype(jnp.uint32)

@@ -1,0 +1,119 @@
+"""Words moved to other places, with signs: automorphisms, slots, extraction, products with ``X^e``.
+
+A permutation is a row of sources: for each word of the result, the place among the words of the
+operands from which it comes, plus 2^31 if its sign changes. ``ZERO`` is the source of a 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+
+from palladion.xla.kernels.kernel import Words
+from palladion.xla.kernels.roots import bit_reversed
+from palladion.xla.kernels.words import Residues, column
+
+Places = npt.NDArray[np.int64]
+
+SIGN: Final = np.uint32(1 << 31)
+ZERO: Final = np.uint32((1 << 31) - 1)
+
+GENERATOR: Final = 5
+"""Slots ``0, .., N/2 - 1`` are the values at the powers of 5, the others those at their
+negatives."""
+
+
+def evaluation(n: int, element: int) -> Words:
+    """Sources of ``X -> X^element`` in the evaluation domain."""
+    reverse = bit_reversed(n)
+    return reverse[(2 * reverse + 1) * element % (2 * n) // 2].astype(np.uint32)
+
+
+def coefficients(n: int, element: int) -> Words:
+    """Sources of ``X -> X^element`` on coefficients."""
+    return _sources(n, np.arange(n) * pow(element, -1, 2 * n))
+
+
+def slots(n: int) -> Words:
+    """Sources of values by evaluation point, from values by slot."""
+    exponents = np.ones(n, np.int64)
+    for column_ in range(1, n // 2):
+        exponents[column_] = exponents[column_ - 1] * GENERATOR % (2 * n)
+    exponents[n // 2 :] = 2 * n - exponents[: n // 2]
+    found = np.empty(n, np.uint32)
+    found[bit_reversed(n)[(exponents - 1) // 2]] = np.arange(n)
+    return found
+
+
+def extracted(n: int, at: Places, exponents: Places | None = None) -> Words:
+    """Sources of an extraction: word ``s`` is coefficient ``at[s] mod n`` of ``X^exponents[s]``
+    times the operand ``at[s] / n``, or 0 if ``at[s]`` is negative."""
+    moved = _sources(n, at % n - (0 if exponents is None else exponents))
+    return np.where(at < 0, ZERO, moved + (at // n * n)).astype(np.uint32)
+
+
+def _sources(n: int, exponent: Places) -> Words:
+    """The coefficient that ``X^exponent`` names, where ``X^n = -1``."""
+    exponent = exponent % (2 * n)
+    return (exponent % n + np.where(exponent < n, 0, SIGN)).astype(np.uint32)
+
+
+@dataclass(frozen=True)
+class Permute:
+    """Rows ``u32[B, V, N]``, each by the row ``which[B]`` of sources ``u32[K, N]``: ``u32[B,
+    N]``."""
+
+    name = "gather"
+
+    def tables(self, moduli: Words) -> Residues:
+        """The constants of the moduli."""
+        return Residues.of(moduli)
+
+    def apply(
+        self,
+        tables: Residues,
+        prime: jax.Array,
+        sources: jax.Array,
+        which: jax.Array,
+        values: jax.Array,
+    ) -> jax.Array:
+        """The words at the sources."""
+        return moved(values.reshape(len(values), -1), sources[which], column(tables.q, prime))
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Rows of coefficients times ``X^e``, with an exponent of their own for each row:
+    ``u32[B]``."""
+
+    name = "gather"
+
+    def tables(self, moduli: Words) -> Residues:
+        """The constants of the moduli."""
+        return Residues.of(moduli)
+
+    def apply(
+        self, tables: Residues, prime: jax.Array, values: jax.Array, exponent: jax.Array
+    ) -> jax.Array:
+        """The products."""
+        n = values.shape[1]
+        last = jnp.uint32(2 * n - 1)
+        place = (jnp.arange(n, dtype=jnp.uint32) - exponent[:, None]) & last
+        sign = jnp.where(place >= n, SIGN, jnp.uint32(0))
+        return moved(values, (place & jnp.uint32(n - 1)) | sign, column(tables.q, prime))
+
+
+def moved(values: jax.Array, sources: jax.Array, q: jax.Array) -> jax.Array:
+    """The words of ``values`` at ``sources``, row by row."""
+    place = sources & ZERO
+    last = jnp.uint32(values.shape[1] - 1)
+    index = jnp.minimum(place, last).astype(jnp.int32)
+    words = jnp.take_along_axis(values, index, axis=1, mode="promise_in_bounds")
+    words = jnp.where(sources == ZERO, jnp.uint32(0), words)
+    negative = (sources >= SIGN) & (words != 0)
+    return jnp.where(negative, q - words, words)

@@ -1,0 +1,60 @@
+"""Roots of unity modulo a prime, on the host."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import UsageError
+from palladion.xla.kernels.kernel import Wide
+
+TRIES = 64
+"""Bases that are tried. Every other base of a prime gives a root, so 64 fail once in 2^64
+primes."""
+
+
+def least_root(q: int, n: int) -> int:
+    """The smallest word of order ``2 n`` modulo the prime ``q``.
+
+    Raises
+    ------
+    UsageError
+        If no root is found: then ``q`` is no prime.
+    """
+    cofactor = (q - 1) // (2 * n)
+    for base in range(2, 2 + TRIES):
+        some = pow(base, cofactor, q)
+        if pow(some, n, q) == q - 1:
+            # The odd powers of one root are all roots.
+            odd = powers(some * some % q, n, q) * np.uint64(some) % np.uint64(q)
+            return int(odd.min())
+    raise UsageError(f"the modulus {q} has no root of order {2 * n}: it is no prime")
+
+
+def powers(base: int, count: int, q: int) -> Wide:
+    """``base^0, .., base^(count - 1)`` modulo ``q``."""
+    found = np.ones(count, np.uint64)
+    done, step = 1, base % q
+    while done < count:
+        more = min(done, count - done)
+        found[done : done + more] = found[:more] * np.uint64(step) % np.uint64(q)
+        done, step = done + more, step * step % q
+    return found
+
+
+def bit_reversed(n: int) -> npt.NDArray[np.int64]:
+    """The numbers below ``n`` with their bits reversed."""
+    found = np.zeros(1, np.int64)
+    while len(found) < n:
+        found = np.concatenate([2 * found, 2 * found + 1])
+    return found
+
+
+def tree(root: int, n: int, q: int) -> Wide:
+    """``root^bitrev(k)`` at ``k``: the order in which butterflies read powers.
+
+    Nodes ``2^s .. 2^(s+1)`` split the residues modulo ``X^(n / 2^s) - r^2`` into those modulo
+    ``X^(n / 2^(s+1)) - r`` and ``+ r``. A block under node ``k`` has the children ``2 k`` and
+    ``2 k + 1``.
+    """
+    return powers(root, n, q)[bit_reversed(n)]

@@ -1,0 +1,140 @@
+"""Measures variants of kernels on a device."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from palladion.errors import UsageError
+from palladion.xla.kernels import permute
+from palladion.xla.kernels.choice import OPERATIONS, Choice, name_of
+
+MODULI: Final = 4
+"""Primes of the rows that are measured."""
+TERMS: Final = 8
+"""Terms of an inner product, and limbs of both bases of a conversion."""
+COMBINED: Final = (256, 256, 2048)
+"""Rows, terms and columns of a combination."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The time of a variant."""
+
+    operation: str
+    variant: str
+    microseconds: float
+    """Of one row: the median of the runs. Not a number if the variant gave other words or
+    failed."""
+    compile_seconds: float
+    note: str = ""
+
+
+def primes(n: int, count: int) -> list[int]:
+    """The largest primes below 0xFEFEFEFF with a transform of degree ``n``."""
+    found: list[int] = []
+    q = (0xFEFEFEFF - 2) // (2 * n) * (2 * n) + 1
+    while len(found) < count:
+        # Fermat's test to five bases is enough for a measurement.
+        if all(pow(base, q - 1, q) == 1 for base in (2, 3, 5, 7, 11)):
+            found.append(q)
+        q -= 2 * n
+    return found
+
+
+def operands(operation: str, n: int, rows: int) -> tuple[list[Any], list[Any], int]:
+    """What the tables of an operation need, the operands of ``apply``, and the rows it works on."""
+    rng = np.random.default_rng(1)
+    moduli = np.array(primes(n, 2 * TERMS), np.uint32)
+    some = np.arange(rows, dtype=np.int32) % MODULI
+
+    def words(*shape: int) -> Any:
+        return rng.integers(0, int(moduli.min()), shape, dtype=np.uint32)
+
+    x = words(rows, n)
+    few = moduli[:MODULI]
+    full = np.full(rows, 1, np.uint32)
+    if operation in ("ntt", "intt"):
+        return [few, n], [some, x], rows
+    if operation in ("add", "sub", "mul"):
+        return [few], [some, x, words(rows, n)], rows
+    if operation == "dot":
+        return [few], [some, words(rows, TERMS, n), words(rows, TERMS, n)], rows
+    if operation == "scale":
+        return [few], [some, x, words(rows)], rows
+    if operation == "combine":
+        out, inner, columns = COMBINED
+        matrix = rng.integers(0, 65537, (1, out, inner), dtype=np.uint32)
+        return [few], [some[:1], matrix, words(1, inner, min(n, columns))], out
+    if operation == "convert":
+        bases = [([*range(TERMS)], [*range(TERMS, 2 * TERMS)])]
+        return [moduli, bases], [np.zeros(1, np.int32), words(1, TERMS, n)], TERMS
+    if operation == "permute":
+        return [few], [some, permute.evaluation(n, 5)[None], 0 * some, x[:, None]], rows
+    if operation == "turn":
+        return [few], [some, x, words(rows) % np.uint32(2 * n)], rows
+    if operation == "round":
+        return [few], [some, x, 65537 * full], rows
+    if operation == "digit":
+        return [few], [some, x, full, 8 * full, 4 * full], rows
+    raise UsageError(f"no operation {operation!r}, expected one of {', '.join(OPERATIONS)}")
+
+
+def measure(
+    device: Any, n: int, rows: int, runs: int, operations: tuple[str, ...] = tuple(OPERATIONS)
+) -> Iterator[Measured]:
+    """Measure all variants of some operations, one after the other."""
+    for operation in operations:
+        given, values, count = operands(operation, n, rows)
+        want = None
+        for kernel in OPERATIONS[operation]:
+            try:
+                tables = kernel.tables(*given)
+                placed = jax.device_put((tables, *values), device)
+                started = time.perf_counter()
+                compiled = jax.jit(kernel.apply).lower(*placed).compile()
+                compile_seconds = time.perf_counter() - started
+                found = np.asarray(compiled(*placed))
+                seconds = median(partial(compiled, *placed), runs)
+            except (UsageError, jax.errors.JaxRuntimeError) as error:
+                note = str(error).splitlines()[0]
+                yield Measured(operation, kernel.name, float("nan"), 0.0, note)
+                continue
+            want = found if want is None else want
+            if not np.array_equal(found, want):
+                note = f"{np.count_nonzero(found != want)} of {prod(found.shape)} words differ"
+                yield Measured(operation, kernel.name, float("nan"), compile_seconds, note)
+                continue
+            yield Measured(operation, kernel.name, seconds / count * 1e6, compile_seconds)
+
+
+def median(run: Callable[[], jax.Array], runs: int) -> float:
+    """The median seconds of some runs, after one that is not counted."""
+    run().block_until_ready()
+    taken = []
+    for _ in range(runs):
+        started = time.perf_counter()
+        run().block_until_ready()
+        taken.append(time.perf_counter() - started)
+    return statistics.median(taken)
+
+
+def fastest(device: Any, n: int, measured: list[Measured]) -> Choice:
+    """The choice that measurements lead to."""
+    best: dict[str, Measured] = {}
+    for entry in measured:
+        known = best.get(entry.operation)
+        if entry.microseconds == entry.microseconds and (
+            known is None or entry.microseconds < known.microseconds
+        ):
+            best[entry.operation] = entry
+    names = {operation: entry.variant for operation, entry in best.items()}
+    return Choice(name_of(device), jax.__version__, n, names)

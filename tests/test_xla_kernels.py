@@ -1,0 +1,355 @@
+"""Kernels for XLA: every variant against definitions in integers, and against known answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from palladion.errors import UsageError
+
+from tests import rings
+
+jax = pytest.importorskip("jax")
+
+from palladion.xla import enable  # noqa: E402
+from palladion.xla.kernels import choice, permute  # noqa: E402
+from palladion.xla.kernels.bat import Aligned  # noqa: E402
+from palladion.xla.kernels.mat import MatNtt  # noqa: E402
+
+VECTORS = Path(__file__).parent / "vectors" / "cross_ntt.json"
+Rows = Any
+
+SIZES = [28, 29, 30, 31, 32]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _words_of_64_bits() -> Iterator[None]:
+    """Words of 64 bits are a setting of the whole process, and other tests do without them."""
+    before = jax.config.jax_enable_x64
+    enable()
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+def variants(*operations: str) -> list[Any]:
+    """Every variant of some operations, as parameters of a test."""
+    return [
+        pytest.param(kernel, id=f"{operation}-{kernel.name}")
+        for operation in operations
+        for kernel in choice.OPERATIONS[operation]
+    ]
+
+
+def moduli_of(n: int, *sizes: int) -> Rows:
+    """The smallest and the largest primes of some sizes, and 65537 where it has a transform."""
+    found = [q for bits in sizes for q in rings.primes(n, bits)]
+    return np.array(sorted({*found, 65537}), np.uint32)
+
+
+def rows_of(moduli: Rows, n: int, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """For each prime rows of random words, zeros, largest words, and one word; and their primes."""
+    rows, prime = [], []
+    for index, q in enumerate(map(int, moduli)):
+        extreme = np.zeros(n), np.full(n, q - 1), np.full(n, rng.integers(q))
+        rows += [rng.integers(0, q, n), *extreme, np.arange(n) % 2 * (q - 1)]
+        prime += [index] * 5
+    return np.array(rows).astype(np.uint32), np.array(prime, np.int32)
+
+
+def run(kernel: Any, tables: Any, *operands: Any) -> Rows:
+    """The result of a compiled kernel."""
+    return np.asarray(jax.jit(kernel.apply)(tables, *operands))
+
+
+@pytest.mark.parametrize("kernel", variants("add", "sub", "mul"))
+def test_word_by_word(kernel: Any, rng: np.random.Generator) -> None:
+    moduli = moduli_of(16, *SIZES)
+    a, prime = rows_of(moduli, 16, rng)
+    found = {"Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__}[type(kernel).__name__]
+    for b in (a, np.roll(a, 3, axis=1), rows_of(moduli, 16, rng)[0]):
+        want = [
+            [found(int(x), int(y)) % int(moduli[p]) for x, y in zip(left, right, strict=True)]
+            for left, right, p in zip(a, b, prime, strict=True)
+        ]
+        assert np.array_equal(run(kernel, kernel.tables(moduli), prime, a, b), want)
+
+
+@pytest.mark.parametrize("kernel", variants("scale"))
+def test_scale(kernel: Any, rng: np.random.Generator) -> None:
+    moduli = moduli_of(16, *SIZES)
+    a, prime = rows_of(moduli, 16, rng)
+    q = moduli[prime].astype(np.uint64)
+    for factor in (rng.integers(0, q), q - np.uint64(1), q // np.uint64(2), 0 * q, 0 * q + 1):
+        want = a.astype(object) * factor.astype(object)[:, None] % q.astype(object)[:, None]
+        given = factor.astype(np.uint32)
+        assert np.array_equal(run(kernel, kernel.tables(moduli), prime, a, given), want)
+
+
+@pytest.mark.parametrize("terms", [1, 2, 16, 37])
+@pytest.mark.parametrize("kernel", variants("dot"))
+def test_dot(kernel: Any, terms: int, rng: np.random.Generator) -> None:
+    moduli = moduli_of(16, *SIZES)
+    some, prime = rows_of(moduli, 16 * terms, rng)
+    left = some.reshape(-1, terms, 16)
+    right = rows_of(moduli, 16 * terms, rng)[0].reshape(left.shape)
+    q = moduli[prime].astype(object)[:, None]
+    for other in (left, right):
+        want = (left.astype(object) * other.astype(object)).sum(axis=1) % q
+        assert np.array_equal(run(kernel, kernel.tables(moduli), prime, left, other), want)
+
+
+@pytest.mark.parametrize("kernel", variants("ntt"))
+def test_ntt_by_its_definition(kernel: Any, rng: np.random.Generator) -> None:
+    n, moduli = 16, moduli_of(16, *SIZES)
+    a, prime = rows_of(moduli, n, rng)
+    roots = [choice.root(int(q), n) for q in moduli]
+    found = run(kernel, kernel.tables(moduli, n), prime, a)
+    for row, p, words in zip(a, prime, found, strict=True):
+        assert words.tolist() == rings.ntt_by_definition(row, int(moduli[p]), roots[p])
+
+
+def test_the_fast_reference_is_the_definition(rng: np.random.Generator) -> None:
+    n = 32
+    for q in rings.primes(n, 20):
+        root, a = rings.least_root(q, n), rng.integers(0, q, n, np.uint64)
+        assert rings.ntt(a, q, root).tolist() == rings.ntt_by_definition(a, q, root)
+        assert choice.root(q, n) == root
+
+
+@pytest.mark.parametrize("n", [32, 1 << 12, 1 << 15])
+@pytest.mark.parametrize("kernel", variants("ntt"))
+def test_ntt_of_all_degrees(kernel: Any, n: int, rng: np.random.Generator) -> None:
+    moduli = np.array([rings.primes(n, 32)[1], 65537], np.uint32)
+    a = np.array([*(rng.integers(0, q, n) for q in moduli), np.full(n, moduli[0] - 1)], np.uint64)
+    prime = np.array([0, 1, 0], np.int32)
+    found = run(kernel, kernel.tables(moduli, n), prime, a.astype(np.uint32))
+    for row, p, words in zip(a, prime, found, strict=True):
+        assert np.array_equal(words, rings.ntt(row, int(moduli[p]), choice.root(int(moduli[p]), n)))
+
+
+@pytest.mark.parametrize("n", [16, 1 << 12, 1 << 15])
+@pytest.mark.parametrize("kernel", variants("intt"))
+def test_the_inverse_takes_the_transform_back(
+    kernel: Any, n: int, rng: np.random.Generator
+) -> None:
+    moduli = np.array([*rings.primes(n, 28), *rings.primes(n, 32), 65537], np.uint32)
+    a, prime = rows_of(moduli, n, rng)
+    some = slice(None) if n == 16 else slice(10, 14)
+    a, prime = a[some], prime[some]
+    values = [
+        rings.ntt(row, int(moduli[p]), choice.root(int(moduli[p]), n))
+        for row, p in zip(a, prime, strict=True)
+    ]
+    found = run(kernel, kernel.tables(moduli, n), prime, np.array(values))
+    assert np.array_equal(found, a)
+
+
+@pytest.mark.parametrize("name", ["butterflies-u64", "mat-bat-s8"])
+def test_products_of_values_are_products_of_polynomials(
+    name: str, rng: np.random.Generator
+) -> None:
+    n, moduli = 64, np.array(rings.primes(64, 32), np.uint32)
+    forward, back, mul = (
+        choice.variant("ntt", name), choice.variant("intt", name), choice.OPERATIONS["mul"][0]
+    )  # fmt: skip
+    a, prime = rows_of(moduli, n, rng)
+    b = a[::-1].copy() % moduli[prime][:, None]
+    tables = forward.tables(moduli, n)
+    left, right = run(forward, tables, prime, a), run(forward, tables, prime, b)
+    product = run(mul, mul.tables(moduli), prime, left, right)
+    found = run(back, back.tables(moduli, n), prime, product)
+    for x, y, p, words in zip(a, b, prime, found, strict=True):
+        assert words.tolist() == rings.negacyclic(x, y, int(moduli[p]))
+    # Linear: the transform of a sum is the sum of the transforms.
+    add = choice.OPERATIONS["add"][0]
+    total = run(add, add.tables(moduli), prime, a, b)
+    want = run(add, add.tables(moduli), prime, left, right)
+    assert np.array_equal(run(forward, tables, prime, total), want)
+
+
+@pytest.mark.parametrize("kernel", variants("ntt"))
+def test_ntt_gives_the_known_answers_of_cross(kernel: Any) -> None:
+    vectors = json.loads(VECTORS.read_text())
+    moduli = np.array(vectors["moduli"], np.uint32)
+    coefficients = np.array(vectors["coefficients"], np.uint32)
+    prime = np.arange(len(moduli), dtype=np.int32)
+    found = run(kernel, kernel.tables(moduli, coefficients.shape[1]), prime, coefficients)
+    assert found.tolist() == vectors["values"]
+
+
+@pytest.mark.parametrize("inner", [1, 5, 64])
+@pytest.mark.parametrize("kernel", variants("combine"))
+def test_combine(kernel: Any, inner: int, rng: np.random.Generator) -> None:
+    n, moduli = 16, moduli_of(16, *SIZES)
+    prime = np.arange(len(moduli), dtype=np.int32)
+    for largest in (False, True):
+        matrix = rng.integers(0, 1 << 17, (len(prime), 3, inner))
+        values = rng.integers(0, moduli[:, None, None], (len(prime), inner, n))
+        if largest:
+            matrix[:] = (1 << 17) - 1
+            values[:] = moduli[:, None, None] - 1
+        want = matrix.astype(object) @ values.astype(object) % moduli.astype(object)[:, None, None]
+        operands = matrix.astype(np.uint32), values.astype(np.uint32)
+        assert np.array_equal(run(kernel, kernel.tables(moduli), prime, *operands), want)
+
+
+@pytest.mark.parametrize("kernel", variants("combine"))
+def test_combine_in_blocks_of_columns(kernel: Any, rng: np.random.Generator) -> None:
+    moduli = np.array([rings.primes(16, 32)[1]], np.uint32)
+    matrix = rng.integers(0, 65537, (1, 4, 256)).astype(np.uint32)
+    values = rng.integers(0, moduli[0], (1, 256, 1 << 13)).astype(np.uint32)
+    low, high = values & 0xFFFF, values >> 16
+    q, wide = np.uint64(moduli[0]), matrix.astype(np.uint64)
+    want = (wide @ low + (wide @ high % q << np.uint64(16))) % q
+    found = run(kernel, kernel.tables(moduli), np.zeros(1, np.int32), matrix, values)
+    assert np.array_equal(found, want)
+
+
+@pytest.mark.parametrize("kernel", variants("convert"))
+def test_convert(kernel: Any, rng: np.random.Generator) -> None:
+    n = 16
+    moduli = np.array([q for bits in SIZES for q in rings.primes(n, bits)] + [65537], np.uint32)
+    bases = [
+        ([0], [1, 2, 9]), ([9], [0, 10]), ([10], [3]), ([8, 9], [0]),
+        ([0, 3, 5, 7, 9], [1, 2, 4, 10]), ([*range(10)], [10]), ([4, 2], [9, 8, 7, 6, 5, 3, 1]),
+    ]  # fmt: skip
+    most = max(len(source) for source, _ in bases)
+    which, values = [], []
+    for index, (source, _) in enumerate(bases):
+        q = moduli[source].astype(np.uint64)[:, None]
+        near = [(int(np.prod(q.astype(object))) + k) // 2 for k in range(-n // 2, n // 2)]
+        for rows in (
+            rng.integers(0, q, (len(source), n)),
+            0 * q + np.zeros(n, np.uint64),
+            q - 1 + np.zeros(n, np.uint64),
+            [[x % int(p) for x in near] for p in q[:, 0]],  # where quotients change
+        ):
+            given = np.full((most, n), 0xFFFFFFFF, np.uint64)  # words that are not to be read
+            given[: len(source)] = rows
+            which.append(index)
+            values.append(given)
+    given = np.array(values).astype(np.uint32)
+    tables = kernel.tables(moduli, bases)
+    found = run(kernel, tables, np.array(which, np.int32), given)
+    for index, rows, words in zip(which, given, found, strict=True):
+        source, target = ([int(moduli[i]) for i in basis] for basis in bases[index])
+        want = rings.convert(rows[: len(source)], source, target)
+        assert words[: len(target)].tolist() == want, bases[index]
+
+
+def test_permutations(rng: np.random.Generator) -> None:
+    n, (kernel,) = 32, choice.OPERATIONS["permute"]
+    moduli = np.array(rings.primes(n, 32), np.uint32)
+    a, prime = rows_of(moduli, n, rng)
+    elements = [1, 3, 5, 25, 2 * n - 1]
+    forward = choice.variant("ntt", "butterflies-u64")
+    transforms = forward.tables(moduli, n)
+    values = run(forward, transforms, prime, a)
+    tables = kernel.tables(moduli)
+    by_coefficient = np.stack([permute.coefficients(n, g) for g in elements])
+    by_value = np.stack([permute.evaluation(n, g) for g in elements])
+    for k, g in enumerate(elements):
+        which = np.full(len(a), k, np.int32)
+        moved = run(kernel, tables, prime, by_coefficient, which, a[:, None])
+        want = [rings.automorphism(x, g, int(moduli[p])) for x, p in zip(a, prime, strict=True)]
+        assert np.array_equal(moved, want)
+        of_values = run(kernel, tables, prime, by_value, which, values[:, None])
+        assert np.array_equal(of_values, run(forward, transforms, prime, moved))
+        # And folded into the matrices of a transform.
+        folded = MatNtt(Aligned("s8"))
+        matrices = folded.tables(moduli, n, elements=[g] * len(moduli))
+        assert np.array_equal(run(folded, matrices, prime, a), of_values)
+
+
+def test_slots_are_the_values_at_powers_of_5(rng: np.random.Generator) -> None:
+    n, q = 16, rings.primes(16, 32)[0]
+    (kernel,) = choice.OPERATIONS["permute"]
+    words, moduli = rng.integers(0, q, (1, 1, n)).astype(np.uint32), np.array([q], np.uint32)
+    zero = np.zeros(1, np.int32)
+    found = run(kernel, kernel.tables(moduli), zero, permute.slots(n)[None], zero, words)[0]
+    exponents = [pow(5, i, 2 * n) for i in range(n // 2)]
+    for slot, exponent in enumerate(exponents + [2 * n - e for e in exponents]):
+        assert found[rings.reversed_bits(exponent // 2, n)] == words[0, 0, slot]
+
+
+def test_extraction(rng: np.random.Generator) -> None:
+    n, count, q = 16, 3, rings.primes(16, 32)[1]
+    (kernel,) = choice.OPERATIONS["permute"]
+    values = rng.integers(0, q, (1, count, n)).astype(np.uint32)
+    values[0, 1, 3] = 0  # whose negative is 0 too
+    at = rng.integers(-1, count * n, n)
+    at[:3] = -1, n + 3, n + 3
+    exponents = rng.integers(0, 2 * n, n)
+    exponents[1:3] = 0, n
+    sources = permute.extracted(n, at, exponents)
+    zero = np.zeros(1, np.int32)
+    given = kernel.tables(np.array([q], np.uint32)), zero, sources[None], zero, values
+    found = run(kernel, *given)[0]
+    for place, exponent, word in zip(at, exponents, found, strict=True):
+        shifted = [0] * n
+        if place >= 0:
+            for i, c in enumerate(values[0, place // n]):
+                power = (i + int(exponent)) % (2 * n)
+                shifted[power % n] = int(c) if power < n else -int(c) % q
+        assert word == (shifted[place % n] if place >= 0 else 0)
+
+
+def test_turn(rng: np.random.Generator) -> None:
+    n, (kernel,) = 16, choice.OPERATIONS["turn"]
+    moduli = np.array(rings.primes(n, 32), np.uint32)
+    a, prime = rows_of(moduli, n, rng)
+    for exponent in (0, 1, n - 1, n, 2 * n - 1):
+        given = np.full(len(a), exponent, np.uint32)
+        found = run(kernel, kernel.tables(moduli), prime, a, given)
+        monomial = np.eye(n, dtype=np.int64)[exponent % n] * (1 if exponent < n else -1)
+        for row, p, words in zip(a, prime, found, strict=True):
+            assert words.tolist() == rings.negacyclic(row, monomial, int(moduli[p]))
+
+
+@pytest.mark.parametrize("kernel", variants("round"))
+def test_round(kernel: Any, rng: np.random.Generator) -> None:
+    n, moduli = 64, moduli_of(16, *SIZES)
+    a, prime = rows_of(moduli, n, rng)
+    a[:, :8] = [[0, 1, q // 2, q // 2 + 1, q - 2, q - 1, q // 3, q // 5] for q in moduli[prime]]
+    for t in (2, 257, 65536):
+        to = np.full(len(a), t, np.uint32)
+        want = [
+            [rings.rounded(int(c), int(moduli[p]), t) for c in row]
+            for row, p in zip(a, prime, strict=True)
+        ]
+        assert np.array_equal(run(kernel, kernel.tables(moduli), prime, a, to), want)
+
+
+@pytest.mark.parametrize(
+    ("bits", "count"), [(1, 1), (1, 33), (7, 5), (8, 4), (16, 2), (30, 2), (30, 3), (4, 3)]
+)
+def test_digit(bits: int, count: int, rng: np.random.Generator) -> None:
+    n, moduli, (kernel,) = 64, moduli_of(16, *SIZES), choice.OPERATIONS["digit"]
+    a, prime = rows_of(moduli, n, rng)
+    a[:, :4] = [[q // 2, q // 2 + 1, 1 << 15, q - (1 << 15)] for q in moduli[prime]]
+    for index in {0, count // 2, count - 1}:
+        given = (np.full(len(a), word, np.uint32) for word in (index, bits, count))
+        found = run(kernel, kernel.tables(moduli), prime, a, *given)
+        want = [
+            [rings.digit(int(c), int(moduli[p]), index, bits, count) for c in row]
+            for row, p in zip(a, prime, strict=True)
+        ]
+        assert np.array_equal(found, want)
+
+
+@pytest.mark.parametrize(
+    ("modulus", "words"),
+    [
+        (1 << 20, "1048576 is no odd number"),
+        (257, "257 is no odd number"),
+        (1048583, "1048583 is not 1 modulo 2 N, N = 16"),
+        (1048577, "1048577 has no root of order 32: it is no prime"),  # 17 x 61681
+    ],
+)
+def test_a_modulus_that_does_not_fit_is_refused(modulus: int, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        choice.variant("ntt", "butterflies-u64").tables(np.array([modulus], np.uint32), 16)
