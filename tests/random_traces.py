@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 
-def primes(n: int) -> list[int]:
-    """Primes that are 1 modulo ``2 n``: the smallest, and the largest of some lengths."""
-    found = [next(q for q in range(2 * n + 1, 1 << 32, 2 * n) if is_prime(q))]
+def primes(n: int, least: int) -> list[int]:
+    """Primes that are 1 modulo ``2 n``: the smallest above ``least``, the largest of some
+    lengths."""
+    start = least // (2 * n) * 2 * n + 2 * n + 1
+    found = [next(q for q in range(start, 1 << 32, 2 * n) if is_prime(q))]
     for bits in (32, 31, 27, 18):
         start = ((1 << bits) - 1) // (2 * n) * 2 * n + 1
         found.append(next(q for q in range(start, 0, -2 * n) if q >> bits == 0 and is_prime(q)))
@@ -40,13 +42,14 @@ class Writer:
 
     rng: np.random.Generator
     n: int
+    least: int
     values: list[Value] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     constants: list[str] = field(default_factory=list)
     inputs: dict[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.moduli = primes(self.n)
+        self.moduli = primes(self.n, self.least)
 
     def below(self, bound: int) -> int:
         return int(self.rng.integers(bound))
@@ -163,9 +166,12 @@ OPERANDS = {
 KINDS = ("add", "sub", "scale", "combine", "automorphism", "select", *OPERANDS)
 
 
-def random_trace(rng: np.random.Generator, n: int, length: int) -> Writer:
-    """A trace with about ``length`` operations, most kinds several times."""
-    writer = Writer(rng, n)
+def random_trace(rng: np.random.Generator, n: int, least: int, length: int) -> Writer:
+    """A trace with about ``length`` operations, most kinds several times.
+
+    All primes are above ``least``.
+    """
+    writer = Writer(rng, n, least)
     for domain in ("coeff", "eval"):
         for limbs in ((1,), (2,), (0, 2), (1, 3, 4)):
             writer.load(domain, limbs)

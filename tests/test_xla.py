@@ -19,9 +19,9 @@ pytest.importorskip("jax")
 Stored = dict[str, list[bytes]]
 
 
-def given(rng: np.random.Generator, n: int) -> tuple[str, dict[str, list[bytes]]]:
+def given(rng: np.random.Generator, n: int, least: int) -> tuple[str, dict[str, list[bytes]]]:
     """A random trace and the values that it loads: random residues and extreme ones."""
-    writer = random_trace(rng, n, 90)
+    writer = random_trace(rng, n, least, 90)
     values = {}
     for name, value in writer.inputs.items():
         limbs = []
@@ -34,9 +34,11 @@ def given(rng: np.random.Generator, n: int) -> tuple[str, dict[str, list[bytes]]
     return writer.text(), values
 
 
-@pytest.mark.parametrize(("n", "seed", "rows"), [(16, 1, 1), (64, 2, 3), (256, 3, 2)])
+@pytest.mark.parametrize(
+    ("n", "least", "seed", "rows"), [(16, 0, 1, 1), (64, 1 << 16, 2, 1), (256, 1 << 16, 3, 3)]
+)
 def test_random_traces_give_the_words_of_a_replay(
-    n: int, seed: int, rows: int, monkeypatch: pytest.MonkeyPatch
+    n: int, least: int, seed: int, rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     xla.enable()
     from palladion.xla import device
@@ -45,7 +47,7 @@ def test_random_traces_give_the_words_of_a_replay(
 
     monkeypatch.setattr(device, "CACHED", rows)
     rng = np.random.default_rng(seed)
-    text, values = given(rng, n)
+    text, values = given(rng, n, least)
     seeds = {"seed": bytes(range(32))}
     replayed = _native.WavesOutside.of_values(values, seeds)
     ran = _native.WavesOutside.of_values(values, seeds)

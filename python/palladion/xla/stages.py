@@ -7,16 +7,32 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+import jax
 import numpy as np
 
+from palladion.errors import InternalError
 from palladion.xla import store
 from palladion.xla.kernels import plain
+from palladion.xla.kernels.choice import chosen
+from palladion.xla.kernels.kernel import SMALLEST
 from palladion.xla.plan import Plan, Stage, Words
 
 Array = Any
 
-UNARY: Final[dict[str, Any]] = {"ntt": plain.Ntt, "intt": plain.Intt}
-BINARY: Final[dict[str, Any]] = {"add": plain.Add, "sub": plain.Sub, "mul": plain.Mul}
+PLAIN: Final[dict[str, Any]] = {
+    of.name: of
+    for of in (plain.Ntt, plain.Intt, plain.Add, plain.Sub, plain.Mul, plain.Dot, plain.Scale)
+}
+"""Kernels of which there are faster forms."""
+TRANSFORMS: Final = ("ntt", "intt")
+
+
+def kernels_for(plan: Plan, device: jax.Device) -> dict[str, Any]:
+    """The form of each of these kernels that the device takes. Small primes have the plain one."""
+    if not all(q > SMALLEST for q in plan.primes.tolist()):
+        return PLAIN
+    found = chosen(device)
+    return {name: found[name] for name in PLAIN}
 
 
 @dataclass(frozen=True)
@@ -31,37 +47,40 @@ class Work:
     key: object
 
 
-def work(plan: Plan, stage: Stage) -> Work:
-    """The function and the tables of a stage."""
-    kernel, primes = stage.kernel, plan.primes
-    if kernel in UNARY:
-        unary = UNARY[kernel]
-        tables = partial(unary.tables, primes, plan.n)
-        return Work(partial(single, unary.apply), tables, kernel)
-    if kernel == "convert":
-        parts = (stage.tables[name] for name in ("from", "to", "hat_inverse", "matrix"))
-        return Work(converted, partial(plain.Convert.tables, primes, *parts), stage.name)
-    if kernel == "combine":
-        matrices = stage.tables["matrices"]
-        bits = int(matrices.max(initial=1)).bit_length()
-        shared = partial(with_primes, primes, matrices)
-        return Work(partial(combined, bits), shared, stage.name)
-    if kernel == "permute":
-        return Work(permuted, partial(plain.Permute.tables, primes, plan.permutations), kernel)
-    if kernel == "extract":
-        return Work(extracted, partial(plain.Extract.tables, primes, plan.places), kernel)
-    kernels: dict[str, Any] = {
-        "dot": dotted,
-        "scale": partial(worded, plain.Scale.apply, slice(1, 2)),
-        "round": partial(worded, plain.Round.apply, slice(1, 2)),
-        "digit": partial(worded, plain.Digit.apply, slice(1, 4)),
-        **{name: partial(single, of.apply) for name, of in BINARY.items()},
-    }
-    return Work(kernels[kernel], partial(plain.Add.tables, primes, plan.n), "primes")
+def work(plan: Plan, stage: Stage, kernels: dict[str, Any]) -> Work:
+    """The function and the tables of a stage, with ``kernels`` as :func:`kernels_for` gives."""
+    name, primes = stage.kernel, plan.primes
+    if name in kernels:
+        of = kernels[name]
+        arguments = (primes, plan.n) if name in TRANSFORMS else (primes,)
+        forms: dict[str, Any] = {"dot": dotted, "scale": partial(worded, slice(1, 2))}
+        return Work(
+            partial(forms.get(name, single), of.apply), partial(of.tables, *arguments), name
+        )
+    match name:
+        case "convert":
+            parts = (stage.tables[part] for part in ("from", "to", "hat_inverse", "matrix"))
+            return Work(converted, partial(plain.Convert.tables, primes, *parts), stage.name)
+        case "combine":
+            matrices = stage.tables["matrices"]
+            bits = int(matrices.max(initial=1)).bit_length()
+            shared = partial(with_primes, primes, matrices)
+            return Work(partial(combined, bits), shared, stage.name)
+        case "permute":
+            return Work(permuted, partial(plain.Permute.tables, primes, plan.permutations), name)
+        case "extract":
+            return Work(extracted, partial(plain.Extract.tables, primes, plan.places), name)
+        case "round":
+            apply = partial(worded, slice(1, 2), plain.Round.apply)
+        case "digit":
+            apply = partial(worded, slice(1, 4), plain.Digit.apply)
+        case _:
+            raise InternalError(f"no kernel {name}, expected one of a plan")
+    return Work(apply, partial(plain.Add.tables, primes), "primes")
 
 
 def with_primes(primes: Words, matrices: Words) -> Any:
-    return plain.Add.tables(primes, 0), matrices
+    return plain.Add.tables(primes), matrices
 
 
 def prime(words: Array) -> Array:
@@ -75,7 +94,7 @@ def single(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -
     return apply(tables, prime(words), *operands)[:, None]
 
 
-def worded(apply: Any, of: slice, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def worded(of: slice, apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     """A kernel of one row with words of its own."""
     own = words[:, of]
     if own.shape[1] == 1:
@@ -83,10 +102,11 @@ def worded(apply: Any, of: slice, tables: Any, rows_of: Array, rows: Array, word
     return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), own)[:, None]
 
 
-def dotted(tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def dotted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    """An inner product, with the left rows first."""
     terms = rows.shape[1] // 2
     left, right = (store.read_all(rows_of, part) for part in (rows[:, :terms], rows[:, terms:]))
-    return plain.Dot.apply(tables, prime(words), left, right)[:, None]
+    return apply(tables, prime(words), left, right)[:, None]
 
 
 def combined(bits: int, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:

@@ -77,7 +77,8 @@ impl<'a> Sources<'a> {
                 })
             }
             Op::Zero { ty } => {
-                let limbs = vec![Arc::new(vec![0; self.n]); ty.limbs.len()];
+                let zero = Arc::new(vec![0; self.n]);
+                let limbs = vec![zero; ty.limbs.len()];
                 let ty = ty.clone();
                 Value { ty, limbs }
             }

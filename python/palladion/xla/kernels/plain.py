@@ -26,7 +26,7 @@ class Add:
     name = "add"
 
     @staticmethod
-    def tables(moduli: Words, n: int) -> Any:
+    def tables(moduli: Words) -> Any:
         return Primes.of(moduli)
 
     @staticmethod
