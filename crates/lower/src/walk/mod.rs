@@ -170,16 +170,16 @@ impl<'a> Walk<'a> {
                 secret,
                 units,
             } => {
-                let t = self.modulus(index)?;
-                let mut factors = Vec::with_capacity(secret.len());
-                let mut pairs = Vec::with_capacity(secret.len());
-                for (step, (&value, &unit)) in secret.iter().zip(units).enumerate() {
-                    let layers = self.layers(b, index, *packing)?;
-                    let row = layers.masks(b, (*giant, step), unit);
-                    factors.push(plaintext::factor(chain, b, (t, row), ty.level));
-                    pairs.push(self.pair(b, index, value, ty)?);
+                let secret = secret.iter().map(|&value| self.pair(b, index, value, ty));
+                let secret: Vec<[trace::ValueId; 2]> = secret.collect::<Result<_>>()?;
+                let (level, of) = ((ty.level, units.as_slice()), (index, *giant));
+                let layers = self.layers(b, index, *packing)?;
+                let mut arguments = layers.all_masks();
+                for part in 0..2 {
+                    arguments.extend(secret.iter().map(|pair| pair[part]));
                 }
-                dot(b, &pairs, &factors)
+                let sub = layers.giant_step(chain, b, of, level);
+                b.call(sub, &arguments)
             }
             Op::AddBodies { value, packing } => {
                 let row = self.layers(b, index, *packing)?.bodies(b);
