@@ -93,36 +93,35 @@ impl Layers {
         }
     }
 
-    /// The sub-trace of a giant step: the sum of its masks, lifted to `level`, times the secret rotated
-    /// by `0, 1, ..`. The masks are multiplied by `units`. Parameters: [`Layers::all_masks`], the bodies
-    /// of the secrets, and their masks. Results: two components. `index` is that of the recording's step.
-    ///
-    /// A giant step is one instruction of the main body. So a machine may keep its rows modulo `t` and
-    /// make the sum limb by limb.
-    pub(crate) fn giant_step(
+    /// The sub-trace of some giant steps: for each the sum of its masks, lifted to `level`, times the
+    /// secret rotated by `0, 1, ..`. The masks are multiplied by `units`. `index` is that of the first
+    /// one's step in the recording. Parameters: [`Layers::all_masks`], the bodies of the secrets, and
+    /// their masks. Results: two components for each giant step.
+    pub(crate) fn giant_steps(
         &self,
         chain: &Chain,
         b: &mut Builder,
-        (index, giant): (usize, usize),
+        (index, giants): (usize, &[usize]),
         (level, units): (usize, &[u64]),
     ) -> SubId {
         let rows = self.all_masks().len();
         let mut parameters = vec![self.t.row(); rows];
         parameters.extend(vec![chain.component(level); 2 * units.len()]);
-        let name = format!("giant_step.{index}");
-        b.sub_trace(&name, &parameters, |b| {
-            let factors = units.iter().enumerate().map(|(step, &unit)| {
-                let row = self.masks(b, (giant, step), unit);
-                plaintext::factor(chain, b, (self.t, row), level)
-            });
-            let factors: Vec<ValueId> = factors.collect();
-            let secrets = [0, 1].map(|part| rows + part * units.len());
-            secrets
-                .map(|first| {
-                    let part: Vec<ValueId> = (first..first + units.len()).collect();
-                    b.dot(part, factors.as_slice())
-                })
-                .to_vec()
+        b.sub_trace(&format!("giant_steps.{index}"), &parameters, |b| {
+            let mut sums = Vec::with_capacity(2 * giants.len());
+            for &giant in giants {
+                let factors = units.iter().enumerate().map(|(step, &unit)| {
+                    let row = self.masks(b, (giant, step), unit);
+                    plaintext::factor(chain, b, (self.t, row), level)
+                });
+                let factors: Vec<ValueId> = factors.collect();
+                for part in 0..2 {
+                    let first = rows + part * units.len();
+                    let secret: Vec<ValueId> = (first..first + units.len()).collect();
+                    sums.push(b.dot(secret, factors.as_slice()));
+                }
+            }
+            sums
         })
     }
 

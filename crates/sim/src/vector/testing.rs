@@ -117,8 +117,7 @@ impl Knobs {
 
     fn file(self) -> String {
         let text = built_in("tiny").expect("built in");
-        let text = text
-            .replace("bytes = 16777216", &format!("bytes = {}", self.limbs * 128))
+        text.replace("bytes = 16777216", &format!("bytes = {}", self.limbs * 128))
             .replace(
                 "bytes_per_second = 64_000_000_000",
                 &format!("bytes_per_second = {}", self.bandwidth * 1_000_000_000),
@@ -130,7 +129,6 @@ impl Knobs {
             .replace(
                 "register_file_bytes = 65536",
                 &format!("register_file_bytes = {}", self.registers * 128),
-            );
-        text
+            )
     }
 }

@@ -132,7 +132,7 @@ def run(steps: Steps) -> Reproduction:
             f"with a uniform ternary secret, a deviation of {ROUNDING:.0f} over the scale. Noise "
             f"of "
             "key switches and encryption is left out, so these are at most what encryption gives.",
-            "paper: two numbers of the figure are printed, a truth of 40 bits and about 2 bits at a "
+            "paper: the figure has two printed numbers, a truth of 40 bits and about 2 bits at a "
             "scale of 2^25. No function and no order is named, so it stands beside each; ratio: "
             "our bits at 2^25 over it.",
             "Why ours differs: the interval and the degrees are ours, and the printed 2 bits may "
