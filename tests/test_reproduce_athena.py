@@ -61,6 +61,20 @@ def test_shares_are_of_the_whole() -> None:
                ("network", "precision", "joules")) == pytest.approx(100)  # fmt: skip
 
 
+def test_savings_are_the_slowest_over_the_slowest() -> None:
+    chosen = ("--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)
+    (row,) = run("savings", *chosen)["rows"]
+    table = loop.Table()
+    assert row["paper_products"] == 2 * table.products
+    assert row["paper_sums_ms"] == pytest.approx(2 * table.sums_ms)
+    assert 0 < row["products"] < row["paper_products"]
+    parts = ("sums_ms", "products_ms", "memory_ms")
+    for side in ("paper_", ""):
+        slowest = max(row[f"{side}{part}"] for part in parts)
+        assert row[f"{side}slowest_ms"] == pytest.approx(slowest)
+    assert row["saved"] == pytest.approx(row["paper_slowest_ms"] / row["slowest_ms"])
+
+
 def test_sizes() -> None:
     rows = run("table1", "--benchmark", "MNIST", "--models", MODELS)["rows"]
     assert [row["n"] for row in rows] == [1 << 15] * 3

@@ -120,6 +120,25 @@ def test_shares_over_time_have_the_means_of_the_whole(
     assert 0.5 * series["capacity"] < max(series["limbs"]) <= series["capacity"]
 
 
+def test_regions_work_side_by_side(path: str) -> None:
+    found = run(path, "--machine", "athena")
+    cycles, works = found["cycles"], found["works_cycles"]
+    assert [*works] == ["region 0", "region 1"]
+    assert 0 < found["together_cycles"] <= min(works.values()) <= max(works.values()) <= cycles
+    over_time = found["over_time"]
+    for name, shares in over_time["works"].items():
+        whole = found["together_cycles"] if name == "together" else works[name]
+        assert sum(shares) / len(shares) == pytest.approx(whole / cycles)
+    tables = [step for step in found["steps"] if step["name"].endswith(": table")]
+    for table in tables:
+        # Sums in region 1 go on beside products and key switches in region 0.
+        assert 0 < table["together_cycles"] <= min(table["works_cycles"].values())
+        assert table["overlap_cycles"] < table["ends"] - table["begins"]
+    text = output("run", path, "--machine", "athena")
+    assert "two at a time" in text
+    assert "two at a time" not in output("run", path, "--machine", "f1")
+
+
 def test_pictures_are_drawn(path: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     folder = tmp_path / "a" / "pictures"

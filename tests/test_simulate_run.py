@@ -76,6 +76,15 @@ def test_a_machine_of_ones_own(path: str, tmp_path: Path) -> None:
     mine.write_text(text.replace("1_000_000_000_000", "2_000_000_000_000"))
     faster = run(path, "--machine", str(mine))
     assert faster["cycles"] < run(path, "--machine", "f1")["cycles"]
+    mine.write_text(text.replace('operations = "all"\n', ""))
+    with pytest.raises(
+        FormatError,
+        match=r'mine\.toml.*"cluster"\.operations is missing, expected operations = "all"',
+    ):
+        run(path, "--machine", str(mine))
+    mine.write_text(text.replace("buffer_bytes = 0\n", ""))
+    with pytest.raises(FormatError, match=r"network\.buffer_bytes is missing, expected 0 where"):
+        run(path, "--machine", str(mine))
     mine.write_text(text.replace("latency = 270", "latency = -1"))
     with pytest.raises(FormatError, match=r"mine\.toml.*unit\.ntt\.latency is -1, expected 1"):
         run(path, "--machine", str(mine))

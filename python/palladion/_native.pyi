@@ -166,8 +166,8 @@ class Simulation:
     def series(self, parts: int) -> dict[str, Any]:
         """Shares of time by equal parts of the run.
 
-        ``cycles`` of a part, ``busy`` by kind of unit, ``limbs`` in the scratchpad, and its
-        ``capacity``.
+        ``cycles`` of a part, ``busy`` by kind of unit, ``works`` by kind of clusters, ``limbs`` in
+        the scratchpad, and its ``capacity``.
         """
 
     def timeline(self, window: tuple[int, int] | None = None) -> bytes:

@@ -46,18 +46,23 @@ def of_run(title: str, report: Mapping[str, Any], series: Mapping[str, Any]) -> 
 
 
 def utilisation(title: str, report: Mapping[str, Any], series: Mapping[str, Any]) -> Picture:
-    """How busy each kind of unit, the network and memory are, and how full the scratchpad is."""
+    """How busy units, network, memory and kinds of clusters are, and how full the scratchpad is."""
     capacity = series["capacity"]
     full = [limbs / capacity for limbs in series["limbs"]]
-    rows = {**series["busy"], "scratchpad,\nfull": full}
-    whole = {**report["utilisation"], "scratchpad,\nfull": sum(full) / len(full)}
+    # Clusters of one kind have nothing beside which they could work.
+    works = series["works"] if len(series["works"]) > 2 else {}
+    works = {name.replace("together", "two regions\nat a time"): works[name] for name in works}
+    rows = {**series["busy"], **works, "scratchpad,\nfull": full}
+    whole = {name: sum(shares) / len(shares) for name, shares in rows.items()}
+    whole |= report["utilisation"]
     figure = new(0.62 * len(rows) + 1.3)
     figure.suptitle(f"{title}: share of time busy", fontsize=11)
     axes = figure.subplots(len(rows), sharex=True, squeeze=False)[:, 0]
     milliseconds = report["seconds"] * 1000
     edges = [milliseconds * part / len(full) for part in range(len(full) + 1)]
     for place, (name, shares) in zip(axes, rows.items(), strict=True):
-        colour = ORANGE if name in ("network", "memory") else GREY if "full" in name else BLUE
+        colour = ORANGE if name in ("network", "memory") else BLUE
+        colour = GREY if name in works or "full" in name else colour
         place.stairs([100 * share for share in shares], edges, fill=True, color=colour)
         place.set_ylim(0, 100)
         place.set_yticks([0, 50, 100], ["0", "50", "100 %"], fontsize=7)

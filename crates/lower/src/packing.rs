@@ -6,10 +6,10 @@
 //!
 //! Source: Athena (MICRO 2025), section 3.2.2, step 4; Liu, Wang, ASIACRYPT 2023, section 4.
 
-use crate::chain::PlainModulus;
-use crate::plaintext::{from_slots, times};
+use crate::chain::{Chain, PlainModulus};
+use crate::plaintext::{self, from_slots, times};
 use program::recording::Packing;
-use program::trace::{Builder, Constant, ConstantId, ValueId};
+use program::trace::{Builder, Constant, ConstantId, SubId, ValueId};
 use std::collections::BTreeMap;
 
 /// Samples of a ciphertext: a row of bodies and a row of masks, modulo `t`.
@@ -93,22 +93,57 @@ impl Layers {
         }
     }
 
-    /// The plaintext of masks, times `unit`. In giant step `giant` it is multiplied with the secret
-    /// rotated by `step`.
-    pub(crate) fn masks(
+    /// The sub-trace of some giant steps: for each the sum of its masks, lifted to `level`, times the
+    /// secret rotated by `0, 1, ..`. The masks are multiplied by `units`. `index` is that of the first
+    /// one's step in the recording. Parameters: [`Layers::all_masks`], the bodies of the secrets, and
+    /// their masks. Results: two components for each giant step.
+    pub(crate) fn giant_steps(
         &self,
+        chain: &Chain,
         b: &mut Builder,
-        (giant, step): (usize, usize),
-        unit: u64,
-    ) -> ValueId {
+        (index, giants): (usize, &[usize]),
+        (level, units): (usize, &[u64]),
+    ) -> SubId {
+        let rows = self.all_masks().len();
+        let mut parameters = vec![self.t.row(); rows];
+        parameters.extend(vec![chain.component(level); 2 * units.len()]);
+        b.sub_trace(&format!("giant_steps.{index}"), &parameters, |b| {
+            let mut sums = Vec::with_capacity(2 * giants.len());
+            for &giant in giants {
+                let factors = units.iter().enumerate().map(|(step, &unit)| {
+                    let row = self.masks(b, (giant, step), unit);
+                    plaintext::factor(chain, b, (self.t, row), level)
+                });
+                let factors: Vec<ValueId> = factors.collect();
+                for part in 0..2 {
+                    let first = rows + part * units.len();
+                    let secret: Vec<ValueId> = (first..first + units.len()).collect();
+                    sums.push(b.dot(secret, factors.as_slice()));
+                }
+            }
+            sums
+        })
+    }
+
+    /// Masks of the sources of all layers.
+    pub(crate) fn all_masks(&self) -> Vec<ValueId> {
+        self.layers.iter().flat_map(|layer| layer.rows(1)).collect()
+    }
+
+    /// The plaintext of masks, times `unit`. In giant step `giant` it is multiplied with the secret
+    /// rotated by `step`. [`Layers::all_masks`] are the first parameters of the body.
+    fn masks(&self, b: &mut Builder, (giant, step): (usize, usize), unit: u64) -> ValueId {
         let columns = self.n / 2;
         // The giant step later rotates left by its columns. So values are put as many columns to
         // the right.
         let back = (columns - giant * self.baby_steps % columns) % columns;
         let entries = turn(b, self.entries, step);
+        let mut first = 0;
         self.sum(b, unit, |b, layer| {
+            let rows: Vec<ValueId> = (first..first + layer.sources.len()).collect();
+            first += rows.len();
             let at = turn(b, layer.at, back);
-            b.extract(layer.rows(1), at, Some((entries, self.gap)))
+            b.extract(rows, at, Some((entries, self.gap)))
         })
     }
 
@@ -123,7 +158,7 @@ impl Layers {
         &self,
         b: &mut Builder,
         unit: u64,
-        row: impl Fn(&mut Builder, &Layer) -> ValueId,
+        mut row: impl FnMut(&mut Builder, &Layer) -> ValueId,
     ) -> ValueId {
         let mut sum = None;
         for layer in &self.layers {

@@ -4,7 +4,8 @@ use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sim::vector::{
-    self, Component, Eviction, Machine, Options, Order, Report, Schedule, Series, Traffic, Work,
+    self, Component, Eviction, Machine, Options, Order, Report, Schedule, Series, Together,
+    Traffic, Work,
 };
 use sim::{Error, Family};
 use std::sync::Arc;
@@ -141,6 +142,9 @@ impl Simulation {
         found.set_item("utilisation", dict(py, report.utilisation.clone())?)?;
         found.set_item("stalls", dict(py, report.stalls.clone())?)?;
         found.set_item("instructions", dict(py, report.instructions.clone())?)?;
+        let works = |of: &Together| dict(py, report.kinds.iter().zip(of.works.clone()));
+        found.set_item("works_cycles", works(&report.together)?)?;
+        found.set_item("together_cycles", report.together.together)?;
         let bound = report.bound;
         let bounds = [
             ("critical path", bound.critical_path),
@@ -159,6 +163,9 @@ impl Simulation {
             entry.set_item("traffic_bytes", traffic(py, &step.traffic)?)?;
             entry.set_item("begins", step.begins)?;
             entry.set_item("ends", step.ends)?;
+            entry.set_item("works_cycles", works(&step.together)?)?;
+            entry.set_item("together_cycles", step.together.together)?;
+            entry.set_item("overlap_cycles", step.overlap)?;
             Ok(entry)
         });
         found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
@@ -176,7 +183,8 @@ impl Simulation {
         Ok(found)
     }
 
-    /// Shares of time by equal parts of the run: `cycles` of a part, `busy` by kind of unit, `limbs` in the scratchpad.
+    /// Shares of time by equal parts of the run: `cycles` of a part, `busy` by kind of unit, `works` by kind of
+    /// clusters, `limbs` in the scratchpad.
     fn series<'py>(&self, py: Python<'py>, parts: usize) -> PyResult<Bound<'py, PyDict>> {
         let series = guard(py, || -> Result<_, Error> {
             let (machine, work) = (&self.machine, &self.work);
@@ -185,6 +193,7 @@ impl Simulation {
         let found = PyDict::new(py);
         found.set_item("cycles", series.cycles)?;
         found.set_item("busy", dict(py, series.busy)?)?;
+        found.set_item("works", dict(py, series.works)?)?;
         found.set_item("limbs", series.limbs)?;
         let capacity = self.machine.scratchpad_limbs(self.work.n());
         found.set_item("capacity", capacity)?;

@@ -114,7 +114,7 @@ def run(
                 pictures = of_run(title, found, simulation.series(PARTS))
                 written += write_pictures(plot, pictures)
     if as_json:
-        print_json({**found, "files": written})
+        print_json({**found, "over_time": simulation.series(PARTS), "files": written})
         return
     show(found)
     for name in written:
@@ -149,9 +149,10 @@ def show(found: Mapping[str, Any]) -> None:
         [{"traffic": name, "bytes": size(n)} for name, n in found["traffic_bytes"].items()],
         [{"instructions": name, "number": f"{n:,}"} for name, n in found["instructions"].items()],
         components(found),
+        kinds(found),
         step_rows(found),
     ]
-    for rows in tables:
+    for rows in filter(None, tables):
         click.echo()
         print_table(rows)
 
@@ -166,6 +167,17 @@ def components(found: Mapping[str, Any]) -> list[dict[str, object]]:
             "mm2": f"{areas[name]:.2f}" if name in areas else "-",
         }
         for name in [*joules, *(name for name in areas if name not in joules)]
+    ]
+
+
+def kinds(found: Mapping[str, Any]) -> list[dict[str, object]]:
+    """How kinds of clusters work side by side, where there are several."""
+    works, cycles = found["works_cycles"], max(found["cycles"], 1)
+    if len(works) < 2:
+        return []
+    rows = {**works, "two at a time": found["together_cycles"]}
+    return [
+        {"clusters": name, "work": f"{100 * share / cycles:.1f}%"} for name, share in rows.items()
     ]
 
 

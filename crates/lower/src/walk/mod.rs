@@ -1,6 +1,7 @@
 //! Lowers a recording step by step.
 
 mod keys;
+mod masks;
 mod operands;
 mod plain;
 
@@ -10,7 +11,6 @@ use crate::error::Result;
 use crate::key_switch::{Key, extend, relinearize, with_key};
 use crate::names;
 use crate::packing::{Layers, Samples};
-use crate::plaintext;
 use crate::products::{self, Matrix};
 use crate::raise::raise;
 use crate::samples;
@@ -48,6 +48,7 @@ pub fn lower_named(recording: &Recording, name: impl Fn(usize) -> String) -> Res
         digits: HashMap::new(),
         integers: HashMap::new(),
         layers: HashMap::new(),
+        ahead: HashMap::new(),
     };
     let mut of = None;
     for (step, recorded) in recording.steps.iter().enumerate() {
@@ -79,6 +80,8 @@ struct Walk<'a> {
     /// The digits of second components, by the step of the ciphertext.
     digits: HashMap<ValueId, Vec<trace::ValueId>>,
     layers: HashMap<usize, Layers>,
+    /// Results of giant steps that were made together with an earlier one, by their steps.
+    ahead: HashMap<usize, Vec<trace::ValueId>>,
     /// Plaintexts of integers, by the limbs that they were made over.
     integers: HashMap<(ConstantId, Scalar, Limbs), trace::ValueId>,
 }
@@ -164,23 +167,10 @@ impl<'a> Walk<'a> {
                 }
                 dot(b, &pairs, &factors)
             }
-            Op::MulMasks {
-                packing,
-                giant,
-                secret,
-                units,
-            } => {
-                let t = self.modulus(index)?;
-                let mut factors = Vec::with_capacity(secret.len());
-                let mut pairs = Vec::with_capacity(secret.len());
-                for (step, (&value, &unit)) in secret.iter().zip(units).enumerate() {
-                    let layers = self.layers(b, index, *packing)?;
-                    let row = layers.masks(b, (*giant, step), unit);
-                    factors.push(plaintext::factor(chain, b, (t, row), ty.level));
-                    pairs.push(self.pair(b, index, value, ty)?);
-                }
-                dot(b, &pairs, &factors)
-            }
+            Op::MulMasks { .. } => match self.ahead.remove(&index) {
+                Some(parts) => parts,
+                None => self.giant_steps(b, index, ty)?,
+            },
             Op::AddBodies { value, packing } => {
                 let row = self.layers(b, index, *packing)?.bodies(b);
                 let term = self.residual_term(b, index, row, ty)?;
@@ -297,26 +287,6 @@ impl<'a> Walk<'a> {
         let count = small.digits();
         let key = self.key_over(b, names::DIMENSION, count, &chain.level(0), &chain.level(0));
         Ok(samples::to_samples(chain, b, (small, t), pair, &key))
-    }
-    fn layers(&mut self, b: &mut Builder, index: usize, packing: usize) -> Result<&Layers> {
-        if !self.layers.contains_key(&packing) {
-            let described = self.recording.packings.get(packing).ok_or_else(|| {
-                let (found, all) = (packing.to_string(), self.recording.packings.len());
-                self.wrong(index, "the packing", &found, &format!("below {all}"))
-            })?;
-            let sources = described
-                .sources
-                .iter()
-                .map(|&source| match self.made.get(source) {
-                    Some(Made::Samples(samples)) => Ok(*samples),
-                    _ => Err(self.wrong(index, "a source", "no samples", "samples")),
-                });
-            let sources: Vec<Samples> = sources.collect::<Result<_>>()?;
-            let of = (self.modulus(index)?, self.small(index)?.dimension());
-            let layers = Layers::new(b, of, described, &sources);
-            self.layers.insert(packing, layers);
-        }
-        Ok(&self.layers[&packing])
     }
 }
 

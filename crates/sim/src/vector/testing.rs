@@ -89,9 +89,35 @@ impl Knobs {
 
     /// The machine `tiny` with these figures, for 16 words of 64 bits in a limb.
     pub(super) fn machine(self) -> Machine {
-        let text = built_in("tiny").expect("built in");
+        Machine::from_toml(&self.file()).expect("a machine")
+    }
+
+    /// The same with a second kind of clusters, which alone executes inner products, and a buffer of so many limbs between
+    /// the two.
+    pub(super) fn apart(self, buffer: usize) -> Machine {
+        let text = self.file();
+        let all = "\"ntt\", \"intt\", \"add\", \"mul\", \"scale\", \"combine\", \"permute\", \"extract\", \"quotient\", \
+                   \"convert\", \"round\", \"digit\"";
         let text = text
-            .replace("bytes = 16777216", &format!("bytes = {}", self.limbs * 128))
+            .replace("count = 2", "count = 1")
+            .replace("operations = \"all\"", &format!("operations = [{all}]"))
+            .replace(
+                "buffer_bytes = 0",
+                &format!("buffer_bytes = {}", buffer * 128),
+            );
+        let (before, units) = text.split_once("[unit.ntt]").expect("a unit");
+        let cluster = &before[before.find("[[cluster]]").expect("a cluster")..];
+        let second = cluster
+            .replace("name = \"cluster\"", "name = \"sums\"")
+            .replace("{ ntt = 1, permutation = 1, mac = 1 }", "{ mac = 1 }")
+            .replace(&format!("[{all}]"), "[\"add\", \"dot\"]");
+        let text = format!("{before}{second}[unit.ntt]{units}");
+        Machine::from_toml(&text).expect("a machine")
+    }
+
+    fn file(self) -> String {
+        let text = built_in("tiny").expect("built in");
+        text.replace("bytes = 16777216", &format!("bytes = {}", self.limbs * 128))
             .replace(
                 "bytes_per_second = 64_000_000_000",
                 &format!("bytes_per_second = {}", self.bandwidth * 1_000_000_000),
@@ -103,7 +129,6 @@ impl Knobs {
             .replace(
                 "register_file_bytes = 65536",
                 &format!("register_file_bytes = {}", self.registers * 128),
-            );
-        Machine::from_toml(&text).expect("a machine")
+            )
     }
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from palladion import _native
 from palladion.errors import UsageError
@@ -15,14 +17,21 @@ from palladion.nn.network import IntNetwork
 from palladion.reproduce.athena.paper import BENCHMARKS
 from palladion.reproduce.athena.table5 import FILES
 
+CALL: Final = re.compile(r"= call ([a-z_]+)\.")
+STEP: Final = re.compile(r"^\s*step (.*):$")
+
 
 @dataclass(frozen=True)
 class Run:
-    """One network at one precision. ``found`` is the report of the simulation."""
+    """One network at one precision.
+
+    ``found`` is the report of the simulation, ``calls`` the sub-traces that each operation calls.
+    """
 
     benchmark: str
     precision: str
     found: dict[str, Any]
+    calls: dict[str, Counter[str]]
 
     @property
     def milliseconds(self) -> float:
@@ -39,6 +48,11 @@ class Run:
         """The paper's milliseconds."""
         return BENCHMARKS[self.benchmark].milliseconds[self.precision]
 
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """The steps that are tables."""
+        return [step for step in self.found["steps"] if operation_of(step["name"]) == "table"]
+
     def share(self, *operations: str) -> float:
         """Percent of the time between steps' ends that goes to steps of these operations."""
         steps = self.found["steps"]
@@ -49,6 +63,18 @@ class Run:
         """Percent of the energy that components take."""
         joules = self.found["joules_by_component"]
         return float(100 * sum(joules.get(name, 0.0) for name in components) / self.found["joules"])
+
+
+def calls(trace: str) -> dict[str, Counter[str]]:
+    """For each operation of a program the sub-traces that its steps call."""
+    found: dict[str, Counter[str]] = {}
+    current: Counter[str] = Counter()
+    for line in trace.rpartition("\nmain")[2].splitlines():
+        if step := STEP.match(line):
+            current = found.setdefault(operation_of(step[1]), Counter())
+        elif call := CALL.search(line):
+            current[call[1]] += 1
+    return found
 
 
 def operation_of(step: str) -> str:
@@ -96,7 +122,8 @@ def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
         program = _native.compile(network.to_json(), 1)
     with steps.step(f"lower {label}"):
         trace, _ = program.lower()
-        work = _native.Workload(trace.decode())
+        text = trace.decode()
+        work = _native.Workload(text)
     steps.start_run()
     found = Machine.named("athena").simulate(work, steps.count).report()
-    return Run(benchmark, precision, found)
+    return Run(benchmark, precision, found, calls(text))

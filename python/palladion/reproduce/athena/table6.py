@@ -8,7 +8,7 @@ from typing import Final
 
 from palladion.evaluation import Steps
 from palladion.reproduce.athena import loop
-from palladion.reproduce.athena.simulated import Run, operation_of, simulated
+from palladion.reproduce.athena.simulated import Run, simulated
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 OTHERS: Final = {
@@ -47,21 +47,16 @@ def run(
     )
 
 
-def tables(run: Run) -> int:
-    """Tables that our program of the network evaluates."""
-    return sum(operation_of(step["name"]) == "table" for step in run.found["steps"])
-
-
 def sums_ms(run: Run) -> float:
     """The paper's sums for as many full tables, as the printed share of the whole."""
-    return tables(run) * loop.TABLE_MS / loop.NON_LINEAR_SHARE
+    return len(run.tables) * loop.TABLE_MS / loop.NON_LINEAR_SHARE
 
 
 def row(run: Run) -> tuple[Cell, ...]:
     others = {name: printed[run.benchmark] for name, printed in OTHERS.items()}
     fastest = min(others.values())
     return (
-        *(run.benchmark, run.precision, run.printed, tables(run), sums_ms(run)),
+        *(run.benchmark, run.precision, run.printed, len(run.tables), sums_ms(run)),
         *(sums_ms(run) / run.printed, run.milliseconds, run.milliseconds / run.printed),
         *(run.bound, run.found["gap"], fastest),
     )

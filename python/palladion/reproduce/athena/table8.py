@@ -48,6 +48,7 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
             *(Column("accelerator", "accelerator"), Column("paper_mb", "MB")),
             *(Column("paper_tb_s", "TB/s", ".0f"), Column("model_mb", "model MB", ".0f")),
             Column("model_hbm_tb_s", "model HBM TB/s", ".1f"),
+            Column("ratio", "MB ratio", ".2f"),
         ),
         rows,
         (
@@ -63,10 +64,11 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
 def memory_row(name: str, model: dict[str, Any] | None) -> tuple[Cell, ...]:
     megabytes, bandwidth = MEMORY[name]
     if model is None:
-        return name, megabytes, bandwidth, None, None
+        return name, megabytes, bandwidth, None, None, None
     return (
         *(name, megabytes, bandwidth, model["scratchpad_bytes"] / (1 << 20)),
         model["bytes_per_second"] / 1e12,
+        model["scratchpad_bytes"] / (1 << 20) / float(megabytes.partition("+")[0]),
     )
 
 

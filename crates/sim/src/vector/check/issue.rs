@@ -29,6 +29,11 @@ impl Replay<'_> {
             let expected = format!("one of {} clusters", clusters.len());
             return Err(wrong_place(format!("cluster {}", place.cluster), expected));
         };
+        if !cluster.executes(kind) {
+            let able = clusters.iter().filter(|one| one.executes(kind));
+            let able: Vec<&str> = able.map(|one| one.name.as_str()).collect();
+            return Err(wrong_place(cluster.name.clone(), able.join(" or ")));
+        }
         let mut passes = 0;
         let mut latency = 0;
         for (&unit, &number) in uses.iter().zip(&place.units) {
@@ -40,7 +45,7 @@ impl Replay<'_> {
                     format!("one of {}", cluster.units[unit]),
                 ));
             }
-            passes = passes.max(of.pass(self.n) * self.work.terms(instruction) as u64);
+            passes = passes.max(of.cycles(self.n, self.work.terms(instruction)));
             latency += of.latency;
         }
         let ports = self.over_ports(instruction, place.cluster);
@@ -78,19 +83,29 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Cycles in which the operands that the register file lacks, and the result, pass the ports.
+    /// Cycles in which the operands that register file and buffer lack, and the result, pass the ports.
     fn over_ports(&mut self, instruction: usize, cluster: u16) -> u64 {
+        let kind = self.machine.clusters()[usize::from(cluster)].kind;
+        let buffered = |limb: &u32| {
+            let others = self.buffers.iter().enumerate();
+            others
+                .filter(|(of, _)| *of != kind)
+                .any(|(_, buffer)| buffer.contains(limb))
+        };
         let file = &mut self.files[usize::from(cluster)];
         let holds = self.machine.register_limbs(usize::from(cluster), self.n);
         let mut limbs = 1;
         let operands: Vec<u32> = self.work.operands(instruction).collect();
         for limb in operands.into_iter().chain([instruction as u32]) {
-            if limb as usize != instruction && !file.contains(&limb) {
+            if limb as usize != instruction && !file.contains(&limb) && !buffered(&limb) {
                 limbs += 1;
             }
             file.push_front(limb);
             file.truncate(holds);
         }
+        let buffer = &mut self.buffers[kind];
+        buffer.push_front(instruction as u32);
+        buffer.truncate(self.machine.buffer_limbs(self.n));
         let bytes = limbs * self.machine.limb_bytes(self.n);
         bytes.div_ceil(self.machine.clusters()[usize::from(cluster)].bytes_per_cycle)
     }

@@ -33,6 +33,8 @@ pub(super) struct Replay<'a> {
     changes: Vec<(u64, bool)>,
     /// What each register file met last, the latest first.
     pub(super) files: Vec<VecDeque<u32>>,
+    /// What clusters of each kind made last, the latest first.
+    pub(super) buffers: Vec<VecDeque<u32>>,
     end: u64,
 }
 
@@ -76,6 +78,7 @@ impl<'a> Replay<'a> {
             generators: Vec::new(),
             changes: Vec::new(),
             files: vec![VecDeque::new(); machine.clusters().len()],
+            buffers: vec![VecDeque::new(); machine.kinds().count()],
             end: 0,
         })
     }

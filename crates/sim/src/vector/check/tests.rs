@@ -21,7 +21,11 @@ fn remove(schedule: &mut Schedule, place: usize) {
 }
 
 /// Makes one change after which the schedule cannot be right, and says which; `None` if there is nothing to change so.
-fn mutate(schedule: &mut Schedule, work: &Work, random: &mut Random) -> Option<&'static str> {
+fn mutate(
+    schedule: &mut Schedule,
+    (machine, work): (&Machine, &Work),
+    random: &mut Random,
+) -> Option<&'static str> {
     let issues = places(schedule, |event| matches!(event, Event::Issue(_)));
     let fetches = places(schedule, |event| matches!(event, Event::Fetch(_)));
     let transfers = places(schedule, |event| {
@@ -33,7 +37,7 @@ fn mutate(schedule: &mut Schedule, work: &Work, random: &mut Random) -> Option<&
         unreachable!("an issue")
     };
     let i = instruction as usize;
-    Some(match random.below(14) {
+    Some(match random.below(15) {
         0 => {
             remove(schedule, issue);
             "an instruction is left out"
@@ -118,6 +122,14 @@ fn mutate(schedule: &mut Schedule, work: &Work, random: &mut Random) -> Option<&
             schedule.cycles -= 2 * random.below(2) as u64;
             "another end"
         }
+        13 => {
+            let other = 1 - schedule.places[i].cluster;
+            if machine.clusters()[usize::from(other)].executes(work.kind(i)) {
+                return None;
+            }
+            schedule.places[i].cluster = other;
+            "a cluster that does not execute it"
+        }
         _ => {
             let place = random.below(schedule.events.len());
             schedule.events[place] =
@@ -133,7 +145,11 @@ fn a_thousand_changed_schedules_are_refused() {
     for seed in 0.. {
         let mut random = Random::new(seed);
         let work = work(seed % 40, 1 + random.below(30));
-        let machine = Knobs::random(&mut random).machine();
+        let knobs = Knobs::random(&mut random);
+        let machine = match seed % 2 {
+            0 => knobs.machine(),
+            _ => knobs.apart(random.below(8)),
+        };
         let options = Options {
             window: Some(1 + random.below(20)),
             ..Options::default()
@@ -142,7 +158,7 @@ fn a_thousand_changed_schedules_are_refused() {
         assert_eq!(check(&machine, &work, &good), Ok(()), "seed {seed}");
         for _ in 0..4 {
             let mut bad = good.clone();
-            let Some(change) = mutate(&mut bad, &work, &mut random) else {
+            let Some(change) = mutate(&mut bad, (&machine, &work), &mut random) else {
                 continue;
             };
             assert!(

@@ -64,6 +64,7 @@ pub(super) struct Scratchpad {
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Network {
+    pub(super) buffer_bytes: Option<u64>,
     pub(super) area_mm2: f64,
     pub(super) watts: f64,
 }
@@ -88,6 +89,17 @@ pub(super) struct ClusterLiteral {
     pub(super) register_file_area_mm2: f64,
     pub(super) register_file_watts: f64,
     pub(super) units: BTreeMap<String, u64>,
+    pub(super) operations: Option<Executed>,
+}
+
+/// What the clusters of a kind execute.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub(super) enum Executed {
+    /// `"all"` that their units can.
+    Word(String),
+    /// The operations of a list.
+    Listed(Vec<String>),
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -111,6 +123,8 @@ pub(super) enum CostShape {
     Stages { radix: u64 },
     /// Rows and columns of a matrix with rows of `lanes` words, in and out: `2 (lanes + N / lanes)`.
     Square {},
+    /// Each word of the result passes once, however many limbs it may come from: `N / lanes` for all terms together.
+    Gather {},
 }
 
 const WATTS: RangeInclusive<f64> = 0.0..=1e6;
@@ -138,6 +152,12 @@ impl Literal {
             1..=1 << 50,
         )?;
         within("memory.latency", self.memory.latency, 1..=1 << 20)?;
+        let buffer = required(
+            "network.buffer_bytes",
+            self.network.buffer_bytes,
+            "0 where clusters of different names share no buffer",
+        )?;
+        within("network.buffer_bytes", buffer, 0..=1 << 40)?;
         for (key, area, watts) in [
             ("scratchpad", pad.area_mm2, pad.watts),
             ("network", self.network.area_mm2, self.network.watts),
@@ -197,8 +217,42 @@ impl Literal {
                 }
                 within(&key(&format!("units.{name}")), count, 1..=256)?;
             }
+            let expected = "\"all\", or a list of operations";
+            let executed = required(
+                &key("operations"),
+                cluster.operations.as_ref(),
+                "operations = \"all\", or a list as [\"ntt\", \"add\"]",
+            )?;
+            match executed {
+                Executed::Word(word) if word == "all" => {}
+                Executed::Word(word) => {
+                    return Err(wrong(&key("operations"), format!("{word:?}"), expected));
+                }
+                Executed::Listed(names) => {
+                    for name in names {
+                        self.check_listed(&key("operations"), cluster, name)?;
+                    }
+                }
+            }
         }
         within("cluster: number of all", clusters, 1..=1024)
+    }
+
+    /// Refuses an operation of a cluster's list that is unknown, or that its units cannot do.
+    fn check_listed(&self, key: &str, cluster: &ClusterLiteral, name: &str) -> Result<()> {
+        if Operation::named(name).is_none() {
+            let known = Operation::ALL.map(Operation::name).join(", ");
+            return Err(wrong(key, format!("{name:?}"), format!("one of {known}")));
+        }
+        let units = self.operations.get(name).map_or(&[][..], Vec::as_slice);
+        match units.iter().find(|unit| !cluster.units.contains_key(*unit)) {
+            None => Ok(()),
+            Some(unit) => Err(wrong(
+                key,
+                format!("{name:?}, which needs the unit {unit:?}"),
+                "operations of units that the cluster has",
+            )),
+        }
     }
 
     fn check_operations(&self) -> Result<()> {
@@ -235,18 +289,32 @@ impl Literal {
                     "different units",
                 ));
             }
-            let whole = |cluster: &ClusterLiteral| {
-                units.iter().all(|unit| cluster.units.contains_key(unit))
-            };
-            if !self.cluster.iter().any(whole) {
+            let executed = |cluster: &ClusterLiteral| cluster.executes(operation.name(), units);
+            if !units.is_empty() && !self.cluster.iter().any(executed) {
                 return Err(wrong(
                     &key,
-                    format!("{units:?}, which no cluster has"),
-                    "units that some cluster has together",
+                    format!("{units:?}, on which no cluster executes it"),
+                    "units that a cluster has together whose own list of operations names it",
                 ));
             }
         }
         Ok(())
+    }
+}
+
+impl ClusterLiteral {
+    /// Units of a kind.
+    pub(super) fn count_of(&self, unit: &str) -> usize {
+        self.units.get(unit).map_or(0, |&count| count as usize)
+    }
+
+    /// Whether an operation of these units is executed here.
+    pub(super) fn executes(&self, operation: &str, units: &[String]) -> bool {
+        let listed = match &self.operations {
+            Some(Executed::Listed(names)) => names.iter().any(|name| name == operation),
+            Some(Executed::Word(_)) | None => true,
+        };
+        listed && units.iter().all(|unit| self.units.contains_key(unit))
     }
 }
 
@@ -260,7 +328,7 @@ impl UnitLiteral {
         within(&key("watts"), self.watts, WATTS)?;
         match self.shape {
             CostShape::Stages { radix } => within(&key("shape.radix"), radix, 2..=1 << 20),
-            CostShape::Stream {} | CostShape::Square {} => Ok(()),
+            CostShape::Stream {} | CostShape::Square {} | CostShape::Gather {} => Ok(()),
         }
     }
 }
@@ -275,6 +343,11 @@ fn within<T: PartialOrd + Display>(key: &str, found: T, range: RangeInclusive<T>
         found,
         format!("{} to {}", range.start(), range.end()),
     ))
+}
+
+/// The value of a key, or an error that says what to write.
+fn required<T>(key: &str, value: Option<T>, write: &str) -> Result<T> {
+    value.ok_or_else(|| wrong(key, "missing", write))
 }
 
 fn wrong(key: &str, found: impl Display, expected: impl Into<String>) -> Error {

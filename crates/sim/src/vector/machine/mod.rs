@@ -50,17 +50,41 @@ pub struct Cluster {
     /// Bytes in a cycle between the scratchpad and this cluster, both ways together: what its ports pass, and at most
     /// its part of what the banks pass, divided as the ports are.
     pub bytes_per_cycle: u64,
+    /// Number of its kind: clusters of one table of the file have the same.
+    pub kind: usize,
     register_file_bytes: u64,
+    /// For each operation whether it is executed here.
+    executes: [bool; Operation::ALL.len()],
+}
+
+impl Cluster {
+    /// Whether an operation is executed here: the units are there, and the file lists it.
+    pub fn executes(&self, operation: Operation) -> bool {
+        self.executes[operation as usize]
+    }
 }
 
 impl Unit {
+    /// Cycles that an instruction of so many terms over `n` words occupies the unit.
+    pub fn cycles(&self, n: usize, terms: usize) -> u64 {
+        self.pass(n) * self.passes(terms)
+    }
+
+    /// Passes of an instruction of so many terms.
+    pub fn passes(&self, terms: usize) -> u64 {
+        match self.shape {
+            CostShape::Gather {} => 1,
+            CostShape::Stream {} | CostShape::Stages { .. } | CostShape::Square {} => terms as u64,
+        }
+    }
+
     /// Cycles that one pass over `n` words occupies the unit.
     pub fn pass(&self, n: usize) -> u64 {
         let n = n as u64;
         let stream = n.div_ceil(self.lanes);
         self.interval
             * match self.shape {
-                CostShape::Stream {} => stream,
+                CostShape::Stream {} | CostShape::Gather {} => stream,
                 CostShape::Stages { radix } => stages(n, radix) * stream,
                 CostShape::Square {} => 2 * (self.lanes + stream),
             }
@@ -73,7 +97,7 @@ impl Unit {
     pub(in crate::vector) fn weight(&self, n: usize) -> u64 {
         self.interval
             * match self.shape {
-                CostShape::Stream {} => 1,
+                CostShape::Stream {} | CostShape::Gather {} => 1,
                 CostShape::Stages { radix } => stages(n as u64, radix),
                 CostShape::Square {} => 4,
             }
@@ -122,9 +146,24 @@ impl Machine {
             .sum();
         let pad = &literal.scratchpad;
         let banks = u128::from(pad.banks * pad.ports) * u128::from(pad.port_bytes);
-        let clusters = literal.cluster.iter().flat_map(|cluster| {
+        let clusters = literal.cluster.iter().enumerate();
+        let clusters = clusters.flat_map(|(kind, cluster)| {
             let own = ports(cluster);
-            Cluster::all(cluster, &units, own.min(banks * own / all).max(1) as u64)
+            let executes = Operation::ALL.map(|operation| {
+                cluster.executes(operation.name(), &literal.operations[operation.name()])
+            });
+            let one = Cluster {
+                name: cluster.name.clone(),
+                units: units
+                    .iter()
+                    .map(|unit| cluster.count_of(&unit.name))
+                    .collect(),
+                bytes_per_cycle: own.min(banks * own / all).max(1) as u64,
+                kind,
+                register_file_bytes: cluster.register_file_bytes,
+                executes,
+            };
+            one.repeated(cluster.count)
         });
         let clusters = clusters.collect();
         let uses = Operation::ALL.map(|operation| {
@@ -207,6 +246,18 @@ impl Machine {
         (self.clusters[cluster].register_file_bytes / self.limb_bytes(n)).min(4096) as usize
     }
 
+    /// Names of the kinds of clusters, by [`Cluster::kind`].
+    pub fn kinds(&self) -> impl Iterator<Item = &str> {
+        self.literal.cluster.iter().map(|kind| kind.name.as_str())
+    }
+
+    /// Limbs in the buffer between clusters of different kinds, 4,096 at most. What a cluster reads from there does not
+    /// pass its ports.
+    pub fn buffer_limbs(&self, n: usize) -> usize {
+        let bytes = self.literal.network.buffer_bytes.expect("checked");
+        (bytes / self.limb_bytes(n)).min(4096) as usize
+    }
+
     /// Cycles in which the memory channel passes a limb, without its latency.
     pub fn transfer(&self, n: usize) -> u64 {
         let bits = u128::from(self.limb_bytes(n)) * u128::from(self.literal.clock_mhz) * 1_000_000;
@@ -224,6 +275,7 @@ impl Machine {
         let count: usize = self
             .clusters
             .iter()
+            .filter(|cluster| cluster.executes(Operation::Sample))
             .map(|cluster| cluster.units[unit])
             .sum();
         let unit = &self.units[unit];
@@ -288,26 +340,14 @@ impl Unit {
 }
 
 impl Cluster {
-    fn all(
-        of: &ClusterLiteral,
-        units: &[Unit],
-        bytes_per_cycle: u64,
-    ) -> impl Iterator<Item = Self> {
-        let count = |unit: &Unit| of.units.get(&unit.name).map_or(0, |&count| count as usize);
-        let one = Self {
-            name: of.name.clone(),
-            units: units.iter().map(count).collect(),
-            bytes_per_cycle,
-            register_file_bytes: of.register_file_bytes,
-        };
-        let many = of.count > 1;
-        (0..of.count).map(move |number| Self {
-            name: if many {
-                format!("{} {number}", one.name)
-            } else {
-                one.name.clone()
+    /// So many clusters like this one, with numbers where there are several.
+    fn repeated(self, count: u64) -> impl Iterator<Item = Self> {
+        (0..count).map(move |number| Self {
+            name: match count {
+                1 => self.name.clone(),
+                _ => format!("{} {number}", self.name),
             },
-            ..one.clone()
+            ..self.clone()
         })
     }
 }

@@ -137,7 +137,11 @@ fn the_key_family_chooses() {
 fn missing_unknown_and_absurd_values_are_refused_by_name() {
     let text = built_in("tiny").expect("built in");
     for (from, to, words) in [
-        ("word_bits = 64\n", "", &["missing", "word_bits"][..]),
+        (
+            "word_bits = 64 # every program runs on it\n",
+            "",
+            &["missing", "word_bits"][..],
+        ),
         (
             "word_bits = 64",
             "word_bits = 65",
@@ -206,6 +210,46 @@ fn missing_unknown_and_absurd_values_are_refused_by_name() {
         ),
         ("bytes = 16777216", "bytes = 0", &["scratchpad.bytes", "0"]),
         ("name = \"tiny\"", "name = \"\"", &["name"]),
+        (
+            "operations = \"all\"\n",
+            "",
+            &[
+                "cluster \"cluster\".operations",
+                "missing",
+                "operations = \"all\"",
+            ],
+        ),
+        (
+            "operations = \"all\"",
+            "operations = \"some\"",
+            &["cluster \"cluster\".operations", "some", "all"],
+        ),
+        (
+            "operations = \"all\"",
+            "operations = [\"ntt\", \"sum\"]",
+            &["cluster \"cluster\".operations", "sum", "one of ntt"],
+        ),
+        (
+            "operations = \"all\"",
+            "operations = [\"ntt\", \"intt\"]",
+            &["operations.add", "mac", "no cluster"],
+        ),
+        (
+            "mac = 1 }\noperations = \"all\"",
+            "mac = 1 }\noperations = \"all\"\n\n[[cluster]]\nname = \"second\"\ncount = 1\nports = 1\nport_bytes = 64\n\
+             register_file_bytes = 0\nregister_file_area_mm2 = 0\nregister_file_watts = 0\nunits = { mac = 1 }\n\
+             operations = [\"ntt\"]",
+            &[
+                "cluster \"second\".operations",
+                "ntt",
+                "units that the cluster has",
+            ],
+        ),
+        (
+            "buffer_bytes = 0\n",
+            "",
+            &["network.buffer_bytes", "missing", "0 where"],
+        ),
     ] {
         assert!(text.contains(from), "{from}");
         let error = Machine::from_toml(&text.replacen(from, to, 1))
@@ -213,6 +257,46 @@ fn missing_unknown_and_absurd_values_are_refused_by_name() {
             .to_string();
         for word in words {
             assert!(error.contains(word), "{to}: {error}");
+        }
+    }
+}
+
+/// Limbs that lie striped over banks, port by port of words, pass all ports at once: streams that begin in phases of their
+/// own never meet in a bank, and with fewer of them than ports of banks a phase is free within a turn of the banks.
+#[test]
+fn striped_limbs_wait_for_less_than_a_turn_of_the_banks() {
+    for (banks, ports, length, seed) in
+        [(16, 3, 128, 1), (16, 1, 18, 2), (4, 2, 7, 3), (1, 1, 5, 4)]
+    {
+        let mut random = crate::vector::testing::Random::new(seed);
+        // Streams that are under way: their first cycle.
+        let mut running: Vec<usize> = Vec::new();
+        let mut cycle = 0;
+        for _ in 0..2000 {
+            cycle += random.below(3);
+            running.retain(|start| start + length > cycle);
+            if running.len() == banks * ports {
+                cycle = running.iter().min().expect("one") + length;
+                running.retain(|start| start + length > cycle);
+            }
+            let phase = |start: usize| start % banks;
+            let free = |start: &usize| {
+                running
+                    .iter()
+                    .filter(|&&one| phase(one) == phase(*start))
+                    .count()
+                    < ports
+            };
+            let start = (cycle..cycle + banks).find(free).expect("a phase is free");
+            running.push(start);
+            for later in start..start + length {
+                let under_way = running
+                    .iter()
+                    .filter(|&&one| (one..one + length).contains(&later));
+                let mut taken = vec![0; banks];
+                under_way.for_each(|&one| taken[(later - one) % banks] += 1);
+                assert!(taken.iter().all(|&taken| taken <= ports));
+            }
         }
     }
 }

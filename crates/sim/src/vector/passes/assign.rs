@@ -27,10 +27,8 @@ impl<'a> Assign<'a> {
     pub(super) fn new(machine: &'a Machine, work: &Work) -> Self {
         let clusters = machine.clusters();
         let able = Operation::ALL.map(|operation| {
-            let uses = machine.uses(operation);
-            let has = |cluster: &usize| uses.iter().all(|&unit| clusters[*cluster].units[unit] > 0);
             (0..clusters.len())
-                .filter(has)
+                .filter(|&cluster| clusters[cluster].executes(operation))
                 .map(|cluster| cluster as u16)
                 .collect()
         });

@@ -13,6 +13,8 @@
 
 mod assign;
 mod graph;
+#[cfg(test)]
+mod kinds_tests;
 mod layers;
 mod list;
 mod model;

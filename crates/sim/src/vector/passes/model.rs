@@ -9,8 +9,7 @@ pub(super) struct Model<'a> {
     machine: &'a Machine,
     work: &'a Work,
     profile: Profile,
-    /// For each class of operations what its instructions occupy.
-    classes: Vec<Vec<usize>>,
+    classes: Vec<Class>,
     class_of: [u8; Operation::ALL.len()],
     /// For each cluster and kind of unit those that are free; for each kind the clusters that have one.
     units: Vec<Vec<u32>>,
@@ -33,6 +32,13 @@ pub(super) struct Model<'a> {
     ports: Vec<Vec<u16>>,
 }
 
+/// Operations that occupy the same units of the same clusters.
+#[derive(PartialEq)]
+struct Class {
+    units: Vec<usize>,
+    clusters: Bits,
+}
+
 /// One bit for each cluster.
 type Bits = Vec<u64>;
 
@@ -44,12 +50,20 @@ impl<'a> Model<'a> {
     pub(super) fn new(machine: &'a Machine, work: &'a Work, profile: Profile) -> Self {
         let clusters = machine.clusters();
         let words = clusters.len().div_ceil(64);
-        let mut classes: Vec<Vec<usize>> = Vec::new();
+        let mut classes: Vec<Class> = Vec::new();
         let class_of = Operation::ALL.map(|operation| {
-            let uses = machine.uses(operation);
-            let known = classes.iter().position(|class| class == uses);
+            let mut class = Class {
+                units: machine.uses(operation).to_vec(),
+                clusters: vec![0; words],
+            };
+            for (place, cluster) in clusters.iter().enumerate() {
+                if cluster.executes(operation) {
+                    set(&mut class.clusters, place);
+                }
+            }
+            let known = classes.iter().position(|one| *one == class);
             known.unwrap_or_else(|| {
-                classes.push(uses.to_vec());
+                classes.push(class);
                 classes.len() - 1
             }) as u8
         });
@@ -109,10 +123,10 @@ impl<'a> Model<'a> {
 
     /// Clusters of a word of bits that can begin an instruction of a class.
     fn able_in(&self, class: usize, word: usize) -> u64 {
-        let units = self.classes[class]
-            .iter()
-            .map(|&unit| self.with_unit[unit][word]);
-        units.fold(self.with_ports[word], |all, with| all & with)
+        let Class { units, clusters } = &self.classes[class];
+        let units = units.iter().map(|&unit| self.with_unit[unit][word]);
+        let free = self.with_ports[word] & clusters[word];
+        units.fold(free, |all, with| all & with)
     }
 
     /// Whether an instruction of a class can begin now on a cluster.
@@ -146,7 +160,7 @@ impl<'a> Model<'a> {
             self.next[place] = (self.next[place] + 1) % self.profile.file.max(1);
         }
         let ports = self.profile.ports(limbs, self.size[place]);
-        for &unit in &self.classes[class] {
+        for &unit in &self.classes[class].units {
             let free = &mut self.units[place][unit];
             *free -= 1;
             if *free == 0 {
@@ -192,7 +206,7 @@ impl<'a> Model<'a> {
     pub(super) fn end(&mut self, instruction: usize) {
         let place = usize::from(self.clusters[instruction]);
         let class = self.class(instruction);
-        for &unit in &self.classes[class] {
+        for &unit in &self.classes[class].units {
             self.units[place][unit] += 1;
             set(&mut self.with_unit[unit], place);
         }

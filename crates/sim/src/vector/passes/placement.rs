@@ -67,6 +67,8 @@ struct Placer<'a> {
     /// For each limb the cycle from which nothing that was issued needs it any more.
     held: Vec<u64>,
     clusters: Vec<ClusterState>,
+    /// For each kind of clusters the limbs that they made last, for those of other kinds.
+    buffers: Vec<Registers>,
     memory: u64,
     generators: u64,
     graph: &'a Graph,
@@ -84,7 +86,7 @@ struct ClusterState {
     bytes_per_cycle: u64,
 }
 
-/// The limbs that a register file met last: operands and results of its cluster, in order.
+/// The limbs that a register file met last: operands and results of its cluster, in order. Or those that a buffer met.
 struct Registers {
     /// A ring of as many limbs as fit.
     limbs: Vec<u32>,
@@ -160,6 +162,10 @@ impl<'a> Placer<'a> {
             fetched: vec![false; limbs],
             held: vec![0; limbs],
             clusters: clusters.collect(),
+            buffers: machine
+                .kinds()
+                .map(|_| Registers::new(machine.buffer_limbs(n)))
+                .collect(),
             memory: 0,
             generators: 0,
             graph,
@@ -225,7 +231,8 @@ impl<'a> Placer<'a> {
         let room = self.room(event);
         let cluster = &mut self.clusters[usize::from(chosen)];
 
-        // What the register file lacks comes over the ports, and the result goes out over them.
+        // What register file and buffer lack comes over the ports, and the result goes out over them.
+        let own = self.machine.clusters()[usize::from(chosen)].kind;
         let (mut computed, mut loaded, mut moved) = (0, 0, 1);
         for limb in work.operands(i) {
             let limb = limb as usize;
@@ -235,9 +242,14 @@ impl<'a> Placer<'a> {
                 &mut computed
             };
             *wait = self.ready[limb].max(*wait);
-            moved += u64::from(!cluster.registers.meet(limb as u32));
+            let known = cluster.registers.meet(limb as u32);
+            let others = self.buffers.iter().enumerate();
+            let mut others = others.filter(|&(kind, _)| kind != own);
+            let buffered = others.any(|(_, buffer)| buffer.limbs.contains(&(limb as u32)));
+            moved += u64::from(!known && !buffered);
         }
         cluster.registers.meet(instruction);
+        self.buffers[own].meet(instruction);
         let ports = (moved * self.costs.limb_bytes).div_ceil(cluster.bytes_per_cycle);
 
         let mut place = Place {
@@ -253,7 +265,8 @@ impl<'a> Placer<'a> {
                 .expect("the cluster has one");
             *unit = first as u8;
             free = from.max(free);
-            busy = busy.max(self.costs.passes[of] * work.terms(i) as u64);
+            let passes = self.machine.units()[of].passes(work.terms(i));
+            busy = busy.max(self.costs.passes[of] * passes);
         }
 
         // In the order of the causes.

@@ -57,17 +57,17 @@ impl Profile {
         terms: usize,
     ) -> Ticks {
         let uses = machine.uses(operation).iter();
-        let pass = uses
-            .map(|&unit| machine.units()[unit].weight(n))
+        let busy = uses
+            .map(|&unit| machine.units()[unit].weight(n) * machine.units()[unit].passes(terms))
             .max()
-            .unwrap_or(1)
+            .unwrap_or(terms as u64)
             * PASS;
         let latency = match operation {
             Operation::Ntt | Operation::Intt | Operation::Permute => self.latency,
             _ => self.latency / 8,
         };
         Ticks {
-            busy: (pass * terms as u64).min(LONGEST),
+            busy: busy.min(LONGEST),
             latency,
         }
     }

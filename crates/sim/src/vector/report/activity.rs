@@ -89,7 +89,7 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
                 let step = &mut steps[work.step(i)];
                 let kind = work.kind(i);
                 for &unit in machine.uses(kind) {
-                    step.passes[unit] += passes[unit] * work.terms(i) as u64;
+                    step.passes[unit] += machine.units()[unit].cycles(n, work.terms(i));
                 }
                 step.ports += schedule.ports(i);
                 step.instructions += 1;

@@ -7,17 +7,20 @@ mod series;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod together;
 mod traffic;
 
 use super::machine::{Machine, Operation};
 use super::passes::{Schedule, Stall};
 use super::work::Work;
 use activity::Activity;
+use together::Spans;
 
 pub use bound::Bound;
 pub use components::Component;
 pub use series::Series;
 pub use steps::StepReport;
+pub use together::Together;
 pub use traffic::Traffic;
 
 /// What a schedule of some work takes on a machine.
@@ -41,6 +44,10 @@ pub struct Report {
     pub instructions: Vec<(&'static str, u64)>,
     /// The steps of the program, in order.
     pub steps: Vec<StepReport>,
+    /// Names of the kinds of clusters, and how they work side by side.
+    pub kinds: Vec<String>,
+    /// Cycles in which they work.
+    pub together: Together,
     /// What no schedule can be faster than.
     pub bound: Bound,
 }
@@ -51,6 +58,7 @@ impl Report {
         let cycles = schedule.cycles();
         let by_step = activity::by_step(machine, work, schedule);
         let sum = Activity::sum(machine, &by_step);
+        let spans = Spans::new(machine, work, schedule);
         let counts = unit_counts(machine);
         let share = |busy: u64, of: usize| busy as f64 / (cycles as f64 * of.max(1) as f64);
         let units = machine.units().iter().zip(sum.passes.iter().zip(&counts));
@@ -79,7 +87,9 @@ impl Report {
             utilisation,
             stalls: schedule.stalls().map(stall).collect(),
             instructions: named.filter(|(_, count)| *count > 0).collect(),
-            steps: StepReport::all(machine, work, &by_step, cycles),
+            steps: StepReport::all(machine, work, (&by_step, spans.by_step()), cycles),
+            kinds: machine.kinds().map(str::to_owned).collect(),
+            together: Together::of(&spans.unions()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! How busy a machine is over time.
 
+use super::together::{Spans, together};
 use super::unit_counts;
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::passes::{Event, Schedule};
@@ -13,6 +14,8 @@ pub struct Series {
     pub cycles: f64,
     /// For each kind of unit, `network` and `memory`, the share of each part of the run in which it is busy.
     pub busy: Vec<(String, Vec<f64>)>,
+    /// For each kind of clusters, and for `together`, the share of each part of the run in which it works, or two do.
+    pub works: Vec<(String, Vec<f64>)>,
     /// Limbs in the scratchpad, on average over each part of the run.
     pub limbs: Vec<f64>,
 }
@@ -34,8 +37,8 @@ impl Series {
                 // Units are busy while they do passes; a wait for operands on their way is none.
                 let (row, length, weight) = match (track.part, slice.event) {
                     (Part::Unit { unit, .. }, Event::Issue(i)) => {
-                        let terms = work.terms(i as usize) as u64;
-                        (unit, (passes[unit] * terms) as f64, 1.0)
+                        let cycles = machine.units()[unit].cycles(n, work.terms(i as usize));
+                        (unit, cycles as f64, 1.0)
                     }
                     (Part::Generators, _) => {
                         let unit = machine.uses(Operation::Sample)[0];
@@ -56,6 +59,17 @@ impl Series {
             let share = |cycles: f64| cycles / (width * count.max(1) as f64);
             (name, cycles.into_iter().map(share).collect())
         });
+        let mut kinds = Spans::new(machine, work, schedule).unions();
+        kinds.push(together(&kinds));
+        let names = machine.kinds().chain(["together"]).map(str::to_owned);
+        let works = names.zip(kinds).map(|(name, spans)| {
+            let mut shares = vec![0.0; parts];
+            for (start, end) in spans {
+                let span = (start as f64, end as f64);
+                spread(&mut shares, width, span, 1.0 / width);
+            }
+            (name, shares)
+        });
         let mut limbs = vec![0.0; parts];
         let changes = occupancy(schedule);
         let ends = changes.iter().skip(1).map(|&(cycle, _)| cycle);
@@ -66,6 +80,7 @@ impl Series {
         Self {
             cycles: width,
             busy: busy.collect(),
+            works: works.collect(),
             limbs,
         }
     }

@@ -1,6 +1,7 @@
 //! Time, energy and traffic by step of the program.
 
 use super::activity::Activity;
+use super::together::Together;
 use super::traffic::Traffic;
 use crate::vector::machine::Machine;
 use crate::vector::work::Work;
@@ -26,6 +27,10 @@ pub struct StepReport {
     pub traffic: Traffic,
     /// Instructions on limbs.
     pub instructions: u64,
+    /// Cycles in which clusters work for it.
+    pub together: Together,
+    /// Cycles from the beginning of the first instruction of a later step to its own end.
+    pub overlap: u64,
 }
 
 impl StepReport {
@@ -33,14 +38,28 @@ impl StepReport {
     pub(super) fn all(
         machine: &Machine,
         work: &Work,
-        activities: &[Activity],
+        (activities, together): (&[Activity], Vec<Together>),
         cycles: u64,
     ) -> Vec<Self> {
-        let with_work = |&(_, activity): &(&String, &Activity)| activity.instructions > 0;
-        let named = work.steps().iter().zip(activities).filter(with_work);
+        let with_work =
+            |&((_, activity), _): &((&String, &Activity), Together)| activity.instructions > 0;
+        let named = work.steps().iter().zip(activities).zip(together);
+        let named: Vec<_> = named.filter(with_work).collect();
+        // For each step the first cycle of an instruction of a later one, from the last step on.
+        let mut later = u64::MAX;
+        let mut nexts: Vec<u64> = named
+            .iter()
+            .rev()
+            .map(|(_, together)| {
+                let first = later.min(together.begins);
+                std::mem::replace(&mut later, first)
+            })
+            .collect();
         let mut frontier = 0;
         named
-            .map(|(name, activity)| {
+            .into_iter()
+            .map(|((name, activity), together)| {
+                let next = nexts.pop().expect("one for each step");
                 let end = activity.ends.min(cycles).max(frontier);
                 let own = end - frontier;
                 frontier = end;
@@ -53,6 +72,8 @@ impl StepReport {
                     joules: activity.joules(machine, own).iter().map(|(_, j)| j).sum(),
                     traffic: activity.traffic,
                     instructions: activity.instructions,
+                    overlap: together.ends.saturating_sub(next.max(together.begins)),
+                    together,
                 }
             })
             .collect()

@@ -160,3 +160,69 @@ fn latencies_are_those_of_the_units() {
         "a multiplier, then an adder"
     );
 }
+
+/// Cycles in which kinds of clusters work, beside a count cycle by cycle; and overlaps of steps, by their definition.
+#[test]
+fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
+    let mut random = Random::new(6);
+    for seed in 0..20 {
+        let machine = Knobs::random(&mut random).apart(random.below(4));
+        let work = Work::new(&stepped(seed)).expect("short enough");
+        let schedule = scheduled(&machine, &work);
+        let report = Report::new(&machine, &work, &schedule);
+        let steps = work.steps().len();
+        let mut working = vec![vec![[false; 2]; schedule.cycles() as usize]; steps + 1];
+        let mut begins = vec![u64::MAX; steps];
+        for (event, start) in schedule.events() {
+            let crate::vector::passes::Event::Issue(instruction) = event else {
+                continue;
+            };
+            let i = instruction as usize;
+            let step = work.step(i);
+            let kind = machine.clusters()[usize::from(schedule.place(i).cluster)].kind;
+            let unit = &machine.units()[machine.uses(work.kind(i))[0]];
+            for cycle in start..start + unit.cycles(work.n(), work.terms(i)) {
+                working[step][cycle as usize][kind] = true;
+                working[steps][cycle as usize][kind] = true;
+            }
+            begins[step] = begins[step].min(start);
+        }
+        let counted = |of: &[[bool; 2]]| {
+            let works = [0, 1].map(|kind| of.iter().filter(|both| both[kind]).count() as u64);
+            (
+                works.to_vec(),
+                of.iter().filter(|both| both[0] && both[1]).count() as u64,
+            )
+        };
+        let found = &report.together;
+        assert_eq!(
+            (found.works.clone(), found.together),
+            counted(&working[steps])
+        );
+        for step in &report.steps {
+            let place = work.steps().iter().position(|name| *name == step.name);
+            let place = place.expect("a step of the work");
+            let found = &step.together;
+            assert_eq!(
+                (found.works.clone(), found.together),
+                counted(&working[place])
+            );
+            let later = begins[place + 1..]
+                .iter()
+                .copied()
+                .min()
+                .unwrap_or(u64::MAX);
+            let shared = (found.begins..found.ends).filter(|&cycle| cycle >= later);
+            assert_eq!(step.overlap, shared.count() as u64);
+        }
+        let series = Series::new(&machine, &work, &schedule, 7);
+        let names: Vec<&str> = series.works.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["cluster", "sums", "together"]);
+        let whole = [found.works[0], found.works[1], found.together];
+        for ((name, shares), cycles) in series.works.iter().zip(whole) {
+            let mean = shares.iter().sum::<f64>() / 7.0;
+            let share = cycles as f64 / schedule.cycles() as f64;
+            assert!((mean - share).abs() < 1e-9, "{name}: {mean}, {share}");
+        }
+    }
+}
