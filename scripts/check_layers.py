@@ -82,7 +82,6 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "machines": {"files", "_native"},
     "sweeps": {"errors", "machines"},
     "reproduce": {"errors", "evaluation", "machines", "_native"},
-    "xla": {"errors", "files"},
     "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",
@@ -106,7 +105,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "xla",
     },
     # Another machine for programs; only those who ask for it import it.
-    "xla": {"_native", "errors", "memory", "text"},
+    "xla": {"_native", "errors", "files", "memory", "text"},
     "text": set(),
     "memory": {"errors", "text"},
     "report": {"nn", "text"},

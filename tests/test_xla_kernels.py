@@ -12,6 +12,7 @@ import pytest
 from palladion.errors import UsageError
 
 from tests import rings
+from tests.conftest import Command, refused
 
 jax = pytest.importorskip("jax")
 
@@ -107,7 +108,8 @@ def test_ntt_by_its_definition(kernel: Any, rng: np.random.Generator) -> None:
     n, moduli = 16, moduli_of(16, *SIZES)
     a, prime = rows_of(moduli, n, rng)
     roots = [choice.root(int(q), n) for q in moduli]
-    found = run(kernel, kernel.tables(moduli, n), prime, a)
+    some = np.append(moduli, np.uint32(1048583))  # a prime without a transform, and without rows
+    found = run(kernel, kernel.tables(some, n), prime, a)
     for row, p, words in zip(a, prime, found, strict=True):
         assert words.tolist() == rings.ntt_by_definition(row, int(moduli[p]), roots[p])
 
@@ -233,7 +235,7 @@ def test_convert(kernel: Any, rng: np.random.Generator) -> None:
             which.append(index)
             values.append(given)
     given = np.array(values).astype(np.uint32)
-    tables = kernel.tables(moduli, bases)
+    tables = kernel.tables(moduli, n, bases)
     found = run(kernel, tables, np.array(which, np.int32), given)
     for index, rows, words in zip(which, given, found, strict=True):
         source, target = ([int(moduli[i]) for i in basis] for basis in bases[index])
@@ -346,10 +348,39 @@ def test_digit(bits: int, count: int, rng: np.random.Generator) -> None:
     [
         (1 << 20, "1048576 is no odd number"),
         (257, "257 is no odd number"),
-        (1048583, "1048583 is not 1 modulo 2 N, N = 16"),
         (1048577, "1048577 has no root of order 32: it is no prime"),  # 17 x 61681
     ],
 )
 def test_a_modulus_that_does_not_fit_is_refused(modulus: int, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         choice.variant("ntt", "butterflies-u64").tables(np.array([modulus], np.uint32), 16)
+
+
+def test_the_fastest_kernels_are_kept_for_their_device(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    device = jax.devices()[0]
+    names = {name: kernel.name for name, kernel in choice.chosen(device).items()}
+    assert names["ntt"] == "butterflies-u64"
+    other = {**names, "ntt": "constant-geometry", "mul": "no such variant"}
+    kept = choice.Choice(choice.name_of(device), jax.__version__, 16, other)
+    assert kept.save().parent == tmp_path / "palladion"
+    found = {name: kernel.name for name, kernel in choice.chosen(device).items()}
+    assert found == {**names, "ntt": "constant-geometry"}
+    choice.Choice(kept.device, "0.0.0", 16, other).save()
+    assert choice.chosen(device)["ntt"].name == "butterflies-u64"
+    choice.file(kept.device).write_text("{")
+    assert choice.chosen(device)["ntt"].name == "butterflies-u64"
+
+
+def test_tune_measures_and_says_what_it_kept(command: Command) -> None:
+    given = "--n", 64, "--rows", 2, "--runs", 1, "--operation", "scale", "--operation", "add"
+    result = command("xla", "tune", *given, "--json")
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert [row["operation"] for row in report["measured"]] == ["scale"] * 5 + ["add"]
+    assert sum(row["chosen"] for row in report["measured"]) == 2
+    assert report["file"] is None  # some operations alone are no choice
+    refused(command("xla", "tune", "--n", 100), "100", "power of two")
+    refused(command("xla", "tune", "--operation", "nnt"), "'nnt'", "expected one of ntt, intt")

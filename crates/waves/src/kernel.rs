@@ -93,8 +93,8 @@ impl Kernel {
 pub struct Shape {
     /// The kernel.
     pub kernel: Kernel,
-    /// Rows that an instruction reads. Numbers above 8 are [rounded up](padded), so that there are
-    /// few shapes.
+    /// Rows that an instruction reads. Numbers above 8 are rounded up to three leading bits, so
+    /// that there are few shapes.
     pub reads: usize,
     /// Rows that it writes, rounded up likewise.
     pub writes: usize,

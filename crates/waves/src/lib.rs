@@ -9,10 +9,10 @@
 //!
 //! A trace becomes a plan in four passes:
 //!
-//! 1. [`work`] writes out the calls, limb by limb. Selecting and joining limbs cost nothing.
-//! 2. [`tables`] collects what instructions share: matrices, conversions, permutations, places.
-//! 3. [`order`] makes waves of instructions that are ready at the same time, within a window.
-//! 4. [`rows`] gives each limb a row, from the wave that makes it to the last one that reads it.
+//! 1. `work` writes out the calls, limb by limb. Selecting and joining limbs cost nothing.
+//! 2. `tables` collects what instructions share: matrices, conversions, permutations, places.
+//! 3. `order` makes waves of instructions that are ready at the same time, within a window.
+//! 4. `rows` gives each limb a row, from the wave that makes it to the last one that reads it.
 //!
 //! *May use* `program`, and `kernels` for arithmetic modulo one prime. This crate handles no keys
 //! and no ciphertexts: values from outside are named by the instruction that asks for them.

@@ -196,8 +196,8 @@ fn conversion(moduli: &[Modulus], (from, to): (&Limbs, &Limbs), shape: Shape) ->
     let mut matrix = vec![0; shape.writes * (shape.reads + 1)];
     for (&id, row) in to.iter().zip(matrix.chunks_mut(shape.reads + 1)) {
         let p = &moduli[id as usize];
-        for i in 0..from.len() {
-            row[i] = product(p, Some(i)) as u32;
+        for (i, entry) in row[..from.len()].iter_mut().enumerate() {
+            *entry = product(p, Some(i)) as u32;
         }
         row[shape.reads] = p.neg(product(p, None)) as u32;
     }

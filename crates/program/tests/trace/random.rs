@@ -62,11 +62,6 @@ impl Table {
     }
 }
 
-/// The largest residue of a modulus of [`TABLE`].
-pub(crate) fn greatest(modulus: usize) -> u64 {
-    TABLE.greatest(modulus)
-}
-
 /// Choices, made by numbers that a property test draws. After the last number, all choices are 0.
 pub(crate) struct Choices<'a> {
     table: Table,

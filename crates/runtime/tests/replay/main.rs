@@ -103,7 +103,7 @@ fn table(id: usize) -> NttTable {
 fn residues(limbs: impl Into<Limbs>, seed: u64) -> Vec<Vec<u64>> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let limb = |id: usize| {
-        let greatest = random::greatest(id);
+        let greatest = random::TABLE.greatest(id);
         let mut words: Vec<u64> = (0..N).map(|_| rng.random_range(0..=greatest)).collect();
         words[..4].copy_from_slice(&[0, greatest, greatest / 2, greatest / 2 + 1]);
         words

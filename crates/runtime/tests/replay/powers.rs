@@ -22,7 +22,7 @@ fn words(power: usize, seed: u64) -> Vec<u64> {
 }
 
 fn centred(power: usize, word: u64) -> i64 {
-    let above = random::greatest(power).leading_zeros();
+    let above = random::TABLE.greatest(power).leading_zeros();
     (word << above) as i64 >> above
 }
 
@@ -30,7 +30,7 @@ fn centred(power: usize, word: u64) -> i64 {
 fn words_wrap_around() {
     for power in [ORDER, WORD, SHORT] {
         let (x, w, ty) = (words(power, 1), words(power, 2), ty(power));
-        let greatest = random::greatest(power);
+        let greatest = random::TABLE.greatest(power);
         let of = |op: &str| {
             let lines =
                 format!("%0: {ty} = load x\n%1: {ty} = load w\n%2: {ty} = {op}\nstore y %2");
@@ -76,7 +76,7 @@ fn a_turn_is_the_product_with_the_power() {
             limb.rotate_right(1);
             limb[0] = match id {
                 0 => modulus(0).neg(limb[0]),
-                id => limb[0].wrapping_neg() & random::greatest(id),
+                id => limb[0].wrapping_neg() & random::TABLE.greatest(id),
             };
         }
     }
@@ -126,7 +126,7 @@ fn powers_are_converted_as_centred_integers() {
             let integers = x.iter().map(|&word| centred(power, word));
             let residue = |integer: i64| match id < MODULI.len() {
                 true => modulus(id).from_i64(integer),
-                false => integer as u64 & random::greatest(id),
+                false => integer as u64 & random::TABLE.greatest(id),
             };
             integers.map(residue).collect()
         };

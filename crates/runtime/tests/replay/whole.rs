@@ -38,7 +38,7 @@ impl runtime::replay::Outside for Loaded {
     ) -> runtime::Result<()> {
         for (id, limb) in ty.limbs.iter().zip(&limbs) {
             assert_eq!(limb.len(), N, "{name}");
-            let greatest = random::greatest(id);
+            let greatest = random::TABLE.greatest(id);
             assert!(limb.iter().all(|&word| word <= greatest), "{name}");
         }
         self.0.store(name, ty, limbs)

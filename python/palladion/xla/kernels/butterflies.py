@@ -25,7 +25,7 @@ import numpy as np
 from palladion.xla.kernels.kernel import Wide, Words, checked
 from palladion.xla.kernels.mat import shape
 from palladion.xla.kernels.modular import Bits
-from palladion.xla.kernels.roots import least_root, tree
+from palladion.xla.kernels.roots import root_of, tree
 from palladion.xla.kernels.words import (
     HIGH,
     Residues,
@@ -66,8 +66,8 @@ def arranged(factors: Wide, rows: int) -> Wide:
 def roots(moduli: Words, n: int, inverse: bool) -> Roots:
     """The tables of the primes."""
     factors, last = [], []
-    for q in checked(moduli, n):
-        root = pow(least_root(q, n), -1 if inverse else 1, q)
+    for q in checked(moduli):
+        root = root_of(q, n, inverse=inverse)
         by_node = to_montgomery(tree(root, n, q), q)
         factors.append(arranged(by_node, shape(n)[0]))
         scale = pow(n, -1, q)

@@ -8,8 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from palladion.xla.kernels.bat import Product
-from palladion.xla.kernels.kernel import Words
-from palladion.xla.kernels.words import Residues, column
+from palladion.xla.kernels.words import OfResidues, Residues, column
 
 BLOCK = 256
 """Columns of a product at a time: partial results take several times the memory of a result. On one
@@ -18,7 +17,7 @@ columns, and 18.1 with 2048."""
 
 
 @dataclass(frozen=True)
-class Combine:
+class Combine(OfResidues):
     """``matrix values``: ``u32[G, R, C]`` times ``u32[G, C, N]``, with entries below 2^17."""
 
     way: Product
@@ -27,10 +26,6 @@ class Combine:
     def name(self) -> str:
         """The way of the matrix product."""
         return self.way.name
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(
         self, tables: Residues, prime: jax.Array, matrix: jax.Array, values: jax.Array

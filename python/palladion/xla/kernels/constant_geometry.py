@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from palladion.xla.kernels.kernel import Words, checked
-from palladion.xla.kernels.roots import least_root, tree
+from palladion.xla.kernels.roots import root_of, tree
 from palladion.xla.kernels.words import Residues, add, column, montgomery, sub, to_montgomery
 
 
@@ -35,8 +35,8 @@ def stages(moduli: Words, n: int, inverse: bool) -> Stages:
     """The tables of the primes."""
     count, pairs = n.bit_length() - 1, np.arange(n // 2)
     roots, last = [], []
-    for q in checked(moduli, n):
-        root = pow(least_root(q, n), -1 if inverse else 1, q)
+    for q in checked(moduli):
+        root = root_of(q, n, inverse=inverse)
         factors = to_montgomery(tree(root, n, q), q).astype(np.uint32)
         roots.append([factors[(1 << s) + pairs % (1 << s)] for s in range(count)])
         last.append((pow(n, -1, q) << 32) % q)

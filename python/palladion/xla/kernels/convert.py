@@ -53,7 +53,7 @@ class Convert:
         """The way of the matrix product."""
         return self.way.name
 
-    def tables(self, moduli: Words, conversions: Sequence[Bases]) -> Conversions:
+    def tables(self, moduli: Words, n: int, conversions: Sequence[Bases]) -> Conversions:
         """The tables of conversions between bases of some of the moduli."""
         sources = max(len(source) for source, _ in conversions)
         targets = max(len(target) for _, target in conversions)

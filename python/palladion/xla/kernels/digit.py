@@ -7,22 +7,17 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
-from palladion.xla.kernels.kernel import Words
-from palladion.xla.kernels.words import Residues, column
+from palladion.xla.kernels.words import OfResidues, Residues, column
 
 
 @dataclass(frozen=True)
-class Digit:
+class Digit(OfResidues):
     """Digit ``index[B]`` of each centred residue, of ``count[B]`` digits of ``bits[B]`` bits.
 
     The size of the residue plus half a digit at each place but the last is a number whose digits
     are the wanted ones plus a half."""
 
     name = "u64"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(
         self,

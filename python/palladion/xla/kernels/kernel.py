@@ -30,7 +30,7 @@ class Kernel(Protocol):
 
     @property
     def tables(self) -> Callable[..., Tables]:
-        """Makes the tables from the moduli, and from ``n`` and more if the operation needs it."""
+        """Makes the tables from the moduli, ``n``, and more if the operation needs it."""
         ...
 
     @property
@@ -39,13 +39,13 @@ class Kernel(Protocol):
         ...
 
 
-def checked(moduli: Words, n: int | None = None) -> list[int]:
+def checked(moduli: Words) -> list[int]:
     """The moduli as integers.
 
     Raises
     ------
     UsageError
-        If one is even, not between 2^16 and 2^32, or not 1 modulo ``2 n``.
+        If one is even or not between 2^16 and 2^32.
     """
     found = [int(q) for q in moduli]
     for q in found:
@@ -54,6 +54,4 @@ def checked(moduli: Words, n: int | None = None) -> list[int]:
                 f"the modulus {q} is no odd number between 2^16 and 2^32, as words of 32 bits "
                 "need: compile with --words 32"
             )
-        if n is not None and q % (2 * n) != 1:
-            raise UsageError(f"the modulus {q} is not 1 modulo 2 N, N = {n}: it has no transform")
     return found

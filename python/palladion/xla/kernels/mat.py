@@ -30,7 +30,7 @@ import numpy as np
 
 from palladion.xla.kernels.bat import Product
 from palladion.xla.kernels.kernel import Wide, Words, checked
-from palladion.xla.kernels.roots import bit_reversed, least_root, powers
+from palladion.xla.kernels.roots import bit_reversed, powers, root_of
 from palladion.xla.kernels.words import Residues, column, montgomery, to_montgomery
 
 
@@ -67,7 +67,7 @@ class MatNtt:
     def tables(self, moduli: Words, n: int, elements: Sequence[int] | None = None) -> Matrices:
         """The matrices of the primes. With ``elements``, entry ``k`` is the transform modulo
         ``moduli[k]`` of polynomials at ``X^elements[k]``."""
-        found = checked(moduli, n)
+        found = checked(moduli)
         parts = [
             self._matrices(q, n, element)
             for q, element in zip(found, elements or [1] * len(found), strict=True)
@@ -77,7 +77,7 @@ class MatNtt:
 
     def _matrices(self, q: int, n: int, element: int) -> tuple[Wide, Words, Wide]:
         rows, columns = shape(n)
-        root = pow(least_root(q, n), -element if self.inverse else element, q)
+        root = pow(root_of(q, n, inverse=self.inverse), element, q)
         power = powers(root, 2 * n, q)
         i, j = bit_reversed(rows), bit_reversed(columns)
         r, c = np.arange(rows), np.arange(columns)

@@ -13,8 +13,16 @@ from typing import Final, Literal
 import jax
 import jax.numpy as jnp
 
-from palladion.xla.kernels.kernel import Words
-from palladion.xla.kernels.words import BITS, HIGH, Residues, add, column, montgomery, sub
+from palladion.xla.kernels.words import (
+    BITS,
+    HIGH,
+    OfResidues,
+    Residues,
+    add,
+    column,
+    montgomery,
+    sub,
+)
 
 Bits = Literal["u64", "u32"]
 
@@ -23,14 +31,10 @@ TERMS: Final = 16
 
 
 @dataclass(frozen=True)
-class Add:
+class Add(OfResidues):
     """``a + b``."""
 
     name = "compare"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(self, tables: Residues, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
         """The sums of rows."""
@@ -38,14 +42,10 @@ class Add:
 
 
 @dataclass(frozen=True)
-class Sub:
+class Sub(OfResidues):
     """``a - b``."""
 
     name = "compare"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(self, tables: Residues, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
         """The differences of rows."""
@@ -53,7 +53,7 @@ class Sub:
 
 
 @dataclass(frozen=True)
-class Mul:
+class Mul(OfResidues):
     """``a b`` word by word."""
 
     reduction: Literal["barrett", "montgomery"]
@@ -63,10 +63,6 @@ class Mul:
     def name(self) -> str:
         """Reduction and words of products."""
         return f"{self.reduction}-{self.bits}"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(self, tables: Residues, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
         """The products of rows."""
@@ -80,7 +76,7 @@ class Mul:
 
 
 @dataclass(frozen=True)
-class Dot:
+class Dot(OfResidues):
     """``sum_t left_t right_t``, for operands ``u32[B, T, N]``."""
 
     bits: Bits
@@ -89,10 +85,6 @@ class Dot:
     def name(self) -> str:
         """Words of products."""
         return f"barrett-{self.bits}"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(
         self, tables: Residues, prime: jax.Array, left: jax.Array, right: jax.Array
@@ -127,7 +119,7 @@ class Dot:
 
 
 @dataclass(frozen=True)
-class Scale:
+class Scale(OfResidues):
     """A row times a word of its own: ``factor`` is ``u32[B]``, each below its row's prime."""
 
     reduction: Literal["barrett", "montgomery", "shoup"]
@@ -137,10 +129,6 @@ class Scale:
     def name(self) -> str:
         """Reduction and words of products."""
         return f"{self.reduction}-{self.bits}"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(
         self, tables: Residues, prime: jax.Array, a: jax.Array, factor: jax.Array

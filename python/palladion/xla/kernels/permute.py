@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from palladion.xla.kernels.kernel import Words
 from palladion.xla.kernels.roots import bit_reversed
-from palladion.xla.kernels.words import Residues, column
+from palladion.xla.kernels.words import OfResidues, Residues, column
 
 Places = npt.NDArray[np.int64]
 
@@ -64,15 +64,11 @@ def _sources(n: int, exponent: Places) -> Words:
 
 
 @dataclass(frozen=True)
-class Permute:
+class Permute(OfResidues):
     """Rows ``u32[B, V, N]``, each by the row ``which[B]`` of sources ``u32[K, N]``: ``u32[B,
     N]``."""
 
     name = "gather"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(
         self,
@@ -87,15 +83,11 @@ class Permute:
 
 
 @dataclass(frozen=True)
-class Turn:
+class Turn(OfResidues):
     """Rows of coefficients times ``X^e``, with an exponent of their own for each row:
     ``u32[B]``."""
 
     name = "gather"
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli."""
-        return Residues.of(moduli)
 
     def apply(
         self, tables: Residues, prime: jax.Array, values: jax.Array, exponent: jax.Array

@@ -18,6 +18,7 @@ from palladion.xla.kernels.arithmetic import (
     shoup,
     wide,
 )
+from palladion.xla.kernels.roots import least_root, tree
 
 Words = np.ndarray[Any, Any]
 
@@ -143,46 +144,14 @@ class Intt:
 
 
 def roots(moduli: Words, n: int, *, inverse: bool) -> Roots:
-    """Tables of the primes that are 1 modulo ``2 n``. The others have zeros."""
-    root = np.zeros((len(moduli), n), np.uint64)
-    order = reversed_bits(n)
-    for row, q in zip(root, (int(q) for q in moduli), strict=True):
-        if q % (2 * n) != 1:
-            continue
-        generator = least_root(q, n)
-        if inverse:
-            generator = pow(generator, -1, q)
-        row[order] = powers(generator, n, q)
-        if inverse:
-            row[0] = pow(n, -1, q)
+    """Tables of all primes. Those of primes that are not 1 modulo ``2 n`` have no meaning."""
+    primes, power = moduli.tolist(), -1 if inverse else 1
+    generators = [pow(least_root(q, n), power, q) if q % (2 * n) == 1 else 0 for q in primes]
+    root = np.array([tree(g, n, q) for g, q in zip(generators, primes, strict=True)])
+    if inverse:
+        root[:, 0] = [pow(n, -1, q) for q in primes]
     quotient = (root << 32) // moduli.astype(np.uint64)[:, None]
     return Roots(Primes.of(moduli), root.astype(np.uint32), quotient.astype(np.uint32))
-
-
-def powers(base: int, count: int, q: int) -> Words:
-    """``base**0, base**1, ..`` modulo ``q``."""
-    found = np.ones(1, np.uint64)
-    while len(found) < count:
-        step = np.uint64(pow(base, len(found), q))
-        found = np.concatenate([found, found * step % np.uint64(q)])
-    return found[:count]
-
-
-def reversed_bits(n: int) -> Words:
-    """For each place, the place with its bits reversed."""
-    found = np.zeros(1, np.int64)
-    while len(found) < n:
-        found = np.concatenate([2 * found, 2 * found + 1])
-    return found
-
-
-def least_root(q: int, n: int) -> int:
-    """The smallest word of order ``2 n`` modulo a prime that is 1 modulo ``2 n``."""
-    exponent = (q - 1) // (2 * n)
-    candidates = (pow(g, exponent, q) for g in range(2, q))
-    root = next(root for root in candidates if pow(root, n, q) == q - 1)
-    odd = powers(root * root % q, n, q) * np.uint64(root) % np.uint64(q)
-    return int(odd.min())
 
 
 class Combine:

@@ -31,6 +31,16 @@ def least_root(q: int, n: int) -> int:
     raise UsageError(f"the modulus {q} has no root of order {2 * n}: it is no prime")
 
 
+def root_of(q: int, n: int, *, inverse: bool = False) -> int:
+    """The root of a transform, or of its inverse: 0 for a modulus that is not 1 modulo ``2 n``.
+
+    Such moduli have limbs of coefficients only, and may stand among those that have a transform.
+    """
+    if q % (2 * n) != 1:
+        return 0
+    return pow(least_root(q, n), -1 if inverse else 1, q)
+
+
 def powers(base: int, count: int, q: int) -> Wide:
     """``base^0, .., base^(count - 1)`` modulo ``q``."""
     found = np.ones(count, np.uint64)

@@ -8,13 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.kernel import Words
 from palladion.xla.kernels.modular import Bits
-from palladion.xla.kernels.words import HIGH, Residues, column
+from palladion.xla.kernels.words import HIGH, OfResidues, Residues, column
 
 
 @dataclass(frozen=True)
-class Round:
+class Round(OfResidues):
     """``round(c t / q) mod t`` with halves rounded up, for a modulus ``to`` of each row below its
     ``q``.
 
@@ -27,10 +26,6 @@ class Round:
     def name(self) -> str:
         """Words of products."""
         return self.bits
-
-    def tables(self, moduli: Words) -> Residues:
-        """The constants of the moduli that are rounded from."""
-        return Residues.of(moduli)
 
     def apply(self, tables: Residues, prime: jax.Array, c: jax.Array, to: jax.Array) -> jax.Array:
         """The rounded rows."""

@@ -65,26 +65,26 @@ def operands(operation: str, n: int, rows: int) -> tuple[list[Any], list[Any], i
     if operation in ("ntt", "intt"):
         return [few, n], [some, x], rows
     if operation in ("add", "sub", "mul"):
-        return [few], [some, x, words(rows, n)], rows
+        return [few, n], [some, x, words(rows, n)], rows
     if operation == "dot":
-        return [few], [some, words(rows, TERMS, n), words(rows, TERMS, n)], rows
+        return [few, n], [some, words(rows, TERMS, n), words(rows, TERMS, n)], rows
     if operation == "scale":
-        return [few], [some, x, words(rows)], rows
+        return [few, n], [some, x, words(rows)], rows
     if operation == "combine":
         out, inner, columns = COMBINED
         matrix = rng.integers(0, 65537, (1, out, inner), dtype=np.uint32)
-        return [few], [some[:1], matrix, words(1, inner, min(n, columns))], out
+        return [few, n], [some[:1], matrix, words(1, inner, min(n, columns))], out
     if operation == "convert":
         bases = [([*range(TERMS)], [*range(TERMS, 2 * TERMS)])]
-        return [moduli, bases], [np.zeros(1, np.int32), words(1, TERMS, n)], TERMS
+        return [moduli, n, bases], [np.zeros(1, np.int32), words(1, TERMS, n)], TERMS
     if operation == "permute":
-        return [few], [some, permute.evaluation(n, 5)[None], 0 * some, x[:, None]], rows
+        return [few, n], [some, permute.evaluation(n, 5)[None], 0 * some, x[:, None]], rows
     if operation == "turn":
-        return [few], [some, x, words(rows) % np.uint32(2 * n)], rows
+        return [few, n], [some, x, words(rows) % np.uint32(2 * n)], rows
     if operation == "round":
-        return [few], [some, x, 65537 * full], rows
+        return [few, n], [some, x, 65537 * full], rows
     if operation == "digit":
-        return [few], [some, x, full, 8 * full, 4 * full], rows
+        return [few, n], [some, x, full, 8 * full, 4 * full], rows
     raise UsageError(f"no operation {operation!r}, expected one of {', '.join(OPERATIONS)}")
 
 

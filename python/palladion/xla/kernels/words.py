@@ -139,6 +139,14 @@ class Residues(NamedTuple):
         return cls(q, low, high, Division.of(found))
 
 
+class OfResidues:
+    """What kernels have in common that need no tables but the constants of the moduli."""
+
+    def tables(self, moduli: Words, n: int | None = None) -> Residues:
+        """The constants of the moduli, whatever ``n``."""
+        return Residues.of(moduli)
+
+
 def column(words: jax.Array | Words, prime: jax.Array, axes: int = 1) -> jax.Array:
     """The word of each row's prime, with ``axes`` more axes of length 1."""
     found = of_rows(words, prime)
