@@ -20,6 +20,7 @@ from palladion.xla import enable  # noqa: E402
 from palladion.xla.kernels import choice, permute  # noqa: E402
 from palladion.xla.kernels.bat import Aligned  # noqa: E402
 from palladion.xla.kernels.mat import MatNtt  # noqa: E402
+from palladion.xla.kernels.words import HIGH, Division, Residues  # noqa: E402
 
 VECTORS = Path(__file__).parent / "vectors" / "cross_ntt.json"
 Rows = Any
@@ -71,7 +72,8 @@ def test_word_by_word(kernel: Any, rng: np.random.Generator) -> None:
     moduli = moduli_of(16, *SIZES)
     a, prime = rows_of(moduli, 16, rng)
     found = {"Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__}[type(kernel).__name__]
-    for b in (a, np.roll(a, 3, axis=1), rows_of(moduli, 16, rng)[0]):
+    q = moduli[prime][:, None]
+    for b in (a, np.roll(a, 3, axis=1), rows_of(moduli, 16, rng)[0], (q - a) % q):
         want = [
             [found(int(x), int(y)) % int(moduli[p]) for x, y in zip(left, right, strict=True)]
             for left, right, p in zip(a, b, prime, strict=True)
@@ -183,17 +185,19 @@ def test_ntt_gives_the_known_answers_of_cross(kernel: Any) -> None:
     assert found.tolist() == vectors["values"]
 
 
-@pytest.mark.parametrize("inner", [1, 5, 64])
+@pytest.mark.parametrize("inner", [1, 5, 64, 256])
 @pytest.mark.parametrize("kernel", variants("combine"))
 def test_combine(kernel: Any, inner: int, rng: np.random.Generator) -> None:
     n, moduli = 16, moduli_of(16, *SIZES)
     prime = np.arange(len(moduli), dtype=np.int32)
-    for largest in (False, True):
-        matrix = rng.integers(0, 1 << 17, (len(prime), 3, inner))
-        values = rng.integers(0, moduli[:, None, None], (len(prime), inner, n))
-        if largest:
-            matrix[:] = (1 << 17) - 1
-            values[:] = moduli[:, None, None] - 1
+    q = moduli.astype(np.int64)[:, None, None]
+    matrix_shape, shape = (len(prime), 3, inner), (len(prime), inner, n)
+    for matrix, values in (
+        (rng.integers(0, 1 << 17, matrix_shape), rng.integers(0, q, shape)),
+        (np.full(matrix_shape, (1 << 17) - 1), q - 1 + np.zeros(shape, np.int64)),
+        # The largest centred factors, and odd sums: one bit too many would be lost.
+        (rng.integers((1 << 17) - 99, 1 << 17, matrix_shape), q // 2 - rng.integers(0, 99, shape)),
+    ):
         want = matrix.astype(object) @ values.astype(object) % moduli.astype(object)[:, None, None]
         operands = matrix.astype(np.uint32), values.astype(np.uint32)
         assert np.array_equal(run(kernel, kernel.tables(moduli), prime, *operands), want)
@@ -241,6 +245,48 @@ def test_convert(kernel: Any, rng: np.random.Generator) -> None:
         source, target = ([int(moduli[i]) for i in basis] for basis in bases[index])
         want = rings.convert(rows[: len(source)], source, target)
         assert words[: len(target)].tolist() == want, bases[index]
+
+
+@pytest.mark.parametrize("inner", [64, 256])
+@pytest.mark.parametrize("way", choice.RESIDUES, ids=lambda way: way.name)
+def test_products_of_matrices_at_the_bounds_of_their_sums(
+    way: Any, inner: int, rng: np.random.Generator
+) -> None:
+    q = rings.primes(16, 32)[1]
+    moduli = np.array([q], np.uint32)
+    residues, modulus = Residues.of(moduli), moduli[:, None]
+    low = 0x7F7F7F7F  # the largest word of four bytes, and above it the smallest
+    for near in (1, q // 2, low, low + 1, q):
+        matrix = (near - rng.integers(0, min(near, 3) + 1, (2, inner))) % q
+        words = (np.array([near, q, low + 2])[rng.integers(0, 3, (inner, 8))] - 1) % q
+
+        def product(table: Any, words: Any) -> Any:
+            zero = jax.numpy.zeros(1, np.int32)
+            centred, division = way.centred(words, modulus), residues.division.rows(zero)
+            return way.product(table, centred, "left", modulus, division)
+
+        table = way.table(matrix.astype(np.uint64), np.full(2, q, np.uint64))
+        want = matrix.astype(object) @ words.astype(object) % q
+        assert np.array_equal(jax.jit(product)(table, words.astype(np.uint32)), want)
+
+
+@pytest.mark.parametrize("bits", ["u64", "u32"])
+def test_division(bits: str, rng: np.random.Generator) -> None:
+    # The last corrections of quotients: found by a search among 2e6 pairs of words.
+    rare = [
+        (2147483777, 2147483775, 4294967175), (2147484161, 2147483930, 4294917539),
+        (134218241, 134218185, 4294967286), (65537, 65475, 3540769843),
+    ]  # fmt: skip
+    for q in [*(q for q, _, _ in rare), *(q for size in SIZES for q in rings.primes(16, size))]:
+        pairs = [(upper, lower) for modulus, upper, lower in rare if modulus == q]
+        pairs += [(q - 1, 0xFFFFFFFF), (0, 0), (0, q), (0, q - 1), (q - 1, 0), (1, 0)]
+        pairs += [(int(rng.integers(q)), int(rng.integers(1 << 32))) for _ in range(50)]
+        upper, lower = (jax.numpy.array(words, np.uint32) for words in zip(*pairs, strict=True))
+        division = Division.of([q])
+        quotient, rest = division.divide(upper, lower, HIGH[bits])
+        numbers = [(a << 32) + b for a, b in pairs]
+        assert quotient.tolist() == [number // q for number in numbers]
+        assert rest.tolist() == [number % q for number in numbers]
 
 
 def test_permutations(rng: np.random.Generator) -> None:
