@@ -57,8 +57,9 @@ def test_shares_are_of_the_whole() -> None:
     assert sum(parts) == pytest.approx(100)
     assert row["fbs"] == max(parts)
     (row,) = run("fig10", *chosen)["rows"]
-    assert sum(value for name, value in row.items() if name not in
-               ("network", "precision", "joules", "paper_memory", "ratio")) == pytest.approx(100)  # fmt: skip
+    others = ("network", "precision", "joules", "paper_memory", "ratio")
+    assert sum(row[name] for name in row if name not in others) == pytest.approx(100)
+    assert row["ratio"] == pytest.approx(row["memory"] / 50)
 
 
 def test_savings_are_the_slowest_over_the_slowest() -> None:
