@@ -64,6 +64,7 @@ def test_times_are_of_the_schedule_of_the_trace() -> None:
     assert row["simulated_ms"] == pytest.approx(found["seconds"] * 1000)
     assert row["ratio"] == pytest.approx(row["simulated_ms"] / 0.17)
     assert row["bound_ms"] == pytest.approx(max(found["lower_bounds"].values()) / 1e6)
+    assert row["tight_bound_ms"] == pytest.approx(found["tight_bound"] / 1e6)
     passes = made["counts"]["passes"]
     assert row["transforms"] == passes["ntt"] + passes["intt"]
     assert found["instructions"]["ntt"] == passes["ntt"]

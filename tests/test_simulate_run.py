@@ -36,6 +36,8 @@ def test_a_schedule_has_the_instructions_of_its_trace(
     assert found["instructions"]["scale"] == counts["passes"]["scalings"]
     assert found["cycles"] >= max(found["lower_bounds"].values())
     assert found["gap"] == pytest.approx(found["cycles"] / max(found["lower_bounds"].values()))
+    assert max(found["lower_bounds"].values()) <= found["tight_bound"] <= found["cycles"]
+    assert found["tight_gap"] == pytest.approx(found["cycles"] / found["tight_bound"])
     assert found["seconds"] == pytest.approx(found["cycles"] / 1e9)
     assert found["edp"] == pytest.approx(found["joules"] * found["seconds"])
     assert sum(found["traffic_bytes"].values()) == found["traffic_total"]

@@ -153,6 +153,8 @@ impl Simulation {
         ];
         found.set_item("lower_bounds", dict(py, bounds)?)?;
         found.set_item("gap", report.gap())?;
+        found.set_item("tight_bound", bound.tightest())?;
+        found.set_item("tight_gap", report.tight_gap())?;
         let steps = report.steps.iter().map(|step| {
             let entry = PyDict::new(py);
             entry.set_item("name", &step.name)?;

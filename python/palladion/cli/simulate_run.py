@@ -134,7 +134,8 @@ def show(found: Mapping[str, Any]) -> None:
             f"EDAP {found['edap']:.4g} J s mm2",
             "traffic": f"{size(traffic)}, {size(compulsory)} of it compulsory",
             "lower bound": f"{bounds[largest]:,} cycles: {largest}",
-            "gap": f"{found['gap']:.2f} times the lower bound",
+            "gap": f"{found['gap']:.2f} times the lower bound, {found['tight_gap']:.2f} times the "
+            f"tighter one of {found['tight_bound']:,} cycles",
         }
     )
     tables: list[list[dict[str, object]]] = [

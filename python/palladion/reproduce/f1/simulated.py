@@ -40,6 +40,11 @@ class Run:
         return self.milliseconds / float(self.found["gap"])
 
     @property
+    def tight_bound(self) -> float:
+        """The same with the chains around all work."""
+        return self.milliseconds / float(self.found["tight_gap"])
+
+    @property
     def rotations(self) -> int:
         """Rotations and conjugations of ciphertexts."""
         return sum(self.calls[name] for name in ROTATIONS)

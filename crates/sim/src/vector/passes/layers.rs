@@ -11,11 +11,20 @@
 use super::walk;
 use crate::vector::work::{NONE, Work};
 
-/// Orders operations by layers within each step of the program.
-pub(super) fn by_layers(work: &Work, order: &[u32]) -> Vec<u32> {
+/// What layers are found in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Within {
+    /// Each step of the program: those of a network hold many operations.
+    Step,
+    /// The whole program: each step of a circuit is one operation.
+    Program,
+}
+
+/// Orders operations by layers.
+pub(super) fn by_layers(work: &Work, order: &[u32], within: Within) -> Vec<u32> {
     let group = |instruction: &u32| work.groups[*instruction as usize];
     let operations: Vec<&[u32]> = order.chunk_by(|a, b| group(a) == group(b)).collect();
-    let layers = layers(work, &operations);
+    let layers = layers(work, &operations, within);
     let mut sorted: Vec<usize> = (0..operations.len()).collect();
     sorted.sort_by_key(|&place| (layers[place], place));
     let mut regions = vec![0; work.instructions()];
@@ -42,7 +51,7 @@ struct Layer {
 }
 
 /// The layer of each operation. What it reads is in an earlier layer, or in its own.
-fn layers(work: &Work, operations: &[&[u32]]) -> Vec<Layer> {
+fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
     let mut owner = vec![NONE; work.instructions()];
     let mut found: Vec<Layer> = Vec::with_capacity(operations.len());
     // For each operation the only one that reads it, or `NONE` for several.
@@ -51,7 +60,10 @@ fn layers(work: &Work, operations: &[&[u32]]) -> Vec<Layer> {
     for (place, operation) in operations.iter().enumerate() {
         let own = place as u32;
         operation.iter().for_each(|&i| owner[i as usize] = own);
-        let step = work.step(operation[0] as usize);
+        let step = match within {
+            Within::Step => work.step(operation[0] as usize),
+            Within::Program => 0,
+        };
         let step = found.last().map_or(step, |last| last.step.max(step));
         let (mut other, mut crosses, mut depth, mut follows) = (None, false, 0, false);
         for &i in *operation {
@@ -94,5 +106,26 @@ fn layers(work: &Work, operations: &[&[u32]]) -> Vec<Layer> {
             found[place] = found[next as usize];
         }
     }
+    if within == Within::Program {
+        with_first_reader(work, operations, (&owner, &mut found));
+    }
     found
+}
+
+/// What only reads limbs from outside, as the transform of a plaintext, comes with the first that reads it: nothing is
+/// made long before it is used.
+fn with_first_reader(work: &Work, operations: &[&[u32]], (owner, found): (&[u32], &mut [Layer])) {
+    let mut first: Vec<Option<Layer>> = vec![None; operations.len()];
+    for (place, operation) in operations.iter().enumerate().rev() {
+        let limbs = operation.iter().flat_map(|&i| work.operands(i as usize));
+        let before = limbs.filter_map(|limb| owner.get(limb as usize));
+        let mut before = before.filter(|&&from| from as usize != place).peekable();
+        if before.peek().is_none() && found[place].crossing == NONE {
+            found[place] = first[place].unwrap_or(found[place]);
+        }
+        for &from in before {
+            let first = &mut first[from as usize];
+            *first = Some(first.map_or(found[place], |first| first.min(found[place])));
+        }
+    }
 }

@@ -34,6 +34,7 @@ use super::words::check_words;
 use super::work::Work;
 use crate::error::{Error, Result};
 use graph::Graph;
+use layers::Within;
 use placement::place;
 use profile::{PROFILES, Profile};
 use spread::Reach;
@@ -109,6 +110,8 @@ const FEW: usize = 1 << 17;
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
 /// Windows that are tried, for few instructions and for many.
 const WINDOWS: [&[usize]; 2] = [&[64, 256, 1024], &[16]];
+/// Instructions of a step, in the mean, from which on layers of many instructions are found in each step by itself.
+const LONG: usize = 1024;
 /// A part of one in so many of the scratchpad is for loads that run ahead.
 const AHEAD: usize = 8;
 
@@ -235,7 +238,16 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
             size => walk::by_results(work, given, size),
         })
     });
-    let layered = given.iter().map(|given| layers::by_layers(work, given));
+    let short = work.instructions() < LONG * work.steps().len();
+    let within: &[Within] = match (many, short) {
+        (0, _) => &[Within::Step, Within::Program],
+        (_, true) => &[Within::Program],
+        (_, false) => &[Within::Step],
+    };
+    let layered = given.iter().flat_map(|given| {
+        let layered = |&within| layers::by_layers(work, given, within);
+        within.iter().map(layered)
+    });
     match options.region {
         Some(_) => walked.collect(),
         None => walked.chain(layered).collect(),

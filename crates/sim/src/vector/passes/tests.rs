@@ -1,6 +1,6 @@
 //! Closed forms, rooflines, and what more of a resource does.
 
-use super::{Eviction, Options, Order, Schedule, Spread, schedule};
+use super::{Eviction, Options, Order, Schedule, Spread, layers, schedule};
 use crate::error::Error;
 use crate::vector::check::check;
 use crate::vector::machine::{Machine, Operation};
@@ -252,6 +252,27 @@ fn every_pass_can_be_switched_off() {
                     ..options
                 },
             );
+        }
+    }
+}
+
+#[test]
+fn layers_have_every_instruction_once_behind_what_it_reads() {
+    for seed in 0..100 {
+        let work = work(seed, 60);
+        let given: Vec<u32> = (0..work.instructions() as u32).collect();
+        for within in [layers::Within::Step, layers::Within::Program] {
+            let order = layers::by_layers(&work, &given, within);
+            let mut place = vec![usize::MAX; work.instructions()];
+            for (at, &i) in order.iter().enumerate() {
+                place[i as usize] = at;
+            }
+            assert_eq!(order.len(), place.len(), "seed {seed}");
+            assert!(!place.contains(&usize::MAX), "seed {seed}");
+            for i in 0..work.instructions() {
+                let made = work.operands(i).filter_map(|limb| place.get(limb as usize));
+                assert!(made.into_iter().all(|&made| made < place[i]), "seed {seed}");
+            }
         }
     }
 }

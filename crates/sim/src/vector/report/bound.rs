@@ -1,6 +1,9 @@
 //! What no schedule can be faster than.
 
+use super::chains::Chains;
+use super::queue::least;
 use super::traffic::Traffic;
+use super::unit_counts;
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::Work;
 
@@ -13,50 +16,50 @@ pub struct Bound {
     pub busiest_unit: u64,
     /// Compulsory traffic at the channel's bandwidth.
     pub compulsory_traffic: u64,
+    /// Work and the chains around it: for each kind of unit, the memory channel and the generators, and each set of what
+    /// they do, the shortest way to one of the set, the work of all, and the shortest way from one to the end.
+    pub chains_and_work: u64,
 }
 
 impl Bound {
-    /// The largest of the bounds.
+    /// The largest of the first three, which F1's paper knows.
     pub fn cycles(&self) -> u64 {
         self.critical_path
             .max(self.busiest_unit)
             .max(self.compulsory_traffic)
+    }
+
+    /// The largest of all.
+    pub fn tightest(&self) -> u64 {
+        self.cycles().max(self.chains_and_work)
     }
 }
 
 impl Bound {
     pub(super) fn new(machine: &Machine, work: &Work, traffic: &Traffic) -> Self {
         let n = work.n();
-        let units = machine.units();
-        let loaded = machine.transfer(n) + machine.memory_latency();
-        let generated = machine
-            .generation(n)
-            .map_or(loaded, |(cycles, latency)| cycles + latency);
-        let arrival = |limb: u32| {
-            work.input(limb).map(|input| {
-                if input.source.sampled() {
-                    generated
-                } else {
-                    loaded
-                }
-            })
-        };
-        let mut done: Vec<u64> = Vec::with_capacity(work.instructions());
+        let chains = Chains::new(machine, work);
+        let critical_path = chains.longest;
+        let ways = chains.with_queues(machine, work);
+        let mut jobs = vec![Vec::new(); machine.units().len()];
         for i in 0..work.instructions() {
-            let uses = machine.uses(work.kind(i)).iter().map(|&unit| &units[unit]);
-            let terms = work.terms(i);
-            let pass = uses.clone().map(|unit| unit.cycles(n, terms)).max();
-            let latency: u64 = uses.map(|unit| unit.latency).sum();
-            let ready = work
-                .operands(i)
-                .map(|limb| arrival(limb).unwrap_or_else(|| done[limb as usize]))
-                .max();
-            done.push(ready.unwrap_or(0) + pass.unwrap_or(0) + latency);
+            for &unit in machine.uses(work.kind(i)) {
+                jobs[unit].push(ways.job(i));
+            }
         }
+        let queues = jobs
+            .into_iter()
+            .zip(unit_counts(machine))
+            .map(|(jobs, count)| least(jobs, count as u64));
+        let [memory, generators] = ways.transfers(machine, work);
         Self {
-            critical_path: done.into_iter().max().unwrap_or(0),
+            critical_path,
             busiest_unit: busiest_unit(machine, work),
             compulsory_traffic: traffic.compulsory() / machine.limb_bytes(n) * machine.transfer(n),
+            chains_and_work: queues
+                .chain([least(memory, 1), least(generators, 1)])
+                .max()
+                .unwrap_or(0),
         }
     }
 }

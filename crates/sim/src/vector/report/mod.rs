@@ -2,7 +2,9 @@
 
 mod activity;
 mod bound;
+mod chains;
 mod components;
+mod queue;
 mod series;
 mod steps;
 #[cfg(test)]
@@ -113,9 +115,14 @@ impl Report {
         self.edp() * self.area()
     }
 
-    /// Cycles over the largest lower bound: at least 1.
+    /// Cycles over the largest of critical path, busiest unit and compulsory traffic: at least 1.
     pub fn gap(&self) -> f64 {
         self.cycles as f64 / self.bound.cycles().max(1) as f64
+    }
+
+    /// Cycles over the tightest lower bound: at least 1.
+    pub fn tight_gap(&self) -> f64 {
+        self.cycles as f64 / self.bound.tightest().max(1) as f64
     }
 }
 

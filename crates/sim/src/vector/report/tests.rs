@@ -226,3 +226,33 @@ fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
         }
     }
 }
+
+#[test]
+fn no_schedule_is_faster_than_its_bounds() {
+    let mut random = Random::new(6);
+    for seed in 0..100 {
+        let machine = match seed {
+            0 => Machine::named("f1").expect("built in"),
+            1 => Machine::named("athena").expect("built in"),
+            _ => Knobs::random(&mut random).machine(),
+        };
+        let work = work(seed, 1 + random.below(60));
+        let options = Options {
+            window: Some(16),
+            region: Some(50 * (seed as usize % 2)),
+            ..Options::default()
+        };
+        let found = schedule(&machine, &work, options, &mut |_, _| true).expect("it fits");
+        let report = Report::new(&machine, &work, &found);
+        assert!(report.bound.cycles() <= report.bound.tightest());
+        assert!(
+            report.bound.tightest() <= report.cycles,
+            "seed {seed}: {:?}",
+            report.bound
+        );
+        assert!(
+            report.bound.chains_and_work >= report.bound.critical_path,
+            "seed {seed}"
+        );
+    }
+}
