@@ -30,7 +30,7 @@ STANDS_ON: dict[str, set[str]] = {
     "tfhe": {"rlwe"},
     "network": set(),
     "program": set(),
-    # Shared by both halves, then the halves: docs/adr/0020-client-and-server-are-crates.md.
+    # Shared by both halves, then the halves: docs/adr/0021-client-and-server-are-crates.md.
     "exchange": {"bfv", "program"},
     "client": {"exchange"},
     # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
