@@ -50,13 +50,12 @@ class Executor:
         self.plan: Final = plan
         self.device: Final = device
         self._tables: dict[object, Any] = {}
-        self._kernels = stages.kernels_for(plan, device)
         self._stages = [self._prepared(stage) for stage in plan.stages]
         self._write = jax.jit(write_block, donate_argnums=0)
 
     def _prepared(self, stage: Stage) -> Callable[[Array, int, int], Array]:
         """The function ``(store, first, count) -> store`` that runs instructions of a stage."""
-        work = stages.work(self.plan, stage, self._kernels)
+        work = stages.work(self.plan, stage, self.device)
         if work.key not in self._tables:
             self._tables[work.key] = jax.device_put(work.tables(), self.device)
         size = chunk(self.device, stage, self.plan.n)

@@ -8,31 +8,18 @@ from functools import partial
 from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from palladion.errors import InternalError
 from palladion.xla import store
 from palladion.xla.kernels import plain
 from palladion.xla.kernels.choice import chosen
-from palladion.xla.kernels.kernel import SMALLEST
 from palladion.xla.plan import Plan, Stage, Words
 
 Array = Any
 
-PLAIN: Final[dict[str, Any]] = {
-    of.name: of
-    for of in (plain.Ntt, plain.Intt, plain.Add, plain.Sub, plain.Mul, plain.Dot, plain.Scale)
-}
-"""Kernels of which there are faster forms."""
 TRANSFORMS: Final = ("ntt", "intt")
-
-
-def kernels_for(plan: Plan, device: jax.Device) -> dict[str, Any]:
-    """The form of each of these kernels that the device takes. Small primes have the plain one."""
-    if not all(q > SMALLEST for q in plan.primes.tolist()):
-        return PLAIN
-    found = chosen(device)
-    return {name: found[name] for name in PLAIN}
 
 
 @dataclass(frozen=True)
@@ -47,16 +34,9 @@ class Work:
     key: object
 
 
-def work(plan: Plan, stage: Stage, kernels: dict[str, Any]) -> Work:
-    """The function and the tables of a stage, with ``kernels`` as :func:`kernels_for` gives."""
+def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
+    """The function and the tables of a stage, by the kernel that the device takes."""
     name, primes = stage.kernel, plan.primes
-    if name in kernels:
-        of = kernels[name]
-        arguments = (primes, plan.n) if name in TRANSFORMS else (primes,)
-        forms: dict[str, Any] = {"dot": dotted, "scale": partial(worded, slice(1, 2))}
-        return Work(
-            partial(forms.get(name, single), of.apply), partial(of.tables, *arguments), name
-        )
     match name:
         case "convert":
             parts = (stage.tables[part] for part in ("from", "to", "hat_inverse", "matrix"))
@@ -64,23 +44,24 @@ def work(plan: Plan, stage: Stage, kernels: dict[str, Any]) -> Work:
         case "combine":
             matrices = stage.tables["matrices"]
             bits = int(matrices.max(initial=1)).bit_length()
-            shared = partial(with_primes, primes, matrices)
+            shared = partial(plain.Combine.tables, primes, matrices)
             return Work(partial(combined, bits), shared, stage.name)
-        case "permute":
-            return Work(permuted, partial(plain.Permute.tables, primes, plan.permutations), name)
         case "extract":
             return Work(extracted, partial(plain.Extract.tables, primes, plan.places), name)
-        case "round":
-            apply = partial(worded, slice(1, 2), plain.Round.apply)
-        case "digit":
-            apply = partial(worded, slice(1, 4), plain.Digit.apply)
-        case _:
-            raise InternalError(f"no kernel {name}, expected one of a plan")
-    return Work(apply, partial(plain.Add.tables, primes), "primes")
+    of = chosen(device).get(name)
+    if of is None:
+        raise InternalError(f"no kernel {name}, expected one of a plan")
+    if name == "permute":
+        both = partial(with_sources, of, primes, plan.permutations)
+        return Work(partial(permuted, of.apply), both, name)
+    arguments = (primes, plan.n) if name in TRANSFORMS else (primes,)
+    forms: dict[str, Any] = {"dot": dotted, "scale": scaled, "round": rounded, "digit": digit}
+    return Work(partial(forms.get(name, single), of.apply), partial(of.tables, *arguments), name)
 
 
-def with_primes(primes: Words, matrices: Words) -> Any:
-    return plain.Add.tables(primes), matrices
+def with_sources(kernel: Any, primes: Words, sources: Words) -> Any:
+    """The tables of a permutation, with the sources of all."""
+    return kernel.tables(primes), sources
 
 
 def prime(words: Array) -> Array:
@@ -94,12 +75,18 @@ def single(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -
     return apply(tables, prime(words), *operands)[:, None]
 
 
-def worded(of: slice, apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    """A kernel of one row with words of its own."""
-    own = words[:, of]
-    if own.shape[1] == 1:
-        own = own[:, 0]
-    return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), own)[:, None]
+def scaled(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), words[:, 1])[:, None]
+
+
+def rounded(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    to = jnp.asarray(tables.q)[words[:, 1].astype(np.int32)]
+    return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), to)[:, None]
+
+
+def digit(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    own = (words[:, place] for place in (1, 2, 3))
+    return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), *own)[:, None]
 
 
 def dotted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
@@ -110,20 +97,18 @@ def dotted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -
 
 
 def combined(bits: int, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    primes, matrices = tables
-    matrix = matrices[words[:, 1].astype(np.int32)]
-    values = store.read_all(rows_of, rows)
-    return plain.Combine.apply(primes, prime(words), matrix, values, bits=bits)
+    which, values = words[:, 1].astype(np.int32), store.read_all(rows_of, rows)
+    return plain.Combine.apply(tables, prime(words), which, values, bits=bits)
 
 
 def converted(tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     return plain.Convert.apply(tables, prime(words), store.read_all(rows_of, rows))
 
 
-def permuted(tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    operand = store.read(rows_of, rows[:, 0])
-    permutation = words[:, 1].astype(np.int32)
-    return plain.Permute.apply(tables, prime(words), operand, permutation)[:, None]
+def permuted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    own, sources = tables
+    which, values = words[:, 1].astype(np.int32), store.read_all(rows_of, rows)
+    return apply(own, prime(words), sources, which, values)[:, None]
 
 
 def extracted(tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:

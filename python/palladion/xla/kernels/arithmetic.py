@@ -70,13 +70,8 @@ def reduce(x: Array, p: Primes) -> Array:
     return once(once(rest, 2 * p.q), p.q)
 
 
-def shoup(factor: Array, q: Array) -> Array:
-    """``factor * 2**32 / q`` rounded down, for :func:`mul_shoup`."""
-    return (factor << 32) // q
-
-
 def mul_shoup(x: Array, factor: Array, quotient: Array, q: Array) -> Array:
-    """``x * factor mod q`` for ``x`` below ``2**32``."""
+    """``x * factor mod q`` for ``x`` below ``2**32``, with ``quotient = factor * 2**32 // q``."""
     return once(x * factor - ((x * quotient) >> 32) * q, q)
 
 

@@ -1,4 +1,4 @@
-"""The simplest form of every kernel: what the others are compared with."""
+"""Plain forms of combinations, conversions and extractions, on the tables that a plan has."""
 
 from __future__ import annotations
 
@@ -13,145 +13,11 @@ from palladion.xla.kernels.arithmetic import (
     dot,
     mul_shoup,
     narrow,
-    once,
     reduce,
-    shoup,
     wide,
 )
-from palladion.xla.kernels.roots import least_root, tree
 
 Words = np.ndarray[Any, Any]
-
-
-class Add:
-    name = "add"
-
-    @staticmethod
-    def tables(moduli: Words) -> Any:
-        return Primes.of(moduli)
-
-    @staticmethod
-    def apply(tables: Primes, prime: Array, a: Array, b: Array) -> Array:
-        return narrow(once(wide(a) + wide(b), tables.rows(prime).q))
-
-
-class Sub:
-    name = "sub"
-    tables = staticmethod(Add.tables)
-
-    @staticmethod
-    def apply(tables: Primes, prime: Array, a: Array, b: Array) -> Array:
-        q = tables.rows(prime).q
-        return narrow(once(wide(a) + q - wide(b), q))
-
-
-class Mul:
-    name = "mul"
-    tables = staticmethod(Add.tables)
-
-    @staticmethod
-    def apply(tables: Primes, prime: Array, a: Array, b: Array) -> Array:
-        return narrow(reduce(wide(a) * wide(b), tables.rows(prime)))
-
-
-class Dot:
-    """Operands are ``u32[B, T, N]``."""
-
-    name = "dot"
-    tables = staticmethod(Add.tables)
-
-    @staticmethod
-    def apply(tables: Primes, prime: Array, left: Array, right: Array) -> Array:
-        return narrow(dot(wide(left), wide(right), tables.rows(prime)))
-
-
-class Scale:
-    """The last operand is a factor ``u32[B]`` for each row."""
-
-    name = "scale"
-    tables = staticmethod(Add.tables)
-
-    @staticmethod
-    def apply(tables: Primes, prime: Array, a: Array, factor: Array) -> Array:
-        q = tables.rows(prime).q
-        factor = wide(factor)[:, None]
-        return narrow(mul_shoup(wide(a), factor, shoup(factor, q), q))
-
-
-class Roots(NamedTuple):
-    """Tables of a transform. The root at place ``k`` is that of node ``k`` of its tree."""
-
-    primes: Primes
-    root: Array
-    quotient: Array
-    """``root * 2**32 / q``, rounded down."""
-
-
-class Ntt:
-    """The evaluation domain is in bit-reversed order, at powers of the smallest root."""
-
-    name = "ntt"
-
-    @staticmethod
-    def tables(moduli: Words, n: int) -> Roots:
-        return roots(moduli, n, inverse=False)
-
-    @staticmethod
-    def apply(tables: Roots, prime: Array, a: Array) -> Array:
-        rows, n = a.shape
-        q = tables.primes.rows(prime, 3).q
-        root, quotient = tables.root[prime], tables.quotient[prime]
-        x, blocks = wide(a), 1
-        while blocks < n:
-            x = x.reshape(rows, blocks, 2, n // (2 * blocks))
-            low, high = x[:, :, :1], x[:, :, 1:]
-            w, w_quotient = (
-                wide(t[:, blocks : 2 * blocks]).reshape(rows, blocks, 1, 1)
-                for t in (root, quotient)
-            )
-            high = mul_shoup(high, w, w_quotient, q)
-            x = jnp.concatenate([once(low + high, q), once(low + q - high, q)], axis=2)
-            blocks *= 2
-        return narrow(x).reshape(rows, n)
-
-
-class Intt:
-    name = "intt"
-
-    @staticmethod
-    def tables(moduli: Words, n: int) -> Roots:
-        return roots(moduli, n, inverse=True)
-
-    @staticmethod
-    def apply(tables: Roots, prime: Array, a: Array) -> Array:
-        rows, n = a.shape
-        q = tables.primes.rows(prime, 3).q
-        root, quotient = tables.root[prime], tables.quotient[prime]
-        x, blocks = wide(a), n // 2
-        while blocks:
-            x = x.reshape(rows, blocks, 2, n // (2 * blocks))
-            low, high = x[:, :, :1], x[:, :, 1:]
-            w, w_quotient = (
-                wide(t[:, blocks : 2 * blocks]).reshape(rows, blocks, 1, 1)
-                for t in (root, quotient)
-            )
-            difference = mul_shoup(once(low + q - high, q), w, w_quotient, q)
-            x = jnp.concatenate([once(low + high, q), difference], axis=2)
-            blocks //= 2
-        # Place 0 is no node. The inverse of N is kept there.
-        w, w_quotient = (wide(t[:, :1]) for t in (root, quotient))
-        return narrow(mul_shoup(x.reshape(rows, n), w, w_quotient, q[:, :, 0, 0]))
-
-
-def roots(moduli: Words, n: int, *, inverse: bool) -> Roots:
-    """Tables of all primes. Those of primes that are not 1 modulo ``2 n`` have no meaning."""
-    primes, power = moduli.tolist(), -1 if inverse else 1
-    generators = [pow(least_root(q, n), power, q) if q % (2 * n) == 1 else 0 for q in primes]
-    root = np.array([tree(g, n, q) for g, q in zip(generators, primes, strict=True)])
-    if inverse:
-        root[:, 0] = [pow(n, -1, q) for q in primes]
-    quotient = (root << 32) // moduli.astype(np.uint64)[:, None]
-    return Roots(Primes.of(moduli), root.astype(np.uint32), quotient.astype(np.uint32))
 
 
 class Combine:
@@ -161,14 +27,17 @@ class Combine:
     sums stay below ``2**53``. ``bits`` is that of the largest entry of a matrix.
     """
 
-    name = "combine"
-    tables = staticmethod(Add.tables)
+    @staticmethod
+    def tables(moduli: Words, matrices: Words) -> Any:
+        return Primes.of(moduli), matrices
 
     @staticmethod
-    def apply(tables: Primes, prime: Array, matrix: Array, values: Array, *, bits: int) -> Array:
+    def apply(tables: Any, prime: Array, which: Array, values: Array, *, bits: int) -> Array:
+        primes, matrices = tables
+        matrix = matrices[which]
         columns = matrix.shape[2]
         piece = min(31, 53 - bits - (columns - 1).bit_length())
-        p = tables.rows(prime, 2)
+        p = primes.rows(prime, 2)
         factors = matrix.astype(jnp.float64)
         total: Array = jnp.uint64(0)
         for shift in reversed(range(0, 32, piece)):
@@ -199,8 +68,6 @@ class Convert:
     Values are ``u32[G, R, N]``, one row for each prime that is read. The result has one row for
     each prime that is written.
     """
-
-    name = "convert"
 
     @staticmethod
     def tables(moduli: Words, source: Words, target: Words, hat: Words, matrix: Words) -> Any:
@@ -237,27 +104,8 @@ class Convert:
         return narrow(dot(matrix, y[:, None], target))
 
 
-class Permute:
-    """Words in other places. An entry of a permutation has the sign in its highest bit."""
-
-    name = "permute"
-
-    @staticmethod
-    def tables(moduli: Words, permutations: Words) -> Any:
-        return Primes.of(moduli), permutations
-
-    @staticmethod
-    def apply(tables: Any, prime: Array, a: Array, permutation: Array) -> Array:
-        primes, permutations = tables
-        entries = permutations[permutation]
-        words = jnp.take_along_axis(a, (entries & 0x7FFFFFFF).astype(jnp.int32), axis=1)
-        return negated(words, entries >> 31 == 1, primes.rows(prime).q)
-
-
 class Extract:
     """Words from several rows ``u32[B, V, N]``, as ``Op::Extract`` of the trace defines it."""
-
-    name = "extract"
 
     @staticmethod
     def tables(moduli: Words, places: Words) -> Any:
@@ -292,39 +140,3 @@ def turned(places: Array, index: Array, steps: Array) -> Array:
 def negated(words: Array, sign: Array, q: Array) -> Array:
     """Words, or their negatives modulo ``q`` where ``sign`` is true."""
     return jnp.where(sign & (words != 0), narrow(q) - words, words)
-
-
-class Round:
-    """``round(c t / q) mod t``, from ``prime`` to the prime ``to``."""
-
-    name = "round"
-    tables = staticmethod(Add.tables)
-
-    @staticmethod
-    def apply(tables: Primes, prime: Array, a: Array, to: Array) -> Array:
-        q, t = tables.rows(prime).q, tables.rows(to).q
-        return narrow((wide(a) * t + q // 2) // q % t)
-
-
-class Digit:
-    """A digit of centred words, as ``Op::Digit`` of the trace defines it."""
-
-    name = "digit"
-    tables = staticmethod(Add.tables)
-
-    @staticmethod
-    def apply(tables: Primes, prime: Array, a: Array, words: Array) -> Array:
-        """``words`` are ``i32[B, 3]``: index, bits, and number of digits."""
-        q = tables.rows(prime).q.astype(jnp.int64)
-        index, bits, count = (words[:, j, None].astype(jnp.int64) for j in range(3))
-        x = a.astype(jnp.int64)
-        negative = x > q // 2
-        x = jnp.where(negative, q - x, x)
-        base, half = jnp.int64(1) << bits, jnp.int64(1) << (bits - 1)
-        # Each digit below takes half of its base up: these are all the halves.
-        halves = half * (((jnp.int64(1) << (bits * index)) - 1) // (base - 1))
-        rest = (x + halves) >> (bits * index)
-        low = ((rest + half) & (base - 1)) - half
-        digit = jnp.where(index + 1 == count, rest, low)
-        digit = jnp.where(negative, -digit, digit)
-        return narrow(digit % q)
