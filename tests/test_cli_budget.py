@@ -9,9 +9,10 @@ import palladion
 import pytest
 from click import BadParameter
 from palladion.cli.batching import batches, choose
-from palladion.cli.budget import EFFICIENCY, Budget, bytes_of, threads
+from palladion.cli.budget import Budget, bytes_of
 from palladion.cli.progress import Steps
 from palladion.errors import BudgetError, UsageError
+from palladion.prediction import EFFICIENCY, threads
 
 from tests.conftest import Command, refused
 from tests.test_cli_network import network, program
@@ -34,8 +35,10 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 
 
 def test_a_budget_is_compared_with_what_is_predicted() -> None:
-    report = {"batch": 1, "predicted_seconds": 146.0, "predicted_peak_memory_bytes": 10**9}
-    seconds = 146.0 * palladion.machine_factor() / (threads() * EFFICIENCY)
+    factors = palladion.machine_factors()
+    work = dict.fromkeys(factors, 30.0)
+    report = {"batch": 1, "predicted_work": work, "predicted_peak_memory_bytes": 10**9}
+    seconds = 30.0 * sum(factors.values()) / (threads() * EFFICIENCY)
     assert Budget().problem(report) is None
     assert Budget(seconds * 1.01, 10**9).problem(report) is None
     late = Budget(seconds / 2).problem(report)

@@ -33,7 +33,7 @@ from palladion._native import (
     compile_with_choices,
     info,
     keygen,
-    machine_factor,
+    machine_factors,
     set_threads,
 )
 from palladion._native import compile as compile_network
@@ -100,7 +100,7 @@ __all__ = [
     "compile_with_choices",
     "info",
     "keygen",
-    "machine_factor",
+    "machine_factors",
     "mnist_network",
     "mnist_plain",
     "mnist_sample",

@@ -18,9 +18,9 @@ the run.
 def set_threads(count: int) -> None:
     """Set the number of threads to use from now on, at least 1."""
 
-def machine_factor() -> float:
-    """Seconds that this machine takes for a second of the one on which predictions were
-    measured."""
+def machine_factors() -> dict[str, float]:
+    """For each kind of pass over limbs, seconds that this machine takes for a second of the one
+    on which predictions were measured."""
 
 def info() -> dict[str, Any]:
     """The kernels chosen and available, and the number of threads."""

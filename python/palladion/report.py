@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from palladion.nn.network import IntNetwork
+from palladion.prediction import threads, wall_seconds
 from palladion.text import at_most, size, table, times
 
 if TYPE_CHECKING:
@@ -100,8 +101,8 @@ class ProgramReport(Mapping[str, Any]):
     def __str__(self) -> str:
         rows = {
             "inputs": f"{self['batch']} of {times(self['input_shape'])} in one run",
-            "time": f"{self['predicted_seconds']:.1f} s predicted, on one thread",
-            "memory": f"{size(self['predicted_peak_memory_bytes'])} predicted, keys included",
+            "time": f"{wall_seconds(self, threads()):.1f} s predicted, on {threads()} threads here",
+            "memory": f"{size(self['predicted_run_memory_bytes'])} predicted, keys included",
             "evaluation keys": size(self["predicted_evaluation_key_bytes"]),
             "ciphertexts": f"{size(self['predicted_ciphertext_bytes'])} in {self['ciphertexts']}",
             "noise margin": f"{self['predicted_margin_bits']:.1f} bits predicted",

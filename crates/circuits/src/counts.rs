@@ -37,9 +37,49 @@ mod price {
     pub(super) const OTHER: f64 = 28.0;
 }
 
+/// Something for each kind of priced pass.
+///
+/// Seconds of a circuit by kind, or how much longer a pass of each kind takes on another machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ByKind {
+    /// Transforms and inverse transforms.
+    pub transforms: f64,
+    /// Terms of inner products.
+    pub inner_products: f64,
+    /// Terms of basis conversions.
+    pub conversions: f64,
+    /// Terms of the combinations of tables.
+    pub combinations: f64,
+    /// Sums, differences, products with a word, permutations, quotients, roundings, digits.
+    pub others: f64,
+}
+
+impl ByKind {
+    /// Each kind by its name.
+    pub fn all(&self) -> [(&'static str, f64); 5] {
+        [
+            ("transforms", self.transforms),
+            ("inner products", self.inner_products),
+            ("conversions", self.conversions),
+            ("combinations", self.combinations),
+            ("others", self.others),
+        ]
+    }
+
+    /// The sum over all kinds.
+    pub fn sum(&self) -> f64 {
+        self.all().iter().map(|&(_, x)| x).sum()
+    }
+}
+
 impl Counts {
     /// Seconds that this work takes on one thread, scaled with `N` from `N = 2^15`.
     pub fn seconds(&self, n: usize) -> f64 {
+        self.seconds_by_kind(n).sum()
+    }
+
+    /// [`seconds`](Self::seconds) by the kind of pass that takes them.
+    pub fn seconds_by_kind(&self, n: usize) -> ByKind {
         let Passes {
             ntt,
             intt,
@@ -57,18 +97,14 @@ impl Counts {
         } = self.passes;
         let others =
             additions + products + scalings + permutations + quotients + roundings + digits;
-        let priced = [
-            (ntt + intt, price::TRANSFORM),
-            (dot_terms, price::DOT_TERM),
-            (conversion_terms, price::CONVERSION_TERM),
-            (combination_terms, price::COMBINATION_TERM),
-            (others, price::OTHER),
-        ];
-        let microseconds: f64 = priced
-            .iter()
-            .map(|&(count, price)| count as f64 * price)
-            .sum();
-        microseconds * 1e-6 * n as f64 / 32768.0
+        let seconds = |passes, price| passes as f64 * price * 1e-6 * n as f64 / 32768.0;
+        ByKind {
+            transforms: seconds(ntt + intt, price::TRANSFORM),
+            inner_products: seconds(dot_terms, price::DOT_TERM),
+            conversions: seconds(conversion_terms, price::CONVERSION_TERM),
+            combinations: seconds(combination_terms, price::COMBINATION_TERM),
+            others: seconds(others, price::OTHER),
+        }
     }
 
     /// Returns what was counted since `earlier`.

@@ -44,7 +44,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<network::IntNetwork>()?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
-    module.add_function(wrap_pyfunction!(info::machine_factor, module)?)?;
+    module.add_function(wrap_pyfunction!(info::machine_factors, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile_with_choices, module)?)?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;

@@ -5,7 +5,7 @@ use compiler::{Choices, Moduli, Options, Words};
 use exchange::{Exchange, Verified, files};
 use program::{MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use runtime::{Checkpoint, Event, Prepared, Report, Server};
 use std::sync::OnceLock;
 
@@ -127,11 +127,14 @@ impl Program {
         report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
         let memory = prepared.memory();
         report.set_item("predicted_peak_memory_bytes", memory.peak())?;
+        report.set_item("predicted_run_memory_bytes", memory.run())?;
         report.set_item("predicted_key_memory_bytes", memory.keys)?;
         report.set_item("predicted_writing_memory_bytes", memory.writing)?;
         report.set_item("predicted_running_memory_bytes", memory.running)?;
         let seconds: f64 = program.steps.iter().map(|step| step.seconds).sum();
         report.set_item("predicted_seconds", seconds)?;
+        let work = prepared.counts().seconds_by_kind(parameters.n);
+        report.set_item("predicted_work", work.all().into_py_dict(py)?)?;
         let steps = program.steps.iter();
         let steps = steps.map(|step| step_dict(py, program, step));
         let steps = steps.collect::<PyResult<Vec<_>>>()?;

@@ -3,7 +3,7 @@
 //! *Concept.* Each function measures one part, from [transforms](ntt) to
 //! [functional bootstrapping](lut), and reports each [`Row`] as soon as it is measured. The figures
 //! are only those of this project, for users and for records. `bench/` compares them with other
-//! libraries. [`machine_factor`] compares this machine's speed with that of the machine on which
+//! libraries. [`machine_factors`] compares this machine's speed with that of the machine on which
 //! predictions were measured.
 //!
 //! *May use* the schemes, the circuits and, for their keys, `client`. *Invariant*: a wrong result
@@ -28,5 +28,5 @@ pub use self::lut::lut;
 pub use self::ntt::ntt;
 pub use self::tfhe::tfhe;
 pub use error::{Error, Result};
-pub use machine::machine_factor;
+pub use machine::machine_factors;
 pub use meter::{GoOn, Hear, Row};

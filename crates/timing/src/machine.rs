@@ -1,56 +1,161 @@
 //! The speed of this machine, compared with the one on which predictions were measured.
 
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
-use ring::sample::{Seed, uniform_from_seed};
-use ring::{Basis, Coeff, Eval, Poly, ntt_primes};
+use circuits::ByKind;
+use kernels::{Kernels, Modulus, NttTable, kernels};
+use ring::ntt_primes;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-/// Degree of the polynomials that are timed. One limb of it stays in the caches, where times hardly
-/// depend on other work of the machine.
+/// Words of a limb.
 const N: usize = 1 << 15;
-/// Seconds that the work takes on an AMD EPYC (Milan) with AVX2, idle, with one thread. Predictions
-/// were measured on this machine.
-const REFERENCE: f64 = 107e-6;
+/// Limbs of an operand: 32 MiB. As in circuits, operands do not stay in the caches nearest to a
+/// core.
+const LIMBS: usize = 128;
+/// Words of one block of a conversion or a combination.
+const BLOCK: usize = 1024;
+/// Terms of an inner product: the digits of a key switch.
+const DIGITS: usize = 6;
 /// Number of repetitions. The median counts.
-const REPETITIONS: usize = 501;
+const REPETITIONS: usize = 5;
+/// Microseconds of one pass on an AMD EPYC (Milan) with AVX2, idle, on one thread, by the same
+/// loops (`prices` of `kernels`). Predictions were measured on this machine.
+const REFERENCE: ByKind = ByKind {
+    transforms: 98.0,
+    inner_products: 16.0,
+    conversions: 9.0,
+    combinations: 2.9,
+    others: 32.0,
+};
 
-/// Seconds that this machine takes for one second of the machine on which predictions were
-/// measured. It is 2 on a machine of half the speed.
+/// For each kind of pass, seconds that this machine takes for one second of the machine on which
+/// predictions were measured. It is 2 on a machine of half the speed.
 ///
-/// Measured once per process, on one thread, in a twentieth of a second: a transform and a product
-/// of one limb.
-pub fn machine_factor() -> f64 {
-    static FACTOR: OnceLock<f64> = OnceLock::new();
-    *FACTOR.get_or_init(|| ring::in_pool(1, measure) / REFERENCE)
+/// The kinds differ, because transforms depend on the vector unit and inner products on memory.
+/// Measured once per process, on one thread, in a tenth of a second.
+pub fn machine_factors() -> ByKind {
+    static FACTORS: OnceLock<ByKind> = OnceLock::new();
+    *FACTORS.get_or_init(|| ring::in_pool(1, || Loops::new(kernels()).factors()))
 }
 
-/// The median time of the work.
-fn measure() -> f64 {
-    let primes = ntt_primes(33, N, 1).expect("there is a prime of 33 bits");
-    let basis = Basis::new(N, &primes).expect("the prime suits the degree");
-    let seed = Seed::random(&mut ChaCha20Rng::seed_from_u64(0));
-    let factor: Poly<Eval> = uniform_from_seed(&basis, &seed, 0);
-    let input: Poly<Coeff> = uniform_from_seed(&basis, &seed, 1);
-    let mut times: Vec<f64> = (0..REPETITIONS)
-        .map(|_| {
-            let input = input.clone();
-            let begin = Instant::now();
-            std::hint::black_box(input.into_eval().mul(&factor));
-            begin.elapsed().as_secs_f64()
+/// The loops that are timed, and their operands.
+struct Loops {
+    kernels: &'static dyn Kernels,
+    q: Modulus,
+    table: NttTable,
+    a: Vec<Vec<u64>>,
+    b: Vec<Vec<u64>>,
+}
+
+impl Loops {
+    fn new(kernels: &'static dyn Kernels) -> Self {
+        let primes = ntt_primes(34, N, 1).expect("there is a prime of 34 bits");
+        let q = Modulus::new(primes[0]).expect("an odd prime");
+        let limbs = |seed: u64| {
+            let word = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q.value();
+            let limb = |k: u64| (0..N as u64).map(|i| word(i + k + seed)).collect();
+            (0..LIMBS as u64).map(limb).collect()
+        };
+        Self {
+            kernels,
+            q,
+            table: NttTable::new(q, N).expect("1 modulo 2N"),
+            a: limbs(1),
+            b: limbs(2),
+        }
+    }
+
+    fn factors(mut self) -> ByKind {
+        ByKind {
+            transforms: self.transforms() / REFERENCE.transforms,
+            inner_products: self.inner_products() / REFERENCE.inner_products,
+            conversions: self.matrix(21, 3, 34) / REFERENCE.conversions,
+            combinations: self.matrix(32, 32, 16) / REFERENCE.combinations,
+            others: self.others() / REFERENCE.others,
+        }
+    }
+
+    /// A transform and an inverse transform count as two passes.
+    fn transforms(&mut self) -> f64 {
+        let Self {
+            kernels, table, a, ..
+        } = self;
+        median(2 * LIMBS, || {
+            a.iter_mut().for_each(|a| kernels.ntt(table, a));
+            a.iter_mut().for_each(|a| kernels.intt(table, a));
         })
-        .collect();
+    }
+
+    fn inner_products(&mut self) -> f64 {
+        let Self {
+            kernels, q, a, b, ..
+        } = self;
+        let results = LIMBS / DIGITS;
+        median(results * DIGITS, || {
+            for (i, a) in a.iter_mut().take(results).enumerate() {
+                let x: Vec<&[u64]> = (0..DIGITS).map(|j| &b[i * DIGITS + j][..]).collect();
+                let y: Vec<&[u64]> = (0..DIGITS).map(|j| &b[(i + j) % LIMBS][..]).collect();
+                kernels.dot_into(q, a, &x, &y);
+            }
+        })
+    }
+
+    /// Products that give `rows` limbs from `inner` limbs, with entries below `2^entry_bits`.
+    fn matrix(&mut self, rows: usize, inner: usize, entry_bits: u32) -> f64 {
+        let Self {
+            kernels, q, a, b, ..
+        } = self;
+        let entry = |i: u64| i.wrapping_mul(0x9e37_79b9) % (1 << entry_bits);
+        let entries: Vec<u64> = (0..(rows * inner) as u64).map(entry).collect();
+        let moduli = vec![*q; rows];
+        median(rows * inner, || {
+            for start in (0..N).step_by(BLOCK) {
+                let columns = start..start + BLOCK;
+                let x: Vec<&[u64]> = b[..inner].iter().map(|b| &b[columns.clone()]).collect();
+                let mut out: Vec<&mut [u64]> = a[..rows]
+                    .iter_mut()
+                    .map(|a| &mut a[columns.clone()])
+                    .collect();
+                kernels.mat_mul_into(&moduli, &entries, (&x, q.bits()), &mut out);
+            }
+        })
+    }
+
+    /// A sum, a product with a word and a permutation count as three passes.
+    fn others(&mut self) -> f64 {
+        let Self {
+            kernels, q, a, b, ..
+        } = self;
+        let index: Vec<u32> = (0..N as u32).map(|i| i * 5 % N as u32).collect();
+        median(3 * LIMBS, || {
+            for (a, b) in a.iter_mut().zip(&*b) {
+                kernels.add_assign(q, a, b);
+            }
+            a.iter_mut()
+                .for_each(|a| kernels.scalar_mul_assign(q, a, 12345));
+            for (a, b) in a.iter_mut().zip(&*b) {
+                kernels.permute_into(a, b, &index);
+            }
+        })
+    }
+}
+
+/// Median microseconds of one of `passes` passes.
+fn median(passes: usize, mut run: impl FnMut()) -> f64 {
+    let mut times = [(); REPETITIONS].map(|()| {
+        let begin = Instant::now();
+        run();
+        begin.elapsed().as_secs_f64()
+    });
     times.sort_by(f64::total_cmp);
-    times[REPETITIONS / 2]
+    times[REPETITIONS / 2] / passes as f64 * 1e6
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_factor_is_a_number_and_stays() {
-        let factor = super::machine_factor();
-        assert!(factor.is_finite() && factor > 0.0);
-        assert_eq!(factor, super::machine_factor());
+    fn factors_are_numbers_and_stay() {
+        let factors = super::machine_factors();
+        assert!(factors.all().iter().all(|&(_, x)| x.is_finite() && x > 0.0));
+        assert_eq!(factors, super::machine_factors());
     }
 }

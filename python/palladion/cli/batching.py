@@ -9,10 +9,11 @@ from typing import Any, Final, TypeVar
 import click
 
 import palladion
-from palladion.cli.budget import Budget, threads, wall_seconds
+from palladion.cli.budget import Budget
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import BudgetError, NetworkError, UsageError
+from palladion.prediction import threads, wall_seconds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Candidate = dict[str, Any]

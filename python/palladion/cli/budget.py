@@ -10,41 +10,14 @@ from typing import Any, Final, TypeVar
 
 import click
 
-import palladion
 from palladion.errors import BudgetError
+from palladion.prediction import threads, wall_seconds
 from palladion.text import size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-EFFICIENCY: Final = 0.9
-"""Predicted seconds on one thread, divided by the number of threads times the measured seconds.
-
-Measured on 2 idle cores of an EPYC with AVX2 for one image. MNIST: 4.5 / (2 x 2.56). ResNet-20,
-with start and reading of keys: 184 / (2 x 103).
-"""
-
-READING: Final = 3.4e-9
-"""Seconds per byte of evaluation keys on two threads: 1.17 s for LeNet-5's 348 MB, with AVX2."""
 
 UNITS: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-
-
-def threads() -> int:
-    """Number of threads that a run would use."""
-    found: int = palladion.info()["threads"]
-    return found
-
-
-def wall_seconds(report: Mapping[str, Any], count: int) -> float:
-    """Predicted seconds of a run on ``count`` threads of this machine."""
-    seconds: float = report["predicted_seconds"]
-    return seconds * palladion.machine_factor() / (count * EFFICIENCY)
-
-
-def reading_seconds(report: Mapping[str, Any]) -> float:
-    """Predicted seconds of reading the evaluation keys, which takes similar time on any
-    processor."""
-    return READING * float(report["predicted_evaluation_key_bytes"])
 
 
 @dataclass(frozen=True)

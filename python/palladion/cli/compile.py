@@ -10,7 +10,7 @@ import click
 
 from palladion import IntNetwork, files
 from palladion.cli.batching import batch_options, choose, show_candidates
-from palladion.cli.budget import Budget, budget_options, threads, wall_seconds
+from palladion.cli.budget import Budget, budget_options
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
     FILE,
@@ -27,6 +27,7 @@ from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
 from palladion.nn.quantisation.report import refuse_warned
+from palladion.prediction import threads, wall_seconds
 from palladion.text import at_most, size
 
 
@@ -101,7 +102,7 @@ def compile_(
             f"up to {report['largest_modulus_bits']} bits",
             "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
-            f"{size(report['predicted_peak_memory_bytes'])} of memory",
+            f"{size(report['predicted_run_memory_bytes'])} of memory",
         }
     )
     for note in notes:

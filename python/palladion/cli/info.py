@@ -28,11 +28,19 @@ def info(as_json: bool) -> None:
         "python": platform.python_version(),
         "machine": platform.machine(),
         **palladion.info(),
-        "machine_factor": round(palladion.machine_factor(), 2),
+        "machine_factors": {k: round(v, 2) for k, v in palladion.machine_factors().items()},
     }
     security = asdict(Security.of_programs())
     if as_json:
         print_json({**found, "security": security})
     else:
-        rows = {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in found.items()}
-        print_rows({**rows, **security_rows(security)})
+        print_rows(
+            {**{name: text(value) for name, value in found.items()}, **security_rows(security)}
+        )
+
+
+def text(value: object) -> object:
+    """What a list or a dictionary contains, in a line."""
+    if isinstance(value, dict):
+        value = [f"{name} {number}" for name, number in value.items()]
+    return ", ".join(map(str, value)) if isinstance(value, list) else value

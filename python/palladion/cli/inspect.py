@@ -10,13 +10,7 @@ import click
 
 import palladion
 from palladion import IntNetwork, files
-from palladion.cli.budget import (
-    Budget,
-    budget_options,
-    reading_seconds,
-    threads,
-    wall_seconds,
-)
+from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
     batch_option,
@@ -35,6 +29,7 @@ from palladion.cli.why import mark, show_why
 from palladion.errors import DataError, UsageError
 from palladion.nn.boundary import Boundary
 from palladion.nn.quantisation.report import refuse_warned
+from palladion.prediction import reading_seconds, seconds_here, threads, wall_seconds
 from palladion.text import at_most, size, times
 
 Report = dict[str, Any]
@@ -96,7 +91,7 @@ def inspect(
     report["layers"] = layers_of(report, network)
     report["phases"] = phases_of(report)
     report["warnings"] = list(boundary.interface.warnings)
-    report["machine_factor"] = palladion.machine_factor()
+    report["machine_factors"] = palladion.machine_factors()
     report["threads"] = threads()
     report["predicted_wall_seconds"] = wall_seconds(report, threads())
     report["predicted_reading_seconds"] = reading_seconds(report)
@@ -174,12 +169,14 @@ def show(report: Report) -> None:
             "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
             "evaluation keys": f"{size(report['predicted_evaluation_key_bytes'])}, "
             f"read in {reading_seconds(report):.1f} s",
-            "memory": size(report["predicted_peak_memory_bytes"]),
+            "memory": f"{size(report['predicted_run_memory_bytes'])}, "
+            f"{size(report['predicted_peak_memory_bytes'])} if every layer is compared",
             "time": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads here",
         }
     )
     click.echo()
-    rows = [row_of(layer) for layer in report["layers"]]
+    here = seconds_here(report) / report["predicted_seconds"]
+    rows = [row_of(layer, here) for layer in report["layers"]]
     total = {name: sum(layer[name] for layer in report["layers"]) for name in SUMMED}
     rows.append(
         row_of(
@@ -190,14 +187,15 @@ def show(report: Report) -> None:
                 "noise_sigma": None,
                 "table_entries": None,
                 **total,
-            }
+            },
+            here,
         )
     )
     known = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     print_table([{name: row[name] for name in known} for row in rows])
-    click.echo("\npredicted seconds on one thread")
+    click.echo("\npredicted seconds on one thread here")
     phases = {**report["phases"], "in all": report["predicted_seconds"]}
-    print_rows({name: f"{taken:9.1f}" for name, taken in phases.items()})
+    print_rows({name: f"{taken * here:9.1f}" for name, taken in phases.items()})
 
 
 def worst_step(worst: Mapping[str, Any]) -> str:
@@ -212,8 +210,8 @@ def worst_step(worst: Mapping[str, Any]) -> str:
 SUMMED = ("packings", "products", "predicted_seconds")
 
 
-def row_of(layer: Mapping[str, Any]) -> dict[str, Any]:
-    """A layer as a row of the table."""
+def row_of(layer: Mapping[str, Any], here: float) -> dict[str, Any]:
+    """A layer as a row of the table, with the seconds of one thread here."""
     shape = layer["shape"]
     return {
         "layer": layer["name"],
@@ -223,5 +221,5 @@ def row_of(layer: Mapping[str, Any]) -> dict[str, Any]:
         "table": layer["table_entries"],
         "packings": layer["packings"],
         "products": layer["products"],
-        "seconds": round(layer["predicted_seconds"], 2),
+        "seconds": round(layer["predicted_seconds"] * here, 2),
     }
