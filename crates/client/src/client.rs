@@ -50,7 +50,9 @@ impl Client {
     /// [`exchange::Error::Shape`] if the number of values of a packing is no power of two.
     pub fn evaluation_keys(&self) -> Result<EvaluationKeys> {
         let needs = self.verified.needs();
-        self.keys.evaluation_keys(&needs, &mut system_rng())
+        let keys = self.keys.evaluation_keys(&needs, &mut system_rng())?;
+        ring::release_pool(); // runs need buffers of other sizes
+        Ok(keys)
     }
 
     /// Makes the evaluation keys that the program needs and writes their file. Keys are made one at

@@ -15,8 +15,10 @@ const LIMBS: usize = 128;
 const BLOCK: usize = 1024;
 /// Terms of an inner product: the digits of a key switch.
 const DIGITS: usize = 6;
-/// Number of repetitions. The median counts.
-const REPETITIONS: usize = 5;
+/// Limbs that one sample works on: about half a millisecond.
+const PIECE: usize = 16;
+/// Number of times that all limbs are worked on.
+const ROUNDS: usize = 6;
 /// Microseconds of one pass on an AMD EPYC (Milan) with AVX2, idle, on one thread, by the same
 /// loops (`prices` of `kernels`). Predictions were measured on this machine.
 const REFERENCE: ByKind = ByKind {
@@ -79,7 +81,8 @@ impl Loops {
         let Self {
             kernels, table, a, ..
         } = self;
-        median(2 * LIMBS, || {
+        microseconds(2 * PIECE, |start| {
+            let a = &mut a[start..start + PIECE];
             a.iter_mut().for_each(|a| kernels.ntt(table, a));
             a.iter_mut().for_each(|a| kernels.intt(table, a));
         })
@@ -89,12 +92,11 @@ impl Loops {
         let Self {
             kernels, q, a, b, ..
         } = self;
-        let results = LIMBS / DIGITS;
-        median(results * DIGITS, || {
-            for (i, a) in a.iter_mut().take(results).enumerate() {
-                let x: Vec<&[u64]> = (0..DIGITS).map(|j| &b[i * DIGITS + j][..]).collect();
-                let y: Vec<&[u64]> = (0..DIGITS).map(|j| &b[(i + j) % LIMBS][..]).collect();
-                kernels.dot_into(q, a, &x, &y);
+        microseconds(2 * DIGITS, |start| {
+            for a in &mut a[start..start + 2] {
+                let x: Vec<&[u64]> = (0..DIGITS).map(|j| &b[start + j][..]).collect();
+                let y = (0..DIGITS).map(|j| &b[(start + DIGITS + j) % LIMBS][..]);
+                kernels.dot_into(q, a, &x, &y.collect::<Vec<_>>());
             }
         })
     }
@@ -107,8 +109,9 @@ impl Loops {
         let entry = |i: u64| i.wrapping_mul(0x9e37_79b9) % (1 << entry_bits);
         let entries: Vec<u64> = (0..(rows * inner) as u64).map(entry).collect();
         let moduli = vec![*q; rows];
-        median(rows * inner, || {
-            for start in (0..N).step_by(BLOCK) {
+        let part = N * PIECE / LIMBS; // of each limb
+        microseconds(rows * inner, |start| {
+            for start in (start / PIECE * part..).step_by(BLOCK).take(part / BLOCK) {
                 let columns = start..start + BLOCK;
                 let x: Vec<&[u64]> = b[..inner].iter().map(|b| &b[columns.clone()]).collect();
                 let mut out: Vec<&mut [u64]> = a[..rows]
@@ -117,7 +120,7 @@ impl Loops {
                     .collect();
                 kernels.mat_mul_into(&moduli, &entries, (&x, q.bits()), &mut out);
             }
-        })
+        }) * (N / part) as f64
     }
 
     /// A sum, a product with a word and a permutation count as three passes.
@@ -126,28 +129,33 @@ impl Loops {
             kernels, q, a, b, ..
         } = self;
         let index: Vec<u32> = (0..N as u32).map(|i| i * 5 % N as u32).collect();
-        median(3 * LIMBS, || {
-            for (a, b) in a.iter_mut().zip(&*b) {
+        microseconds(3 * PIECE, |start| {
+            let (a, b) = (&mut a[start..start + PIECE], &b[start..start + PIECE]);
+            for (a, b) in a.iter_mut().zip(b) {
                 kernels.add_assign(q, a, b);
             }
             a.iter_mut()
                 .for_each(|a| kernels.scalar_mul_assign(q, a, 12345));
-            for (a, b) in a.iter_mut().zip(&*b) {
+            for (a, b) in a.iter_mut().zip(b) {
                 kernels.permute_into(a, b, &index);
             }
         })
     }
 }
 
-/// Median microseconds of one of `passes` passes.
-fn median(passes: usize, mut run: impl FnMut()) -> f64 {
-    let mut times = [(); REPETITIONS].map(|()| {
-        let begin = Instant::now();
-        run();
-        begin.elapsed().as_secs_f64()
-    });
+/// Microseconds of one of the `passes` passes of `run`, which is called with the first limb of a
+/// piece. The lower quartile of all samples: another process that runs at times does not count.
+fn microseconds(passes: usize, mut run: impl FnMut(usize)) -> f64 {
+    let starts = (0..ROUNDS).flat_map(|_| (0..LIMBS).step_by(PIECE));
+    let mut times: Vec<f64> = starts
+        .map(|start| {
+            let begin = Instant::now();
+            run(start);
+            begin.elapsed().as_secs_f64()
+        })
+        .collect();
     times.sort_by(f64::total_cmp);
-    times[REPETITIONS / 2] / passes as f64 * 1e6
+    times[times.len() / 4] / passes as f64 * 1e6
 }
 
 #[cfg(test)]
