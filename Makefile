@@ -26,9 +26,9 @@ demo: build
 	$(BIN)/palladion demo
 
 test: $(VENV)/dev
-	cargo test --workspace --locked --lib --bins --tests
+	cargo test --workspace --locked --tests
 	cargo test --workspace --locked --doc
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 20
 
 lint: $(VENV)/dev
 	cargo fmt --all --check
