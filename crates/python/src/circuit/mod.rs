@@ -4,8 +4,8 @@
 
 mod builder;
 mod messages;
-mod run;
-mod written;
+pub(crate) mod run;
+pub(crate) mod written;
 
 use pyo3::prelude::*;
 

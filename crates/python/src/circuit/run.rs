@@ -7,7 +7,8 @@ use program::circuit::{Arithmetic, Circuit};
 use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use runtime::circuit::{self, Argument, Bfv, Runner, Slot, Slots};
+use runtime::circuit::{self, Argument, Bfv, Border, Runner, Slot, Slots};
+use runtime::replay::Results;
 
 use crate::error::{ToPython, UsageError};
 use crate::schemes::InScheme;
@@ -32,14 +33,6 @@ pub(crate) enum Made {
 }
 
 type Bytes = BTreeMap<String, PyBackedBytes>;
-
-/// A circuit, its inputs and keys, and optionally the trace to replay instead.
-type Work<'a> = (
-    &'a Circuit,
-    &'a BTreeMap<String, Given>,
-    &'a SchemeKeys,
-    Option<&'a Trace>,
-);
 
 impl Given {
     /// The parameters of a ciphertext.
@@ -128,6 +121,90 @@ pub(crate) fn check_keys(circuit: &Circuit, keys: &SchemeKeys) -> PyResult<()> {
     Ok(())
 }
 
+/// A scheme whose values Python passes.
+trait Passed: circuit::Scheme {
+    /// The slots in a plaintext's bytes.
+    fn parsed(&self, bytes: &[u8]) -> Result<Vec<Self::Slot>, String>;
+    /// The ciphertext, if it is one of this scheme.
+    fn taken(&self, given: &Given) -> PyResult<Option<Self::Ciphertext>>;
+    /// A result for Python.
+    fn made(params: &SchemeParams, ct: Self::Ciphertext) -> Made;
+}
+
+impl Passed for ckks::Params {
+    fn parsed(&self, bytes: &[u8]) -> Result<Vec<Complex64>, String> {
+        finite(bytes)
+    }
+
+    fn taken(&self, given: &Given) -> PyResult<Option<ckks::Ciphertext>> {
+        Ok(match given {
+            Given::Ckks(ct) => Some(ct.get().ct().clone()),
+            _ => None,
+        })
+    }
+
+    fn made(params: &SchemeParams, ct: ckks::Ciphertext) -> Made {
+        Made::Ckks(CkksCiphertext::new(params, ct))
+    }
+}
+
+impl Passed for Bfv {
+    fn parsed(&self, bytes: &[u8]) -> Result<Vec<u64>, String> {
+        residues(self.0.t().value(), bytes)
+    }
+
+    fn taken(&self, given: &Given) -> PyResult<Option<bfv::Ciphertext>> {
+        Ok(match given {
+            Given::Exact(ct) => Some(ct.get().ct().clone()),
+            _ => None,
+        })
+    }
+
+    fn made(params: &SchemeParams, ct: bfv::Ciphertext) -> Made {
+        Made::Exact(ExactCiphertext::new(params, ct))
+    }
+}
+
+impl Passed for bgv::Params {
+    fn parsed(&self, bytes: &[u8]) -> Result<Vec<u64>, String> {
+        residues(self.t().value(), bytes)
+    }
+
+    fn taken(&self, given: &Given) -> PyResult<Option<bgv::Ciphertext>> {
+        match given {
+            Given::Exact(ct) => {
+                let ct = bgv::Ciphertext::from_exact(self, ct.get().ct().clone());
+                ct.or_raise().map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn made(params: &SchemeParams, ct: bgv::Ciphertext) -> Made {
+        Made::Exact(ExactCiphertext::new(params, ct.into_exact()))
+    }
+}
+
+/// Calls a function with the parameters of the scheme.
+macro_rules! in_scheme {
+    ($params:expr, |$scheme:ident| $work:expr) => {
+        match $params.scheme() {
+            Scheme::Ckks(e) => {
+                let $scheme = e.params();
+                $work
+            }
+            Scheme::Bfv(e) => {
+                let $scheme = &Bfv(e.params().clone());
+                $work
+            }
+            Scheme::Bgv(e) => {
+                let $scheme = e.params();
+                $work
+            }
+        }
+    };
+}
+
 /// Runs the circuit, or its trace, on ciphertexts.
 pub(crate) fn encrypted(
     circuit: &Circuit,
@@ -135,81 +212,101 @@ pub(crate) fn encrypted(
     keys: &SchemeKeys,
     trace: Option<&Trace>,
 ) -> PyResult<BTreeMap<String, Made>> {
-    let params = &keys.params;
-    match params.scheme() {
-        Scheme::Ckks(e) => {
-            let open = |given: &Given| match given {
-                Given::Ckks(ct) => Ok(Some(ct.get().ct().clone())),
-                _ => Ok(None),
-            };
-            let close = |ct| Made::Ckks(CkksCiphertext::new(params, ct));
-            let of = (circuit, inputs, keys, trace);
-            run(e.params(), of, finite, open, close)
-        }
-        Scheme::Bfv(e) => {
-            let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
-            let scheme = Bfv(e.params().clone());
-            let open = |given: &Given| match given {
-                Given::Exact(ct) => Ok(Some(ct.get().ct().clone())),
-                _ => Ok(None),
-            };
-            let close = |ct| Made::Exact(ExactCiphertext::new(params, ct));
-            run(&scheme, (circuit, inputs, keys, trace), slots, open, close)
-        }
-        Scheme::Bgv(e) => {
-            let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
-            let open = |given: &Given| match given {
-                Given::Exact(ct) => {
-                    let ct = bgv::Ciphertext::from_exact(e.params(), ct.get().ct().clone());
-                    ct.or_raise().map(Some)
-                }
-                _ => Ok(None),
-            };
-            let close =
-                |ct: bgv::Ciphertext| Made::Exact(ExactCiphertext::new(params, ct.into_exact()));
-            let of = (circuit, inputs, keys, trace);
-            run(e.params(), of, slots, open, close)
-        }
-    }
+    in_scheme!(keys.params, |scheme| run(
+        scheme, circuit, inputs, keys, trace
+    ))
 }
 
-/// A run of one scheme. `slots` parses a plaintext's bytes, `open` returns a ciphertext if it is
-/// one of the scheme, and `close` converts a result.
-fn run<S: circuit::Scheme>(
+fn run<S: Passed>(
     scheme: &S,
-    (circuit, inputs, keys, trace): Work<'_>,
-    slots: impl Fn(&[u8]) -> Result<Vec<S::Slot>, String>,
-    open: impl Fn(&Given) -> PyResult<Option<S::Ciphertext>>,
-    close: impl Fn(S::Ciphertext) -> Made,
+    circuit: &Circuit,
+    inputs: &BTreeMap<String, Given>,
+    keys: &SchemeKeys,
+    trace: Option<&Trace>,
 ) -> PyResult<BTreeMap<String, Made>> {
-    let (mut plain, mut ciphertexts) = (BTreeMap::new(), BTreeMap::new());
-    for (name, given) in inputs {
-        if let Given::Plain(bytes) = given {
-            let slots = slots(bytes).map_err(|words| in_input(name, words))?;
-            plain.insert(name.as_str(), slots);
-        } else if let Some(ct) = open(given)? {
-            ciphertexts.insert(name.as_str(), ct);
-        }
-    }
-    let mut arguments = BTreeMap::new();
-    arguments.extend(
-        plain
-            .iter()
-            .map(|(&name, slots)| (name, Argument::Plain(slots))),
-    );
-    let ciphertexts = ciphertexts.iter();
-    arguments.extend(ciphertexts.map(|(&name, ct)| (name, Argument::Ciphertext(ct))));
+    let inputs = Inputs::new(scheme, inputs)?;
     let runner = Runner::new(scheme, circuit).or_raise()?;
-    let keys = &keys.keys;
+    let (arguments, own) = (inputs.arguments(), &keys.keys);
     let found = match trace {
-        None => runner.run(&arguments, keys).or_raise()?,
+        None => runner.run(&arguments, own).or_raise()?,
         Some(trace) => {
-            let replayed = runner.replay(trace, &arguments, keys, |_| true);
+            let replayed = runner.replay(trace, &arguments, own, |_| true);
             replayed.or_raise()?.0
         }
     };
+    Ok(made::<S>(&keys.params, found))
+}
+
+fn made<S: Passed>(
+    params: &SchemeParams,
+    found: BTreeMap<String, S::Ciphertext>,
+) -> BTreeMap<String, Made> {
     let found = found.into_iter();
-    Ok(found.map(|(name, ct)| (name, close(ct))).collect())
+    found
+        .map(|(name, ct)| (name, S::made(params, ct)))
+        .collect()
+}
+
+/// Inputs of a circuit in a scheme's types.
+struct Inputs<S: circuit::Scheme> {
+    plain: BTreeMap<String, Vec<S::Slot>>,
+    ciphertexts: BTreeMap<String, S::Ciphertext>,
+}
+
+impl<S: Passed> Inputs<S> {
+    fn new(scheme: &S, inputs: &BTreeMap<String, Given>) -> PyResult<Self> {
+        let (mut plain, mut ciphertexts) = (BTreeMap::new(), BTreeMap::new());
+        for (name, given) in inputs {
+            if let Given::Plain(bytes) = given {
+                let slots = scheme
+                    .parsed(bytes)
+                    .map_err(|words| in_input(name, words))?;
+                plain.insert(name.clone(), slots);
+            } else if let Some(ct) = scheme.taken(given)? {
+                ciphertexts.insert(name.clone(), ct);
+            }
+        }
+        Ok(Self { plain, ciphertexts })
+    }
+
+    fn arguments(&self) -> BTreeMap<&str, Argument<'_, S>> {
+        let plain = self.plain.iter();
+        let plain = plain.map(|(name, slots)| (name.as_str(), Argument::Plain(slots)));
+        let ciphertexts = self.ciphertexts.iter();
+        let ciphertexts = ciphertexts.map(|(name, ct)| (name.as_str(), Argument::Ciphertext(ct)));
+        plain.chain(ciphertexts).collect()
+    }
+}
+
+/// The ciphertexts that a trace of the circuit loads, by their names there.
+pub(crate) fn given(
+    circuit: &Circuit,
+    params: &SchemeParams,
+    inputs: &BTreeMap<String, Given>,
+) -> PyResult<BTreeMap<String, rlwe::Ciphertext>> {
+    in_scheme!(params, |scheme| {
+        let inputs = Inputs::new(scheme, inputs)?;
+        let border = Border::new(scheme, circuit).or_raise()?;
+        let given = border.given(&inputs.arguments()).or_raise()?.into_iter();
+        Ok(given.map(|(name, ct)| (name, ct.clone())).collect())
+    })
+}
+
+/// The outputs of the circuit, of the results that its trace has stored.
+pub(crate) fn outputs(
+    circuit: &Circuit,
+    params: &SchemeParams,
+    results: &Results,
+) -> PyResult<BTreeMap<String, Made>> {
+    fn of<S: Passed>(
+        scheme: &S,
+        circuit: &Circuit,
+        (params, results): (&SchemeParams, &Results),
+    ) -> PyResult<BTreeMap<String, Made>> {
+        let border = Border::new(scheme, circuit).or_raise()?;
+        Ok(made::<S>(params, border.outputs(results).or_raise()?))
+    }
+    in_scheme!(params, |scheme| of(scheme, circuit, (params, results)))
 }
 
 /// The operations of a circuit on ciphertexts as text, and its trace, with the plaintexts among its
@@ -219,26 +316,11 @@ pub(crate) fn lower(
     params: &SchemeParams,
     plain: &Bytes,
 ) -> PyResult<(String, Trace)> {
-    match params.scheme() {
-        Scheme::Ckks(e) => lowered(e.params(), circuit, &complex_inputs(plain)?),
-        Scheme::Bfv(e) => lowered(
-            &Bfv(e.params().clone()),
-            circuit,
-            &exact(e.params(), plain)?,
-        ),
-        Scheme::Bgv(e) => lowered(e.params(), circuit, &exact(e.params(), plain)?),
-    }
+    in_scheme!(params, |scheme| lowered(scheme, circuit, plain))
 }
 
-fn exact(params: &bgv::Params, plain: &Bytes) -> PyResult<Slots<u64>> {
-    slots_by_name(plain, |bytes| residues(params.t().value(), bytes))
-}
-
-fn lowered<S: circuit::Scheme>(
-    scheme: &S,
-    circuit: &Circuit,
-    plain: &Slots<S::Slot>,
-) -> PyResult<(String, Trace)> {
+fn lowered<S: Passed>(scheme: &S, circuit: &Circuit, plain: &Bytes) -> PyResult<(String, Trace)> {
+    let plain = slots_by_name(plain, |bytes| scheme.parsed(bytes))?;
     let plain = plain.iter();
     let plain = plain.map(|(name, slots)| (name.as_str(), slots.as_slice()));
     let runner = Runner::new(scheme, circuit).or_raise()?;
