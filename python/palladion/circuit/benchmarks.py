@@ -21,5 +21,6 @@ def benchmark(name: str, digit_limbs: int = 1) -> Written:
         If such digits leave less than 128 bits of security, unless the name says ``insecure``.
     """
     native, circuit = _native.benchmark_circuit(name, natural("digit_limbs", digit_limbs))
-    scheme = {"ckks": ckks.Params, "bgv": bgv.Params}[native.describe()["scheme"]]
-    return Written(scheme.of_native(native), circuit)
+    if native.describe()["scheme"] == "bgv":
+        return Written(bgv.Params.of_native(native), circuit)
+    return Written(ckks.Params.of_native(native), circuit)

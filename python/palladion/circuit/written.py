@@ -148,8 +148,10 @@ class Written:
     def encrypt(
         self, key: SecretKey | PublicKey, inputs: Mapping[str, ArrayLike]
     ) -> dict[str, Ciphertext]:
-        """Encrypt values for inputs, each at its level. Fewer slots than a ciphertext's repeat."""
+        """Encrypt values for inputs, each at its level and scale. Fewer slots than a ciphertext's
+        repeat."""
         levels = self.inputs
+        scales = {name: scale for name, _, _, scale in self.native.inputs()}
         found: dict[str, Ciphertext] = {}
         for name, values in inputs.items():
             if levels.get(name) is None:
@@ -157,7 +159,10 @@ class Written:
                 raise UsageError(f"input {name!r}, expected one of the encrypted inputs {known}")
             rows = self._slots(name, values).reshape(-1, self.row)
             repeated = np.tile(rows, self.params.slots // self.slots).ravel()
-            found[name] = key.encrypt(repeated, level=levels[name])
+            if isinstance(key, ckks.SecretKey | ckks.PublicKey):
+                found[name] = key.encrypt(repeated, level=levels[name], scale=scales[name])
+            else:
+                found[name] = key.encrypt(repeated, level=levels[name])
         return found
 
     def decrypt(self, secret: SecretKey, outputs: Mapping[str, Any]) -> dict[str, Array]:
