@@ -4,6 +4,7 @@
 
 mod builder;
 mod messages;
+pub(crate) mod passed;
 pub(crate) mod run;
 pub(crate) mod written;
 

@@ -11,7 +11,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use runtime::circuit::{self, Bfv, Budget, Predicted};
 
-use super::run::{self, Given, Made, complex_bytes};
+use super::passed::{Given, Made};
+use super::run::{self, complex_bytes};
 use crate::error::ToPython;
 use crate::guard::guard;
 use crate::schemes::keys::{SchemeKeys, SchemeSecret};

@@ -11,7 +11,8 @@ use runtime::{Checkpoint, Error};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use crate::circuit::run::{self, Made};
+use crate::circuit::passed::{Given as Input, Made};
+use crate::circuit::run;
 use crate::circuit::written::Circuit;
 use crate::error::UsageError;
 use crate::guard::guard;
@@ -161,7 +162,7 @@ impl WavesOutside {
     fn of_circuit(
         py: Python<'_>,
         circuit: Py<Circuit>,
-        inputs: BTreeMap<String, run::Given>,
+        inputs: BTreeMap<String, Input>,
         keys: Py<SchemeKeys>,
     ) -> PyResult<Self> {
         let params = &keys.get().params;
