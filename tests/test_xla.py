@@ -1,8 +1,7 @@
-"""Programs through XLA: the words of a replay, the bytes of a run, and refusals."""
+"""Traces through XLA: the words of a replay, and refusals."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -74,39 +73,6 @@ def test_moduli_below_16_bits_are_refused_by_name() -> None:
         Executor(Plan(_native.Waves.of_text(text, 50)), device.chosen_device("cpu"))
 
 
-@pytest.fixture(scope="module")
-def narrow(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The packaged network in words of 32 bits."""
-    path = tmp_path_factory.mktemp("narrow") / "program"
-    network = Path(palladion.__file__).parent / "data" / "mnist.json"
-    result = command("compile", network, "--words", 32, "--output", path)
-    assert result.returncode == 0, result.stderr
-    return path
-
-
-def test_a_run_through_xla_gives_the_bytes_of_a_run(
-    command: Command, narrow: Path, picture: Path, tmp_path: Path
-) -> None:
-    keys = tmp_path / "keys"
-    made = command("keygen", "--program", narrow, "--output", keys)
-    assert made.returncode == 0, made.stderr
-    query, run, through = (tmp_path / name for name in ("query", "run", "xla"))
-    sent = command(
-        "encrypt", "--program", narrow, "--secret", keys / "secret.key", "--output", query, picture
-    )
-    assert sent.returncode == 0, sent.stderr
-    given = ["--program", narrow, "--keys", keys / "evaluation.key", query]
-    result = command("run", "--output", run, *given)
-    assert result.returncode == 0, result.stderr
-    result = command(
-        "run", "--output", through, "--target", "xla", "--device", "cpu", "--json", *given
-    )
-    assert result.returncode == 0, result.stderr
-    report = json.loads(result.stdout)
-    assert report["device_memory_bytes"] > 0 < report["waves"]
-    assert through.read_bytes() == run.read_bytes()
-
-
 def test_what_does_not_fit_is_refused_by_name(
     command: Command, halves: Halves, tmp_path: Path
 ) -> None:
@@ -117,8 +83,6 @@ def test_what_does_not_fit_is_refused_by_name(
     refused(command(*run, "--device", "cpu", halves.query), "--target xla")
     missing = command(*run, "--target", "xla", "--device", "tpu", halves.query)
     refused(missing, "no device tpu", "cpu")
-    checkpoint = command(*run, "--target", "xla", "--checkpoint", tmp_path / "saved", halves.query)
-    refused(checkpoint, "--checkpoint", "target cpu")
     assert not answer.exists()
 
 

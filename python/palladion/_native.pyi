@@ -46,6 +46,15 @@ def machine_parts(machine: str) -> list[tuple[str, float, float]]:
 def benchmark_names() -> list[tuple[str, str]]:
     """Names of the programs that papers measure, and what each is."""
 
+def benchmark_circuit(name: str, digit_limbs: int) -> tuple[SchemeParams, Circuit]:
+    """A benchmark in words of 32 bits as a circuit.
+
+    Raises
+    ------
+    UsageError
+        If there is no such benchmark, no such digit, or it is no circuit.
+    """
+
 def benchmark_trace(name: str, digit_limbs: int) -> tuple[str, dict[str, Any]]:
     """The trace of a benchmark in words of 32 bits, and its parameters and counts.
 
@@ -384,14 +393,30 @@ class Waves:
     """
 
     @staticmethod
-    def of_program(program: Program, window: int = ...) -> Waves:
+    def of_program(
+        program: Program,
+        window: int = ...,
+        saving: bool = False,
+        checkpoint: bytes | None = None,
+    ) -> Waves:
         """Plan the trace of a program. A larger window gives fewer waves and more rows.
+
+        With ``saving``, the trace also stores the values of a checkpoint after each layer. With a
+        checkpoint, it is the rest of such a run.
 
         Raises
         ------
         UsageError
-            If a modulus has more than 32 bits.
+            If a modulus has more than 32 bits, or the checkpoint is one of another program.
         """
+
+    @staticmethod
+    def of_trace(trace: Trace, window: int = ...) -> Waves:
+        """Plan the trace of a program, as ``palladion lower`` wrote it."""
+
+    @staticmethod
+    def of_circuit(trace: CircuitTrace, window: int = ...) -> Waves:
+        """Plan the trace of a circuit."""
 
     @staticmethod
     def of_text(text: str, window: int = ...) -> Waves:
@@ -455,8 +480,25 @@ class WavesOutside:
     """What a trace loads from and stores to: keys and a query, or values by name."""
 
     @staticmethod
-    def of_run(program: Program, keys: EvaluationKeys, query: Query) -> WavesOutside:
-        """The keys and the query of a run. Raises ``UsageError`` for those of another program."""
+    def of_run(
+        program: Program, keys: EvaluationKeys, query: Query, checkpoint: bytes | None = None
+    ) -> WavesOutside:
+        """The keys and the query of a run, and a checkpoint from which it goes on.
+
+        Raises ``UsageError`` for those of another program.
+        """
+
+    @staticmethod
+    def of_trace(trace: Trace, keys: EvaluationKeys, query: Query) -> WavesOutside:
+        """The keys and the query of a trace's program."""
+
+    @staticmethod
+    def of_circuit(
+        circuit: Circuit,
+        inputs: dict[str, bytes | CkksCiphertext | ExactCiphertext],
+        keys: SchemeKeys,
+    ) -> WavesOutside:
+        """The inputs and keys of a circuit. Plaintexts among the inputs are those of its trace."""
 
     @staticmethod
     def of_values(values: dict[str, list[bytes]], seeds: dict[str, bytes]) -> WavesOutside:
@@ -465,8 +507,18 @@ class WavesOutside:
     def values(self) -> dict[str, list[bytes]]:
         """The values stored so far: limbs of 64-bit words."""
 
+    @property
+    def resumed_steps(self) -> int:
+        """Steps that a checkpoint had done."""
+
+    def checkpoint(self, program: Program) -> bytes | None:
+        """The last checkpoint that a run has stored, once."""
+
     def answer(self) -> Answer:
         """The answer of a run, after all of it is stored."""
+
+    def outputs(self) -> dict[str, CkksCiphertext | ExactCiphertext]:
+        """The outputs of a circuit, after all of them are stored."""
 
 @final
 class Answer:

@@ -113,7 +113,7 @@ class Params(SchemeParams):
         none."""
         sizes = {"log_n": log_n, "depth": depth, "scale_bits": scale_bits}
         checked = {name: natural(name, value) for name, value in sizes.items()}
-        return cls._of(_native.SchemeParams.ckks_for_depth(**checked))
+        return cls.of_native(_native.SchemeParams.ckks_for_depth(**checked))
 
     @classmethod
     def named(cls, name: str) -> Params:
@@ -132,12 +132,6 @@ class Params(SchemeParams):
         ``ckks-bootstrap-precise`` leaves 6 of 44 and 28.
         """
         return cls.named("ckks-bootstrap-precise" if precise else "ckks-bootstrap")
-
-    @classmethod
-    def _of(cls, native: _native.SchemeParams) -> Params:
-        found = cls.__new__(cls)
-        SchemeParams.__init__(found, native)
-        return found
 
     @property
     def scale(self) -> float:
@@ -159,7 +153,7 @@ class SecretKey(Stored):
     @property
     def params(self) -> Params:
         """The parameters."""
-        return Params._of(self.native.params_of())
+        return Params.of_native(self.native.params_of())
 
     def public_key(self) -> PublicKey:
         """A key that only encrypts."""
@@ -207,7 +201,7 @@ class PublicKey(Stored):
     @property
     def params(self) -> Params:
         """The parameters."""
-        return Params._of(self.native.params_of())
+        return Params.of_native(self.native.params_of())
 
     def encrypt(
         self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
@@ -246,7 +240,7 @@ class Ciphertext:
     @property
     def params(self) -> Params:
         """The parameters."""
-        return Params._of(self.native.params_of())
+        return Params.of_native(self.native.params_of())
 
     @property
     def level(self) -> int:

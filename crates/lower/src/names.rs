@@ -72,6 +72,20 @@ pub fn place_of_answer(name: &str) -> Option<(&str, usize)> {
     place(name, "answer/")
 }
 
+/// A result from which a run goes on after some of its steps: the value of one of these.
+pub fn held(done: usize, step: usize) -> String {
+    format!("{HELD}{done}/{step}")
+}
+
+/// Parses the name of a result from which a run goes on: the number of steps that are done, and the
+/// step of the value. `None` if it has another form.
+pub fn place_of_held(name: &str) -> Option<(usize, usize)> {
+    let (done, step) = name.strip_prefix(HELD)?.split_once('/')?;
+    Some((done.parse().ok()?, step.parse().ok()?))
+}
+
+const HELD: &str = "held/";
+
 fn place<'a>(name: &'a str, of: &str) -> Option<(&'a str, usize)> {
     let (name, component) = name.strip_prefix(of)?.rsplit_once('/')?;
     Some((name, component.parse().ok()?))

@@ -7,7 +7,10 @@ use pyo3::types::PyDict;
 use runtime::circuit::Runner;
 use std::collections::BTreeMap;
 
+use crate::circuit::written::Circuit;
+use crate::error::UsageError;
 use crate::guard::guard;
+use crate::schemes::params::SchemeParams;
 use crate::trace::counts_dict;
 
 /// Names of the benchmarks, and what each is.
@@ -41,6 +44,27 @@ pub(crate) fn benchmark_trace<'py>(
     found.set_item("security", crate::security::to_dict(py, &security)?)?;
     found.set_item("counts", counts_dict(py, &counts)?)?;
     Ok((text, found))
+}
+
+/// A benchmark as a circuit, and its parameters.
+#[pyfunction]
+pub(crate) fn benchmark_circuit(
+    py: Python<'_>,
+    name: &str,
+    digit_limbs: usize,
+) -> PyResult<(SchemeParams, Circuit)> {
+    let written = guard(py, || Benchmarks::named(name)?.write(digit_limbs))?;
+    match written {
+        Written::Approximate(params, circuit) => {
+            Ok((SchemeParams::of_ckks(&params)?, Circuit { circuit }))
+        }
+        Written::Exact(params, circuit) => {
+            Ok((SchemeParams::of_bgv(&params)?, Circuit { circuit }))
+        }
+        Written::Bootstrapping(_) => Err(UsageError::new_err(format!(
+            "the benchmark {name} is no circuit of slots, expected another one"
+        ))),
+    }
 }
 
 fn recorded(written: &Written) -> runtime::Result<Recording> {

@@ -50,6 +50,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(applications::benchmark_names, module)?)?;
     module.add_function(wrap_pyfunction!(applications::benchmark_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(applications::benchmark_circuit, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::machine_names, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::machine_file, module)?)?;
     module.add_function(wrap_pyfunction!(vector::machine_parts, module)?)?;

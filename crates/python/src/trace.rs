@@ -15,7 +15,7 @@ use crate::program::{News, Program, check_program, tell};
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Trace {
     pub(crate) exchange: Exchange,
-    trace: program::trace::Trace,
+    pub(crate) trace: program::trace::Trace,
 }
 
 #[pymethods]

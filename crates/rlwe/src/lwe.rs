@@ -101,7 +101,7 @@ impl LweBatch {
     ///
     /// # Panics
     /// If bodies and masks differ in number, or `dimension` does not divide it.
-    pub(crate) fn from_words(t: u64, dimension: usize, body: Vec<u64>, mask: Vec<u64>) -> Self {
+    pub fn from_words(t: u64, dimension: usize, body: Vec<u64>, mask: Vec<u64>) -> Self {
         assert!(
             body.len() == mask.len() && body.len().is_multiple_of(dimension),
             "{} bodies and {} masks of dimension {dimension}",
@@ -118,7 +118,7 @@ impl LweBatch {
     }
 
     /// Bodies and masks, by coefficient.
-    pub(crate) fn words(&self) -> [&[u64]; 2] {
+    pub fn words(&self) -> [&[u64]; 2] {
         [&self.body, &self.mask]
     }
 

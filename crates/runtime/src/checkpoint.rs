@@ -7,13 +7,17 @@
 
 use crate::error::Result;
 use crate::prepared::Prepared;
+use crate::replay::{Limb, Results};
 use crate::server::StepResult;
 use circuits::Value;
 use exchange::Query;
 use exchange::files::{kind, read_hash};
+use lower::names;
 use program::{Op, Program, Type};
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
+use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 const CHECKPOINT: Kind = kind(b"CKPT", "a checkpoint", 1);
 
@@ -45,9 +49,12 @@ impl Checkpoint {
         self.done
     }
 
-    /// Returns this checkpoint if it belongs to a run of this program on this query, otherwise an
-    /// error.
-    pub(crate) fn of_run(self, prepared: &Prepared, query: &Query) -> Result<Self> {
+    /// Returns this checkpoint if it belongs to a run of this program on this query.
+    ///
+    /// # Errors
+    /// [`exchange::Error::Bytes`] for a checkpoint of another program, and
+    /// [`exchange::Error::OtherQuery`] for one of another query.
+    pub fn of_run(self, prepared: &Prepared, query: &Query) -> Result<Self> {
         if self.fingerprint != *prepared.fingerprint() {
             let (found, expected) = (&self.fingerprint, prepared.fingerprint());
             return Err(BytesError::other_program(CHECKPOINT.words, found, expected).into());
@@ -130,6 +137,89 @@ impl Checkpoint {
     }
 }
 
+/// Checkpoints of runs of [`Prepared::lower_saving`].
+impl Checkpoint {
+    /// Takes the last checkpoint whose values a run has stored. `None` if it has stored none since
+    /// this was asked before.
+    ///
+    /// # Errors
+    /// [`Error::Replay`](crate::Error::Replay) if a value of it is missing.
+    pub fn of_results(
+        prepared: &Prepared,
+        query: &Query,
+        results: &mut Results,
+    ) -> Result<Option<Self>> {
+        let held = results.names().filter_map(names::place_of_held);
+        let Some(done) = held.map(|(done, _)| done).max() else {
+            return Ok(None);
+        };
+        let (program, params) = (prepared.program(), prepared.params());
+        let (rlwe, t) = (params.bfv().rlwe(), params.bfv().t().value());
+        let mut state = Self {
+            done,
+            ..Self::start(prepared, query)
+        };
+        for id in kept(program, done) {
+            let name = names::held(done, id);
+            let value = match (program.ty(id), prepared.rehearsed(id)) {
+                (&Type::Ciphertext { level, .. }, Some(rehearsed)) => {
+                    let ct = results.ciphertext(&name, rlwe.basis(level))?;
+                    let ct = bfv::Ciphertext::new(ct, rehearsed.factor());
+                    let value = Value::encrypted(ct, rehearsed.noise());
+                    StepResult::Ciphertext(Box::new(value))
+                }
+                _ => {
+                    let [body, mask] = results.samples(&name, rlwe.n())?;
+                    let batch = LweBatch::from_words(t, params.dimension(), body, mask);
+                    StepResult::Samples(Box::new(batch))
+                }
+            };
+            state.held.insert(id, value);
+        }
+        results.retain(|name| names::place_of_held(name).is_none());
+        Ok(Some(state))
+    }
+
+    /// The limbs of a value that a run which goes on from here loads by this name.
+    pub(crate) fn limbs(&self, name: &str) -> Option<Vec<Limb>> {
+        let (name, component) = names::place_of_answer(name)?;
+        let (done, step) = names::place_of_held(name)?;
+        let value = self.held.get(&step).filter(|_| done == self.done)?;
+        match value {
+            StepResult::Ciphertext(value) => {
+                let part = value.ciphertext().rlwe().components().get(component)?;
+                let limbs = (0..part.limbs()).map(|i| Arc::new(part.limb(i).to_vec()));
+                Some(limbs.collect())
+            }
+            StepResult::Samples(batch) => {
+                Some(vec![Arc::new(batch.words().get(component)?.to_vec())])
+            }
+        }
+    }
+
+    /// The results that a run has stored before this checkpoint.
+    ///
+    /// # Errors
+    /// None occur: the names are those of results.
+    pub fn results(&self, prepared: &Prepared) -> Result<Results> {
+        let mut results = Results::default();
+        let steps = &prepared.program().steps;
+        let outputs = steps.iter().enumerate();
+        let outputs = outputs.filter(|(_, step)| matches!(step.op, Op::Output { .. }));
+        for (index, (id, _)) in outputs
+            .enumerate()
+            .take_while(|(_, (id, _))| *id < self.done)
+        {
+            for component in 0..2 {
+                let held = names::answer(&names::held(self.done, id), component);
+                let limbs = self.limbs(&held).unwrap_or_default();
+                results.store(&names::answer(&index.to_string(), component), limbs)?;
+            }
+        }
+        Ok(results)
+    }
+}
+
 /// For each value, the last step that reads it. An output is kept beyond all steps. A value that no
 /// step reads has its own step.
 pub(crate) fn last_uses(program: &Program) -> Vec<usize> {
@@ -146,7 +236,7 @@ pub(crate) fn last_uses(program: &Program) -> Vec<usize> {
 }
 
 /// Values that a checkpoint after `done` steps holds, in the order of their steps.
-fn kept(program: &Program, done: usize) -> Vec<usize> {
+pub(crate) fn kept(program: &Program, done: usize) -> Vec<usize> {
     let last_use = last_uses(program);
     (0..done)
         .filter(|&id| last_use[id] >= done)

@@ -1,5 +1,6 @@
 //! Recordings of programs, and traces of recordings.
 
+use crate::checkpoint::{Checkpoint, kept};
 use crate::error::Result;
 use crate::prepared::{Prepared, work};
 use circuits::operations::{Record, Recorder};
@@ -21,6 +22,36 @@ impl Prepared {
     /// # Errors
     /// Errors of the circuits.
     pub fn record(&self) -> Result<Recording> {
+        self.recorded(|_, _| {})
+    }
+
+    /// As [`record`](Self::record), with results beside the answer: after each layer except the
+    /// last, all values that a [`Checkpoint`] holds.
+    fn record_saving(&self) -> Result<Recording> {
+        let steps = &self.program().steps;
+        self.recorded(|recorder, made| {
+            let done = made.len();
+            if steps
+                .get(done)
+                .is_none_or(|next| next.layer == steps[done - 1].layer)
+            {
+                return;
+            }
+            for id in kept(self.program(), done) {
+                let name = lower::names::held(done, id);
+                match &made[id] {
+                    Made::Ciphertext(value) => recorder.output(&name, value.ciphertext()),
+                    Made::Samples(samples) => recorder.output_samples(&name, samples),
+                }
+            }
+        })
+    }
+
+    /// Records a run. `ended` is called after each step, with the results so far.
+    fn recorded(
+        &self,
+        mut ended: impl FnMut(&Recorder, &[MadeBy<Record<'_>>]),
+    ) -> Result<Recording> {
         let (program, params) = (self.program(), self.params());
         let recorder = Recorder::new((&program.parameters).into());
         let engine = engine_of(params, Record::new(&recorder, params.bfv(), &program.keys));
@@ -43,6 +74,7 @@ impl Prepared {
                 outputs += 1;
             }
             made.push(value);
+            ended(&recorder, &made);
         }
         drop(engine);
         Ok(recorder.finish(&program.keys))
@@ -62,8 +94,26 @@ impl Prepared {
     /// # Errors
     /// Errors of the circuits and of lowering.
     pub fn lower(&self) -> Result<Trace> {
+        self.lowered(&self.record()?)
+    }
+
+    /// As [`lower`](Self::lower), for a run that can be resumed: after each layer except the last,
+    /// it stores the values of a [`Checkpoint`], which [`Checkpoint::of_results`] makes of them.
+    /// With a checkpoint this is [the rest](Trace::resumed) of such a run.
+    ///
+    /// # Errors
+    /// As [`lower`](Self::lower).
+    pub fn lower_saving(&self, from: Option<&Checkpoint>) -> Result<Trace> {
+        let trace = self.lowered(&self.record_saving()?)?;
+        match from {
+            Some(from) => Ok(trace.resumed(|name| from.limbs(name).is_some())?),
+            None => Ok(trace),
+        }
+    }
+
+    fn lowered(&self, recording: &Recording) -> Result<Trace> {
         let steps = &self.program().steps;
         let name = |step: usize| step_name(&steps[step]);
-        Ok(lower::lower_named(&self.record()?, name)?)
+        Ok(lower::lower_named(recording, name)?)
     }
 }

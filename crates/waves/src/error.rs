@@ -14,8 +14,8 @@ pub enum Error {
     Program(#[from] program::Error),
     /// A modulus does not fit a word of a row.
     #[error(
-        "modulus {index} is {found}, of {bits} bits, expected at most 32 bits: compile the program \
-         with --words 32"
+        "modulus {index} is {found}, of {bits} bits, expected at most 32 bits: compile a program with \
+         --words 32, give a circuit parameters of such moduli"
     )]
     Wide {
         /// Its index in the table of moduli.

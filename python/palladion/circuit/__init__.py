@@ -30,6 +30,7 @@ bootstrappings it takes, and how probable a wrong run is::
 
 from __future__ import annotations
 
+from palladion.circuit.benchmarks import benchmark
 from palladion.circuit.builder import Circuit
 from palladion.circuit.facts import KeysNeeded, Lowered, Noise, Precision
 from palladion.circuit.files import load
@@ -51,6 +52,7 @@ __all__ = [
     "TfheWritten",
     "Value",
     "Written",
+    "benchmark",
     "dot",
     "load",
 ]

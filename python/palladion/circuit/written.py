@@ -148,8 +148,10 @@ class Written:
     def encrypt(
         self, key: SecretKey | PublicKey, inputs: Mapping[str, ArrayLike]
     ) -> dict[str, Ciphertext]:
-        """Encrypt values for inputs, each at its level. Fewer slots than a ciphertext's repeat."""
+        """Encrypt values for inputs, each at its level and scale. Fewer slots than a ciphertext's
+        repeat."""
         levels = self.inputs
+        scales = {name: scale for name, _, _, scale in self.native.inputs()}
         found: dict[str, Ciphertext] = {}
         for name, values in inputs.items():
             if levels.get(name) is None:
@@ -157,7 +159,10 @@ class Written:
                 raise UsageError(f"input {name!r}, expected one of the encrypted inputs {known}")
             rows = self._slots(name, values).reshape(-1, self.row)
             repeated = np.tile(rows, self.params.slots // self.slots).ravel()
-            found[name] = key.encrypt(repeated, level=levels[name])
+            if isinstance(key, ckks.SecretKey | ckks.PublicKey):
+                found[name] = key.encrypt(repeated, level=levels[name], scale=scales[name])
+            else:
+                found[name] = key.encrypt(repeated, level=levels[name])
         return found
 
     def decrypt(self, secret: SecretKey, outputs: Mapping[str, Any]) -> dict[str, Array]:
@@ -186,9 +191,9 @@ class Written:
             another level or scale, with a factor, or of coefficients; in BGV and BFV also as
             :meth:`predict_noise`.
         """
-        given = {name: self._given(name, value) for name, value in inputs.items()}
+        given = {name: self.given(name, value) for name, value in inputs.items()}
         found = self.native.run(self.params.native, given, keys.native)
-        return {name: self._ciphertext(native, keys) for name, native in found.items()}
+        return {name: self.made(native, keys) for name, native in found.items()}
 
     def lower(self, plain: Mapping[str, ArrayLike] | None = None) -> Lowered:
         """The circuit on the floors below: operations on ciphertexts, and instructions on limbs.
@@ -210,10 +215,28 @@ class Written:
 
         The ciphertexts equal those of :meth:`run` to the last bit. It takes several times as long.
         """
-        given = {name: self._given(name, value) for name, value in inputs.items()}
+        given = {name: self.given(name, value) for name, value in inputs.items()}
         native = self.native
         found = native.replay(self.params.native, lowered.native, given, keys.native)
-        return {name: self._ciphertext(made, keys) for name, made in found.items()}
+        return {name: self.made(made, keys) for name, made in found.items()}
+
+    def given(
+        self, name: str, value: Ciphertext | ArrayLike
+    ) -> bytes | _native.CkksCiphertext | _native.ExactCiphertext:
+        """A value for an input as the core takes it: a ciphertext, or the bytes of a plaintext."""
+        if isinstance(value, exact.Ciphertext) and value.coefficients:
+            raise UsageError(f"input {name}: the ciphertext holds coefficients, expected slots")
+        if isinstance(value, ckks.Ciphertext | exact.Ciphertext):
+            return value.native
+        return self._slots(name, value).tobytes()
+
+    def made(
+        self, native: _native.CkksCiphertext | _native.ExactCiphertext, keys: EvaluationKeys
+    ) -> Ciphertext:
+        """A result of the core, with the keys for operators."""
+        if isinstance(native, _native.CkksCiphertext):
+            return ckks.Ciphertext(native, keys)
+        return exact.Ciphertext(native, keys)
 
     @property
     def _dtype(self) -> type[np.complex128] | type[np.int64]:
@@ -228,19 +251,3 @@ class Written:
 
     def _bytes(self, inputs: Mapping[str, ArrayLike]) -> dict[str, bytes]:
         return {name: self._slots(name, values).tobytes() for name, values in inputs.items()}
-
-    def _given(
-        self, name: str, value: Ciphertext | ArrayLike
-    ) -> bytes | _native.CkksCiphertext | _native.ExactCiphertext:
-        if isinstance(value, exact.Ciphertext) and value.coefficients:
-            raise UsageError(f"input {name}: the ciphertext holds coefficients, expected slots")
-        if isinstance(value, ckks.Ciphertext | exact.Ciphertext):
-            return value.native
-        return self._slots(name, value).tobytes()
-
-    def _ciphertext(
-        self, native: _native.CkksCiphertext | _native.ExactCiphertext, keys: EvaluationKeys
-    ) -> Ciphertext:
-        if isinstance(native, _native.CkksCiphertext):
-            return ckks.Ciphertext(native, keys)
-        return exact.Ciphertext(native, keys)

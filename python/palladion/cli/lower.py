@@ -12,6 +12,7 @@ from palladion import files
 from palladion.cli.common import FILE, json_option, print_json, threads_option
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.cli.target import Target, target_options
 from palladion.errors import FormatError
 from palladion.text import size
 
@@ -76,15 +77,23 @@ def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
     help="Program that the trace must be of, to the last instruction: it is lowered again.",
 )
 @click.argument("query", type=FILE)
+@target_options
 @threads_option
 @json_option
 def replay(
-    trace: Path, keys: Path, output: Path, program: Path | None, query: Path, as_json: bool
+    trace: Path,
+    keys: Path,
+    output: Path,
+    program: Path | None,
+    query: Path,
+    target: Target,
+    as_json: bool,
 ) -> None:
     """Execute a trace, instruction by instruction, on an encrypted query.
 
-    The answer has the bytes that `run` writes. A replay fuses nothing, so it takes longer than a
-    run: it is the definition that runs, simulators and other machines are held to.
+    The answer has the bytes that `run` writes. On the target cpu a replay fuses nothing, so it
+    takes longer than a run: it is the definition that runs, simulators and other machines are held
+    to.
     """
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
@@ -97,12 +106,7 @@ def replay(
                 keys, partial(palladion.EvaluationKeys.for_trace, given), b"EKEY"
             )
         sent = files.parsed(query, partial(palladion.Query.for_trace, given), b"ENCI")
-        steps.start_run()
-
-        def update(name: str, done: float, total: float) -> None:
-            steps.count(name, done, total)
-
-        answer = given.replay(evaluation, sent, update)
+        answer = target.replay(given, evaluation, sent, steps)
     files.write(output, answer)
     if as_json:
         print_json({**given.counts(), "answer_bytes": len(answer), "output": str(output)})

@@ -83,8 +83,6 @@ def run(
         return
     if output is None or count is not None:
         raise UsageError("--keys is for a query: give --output for its answer, and no --count")
-    if checkpoint is not None:
-        target.check_checkpoint()
     run_query(program, keys, query, output, checkpoint, target, as_json)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import click
 
 import palladion
-from palladion import memory
+from palladion import _native, memory
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 
@@ -32,11 +32,6 @@ class Target:
         if self.name == "cpu":
             memory.check_run(report)
 
-    def check_checkpoint(self) -> None:
-        """Refuse checkpoints where there are none."""
-        if self.name != "cpu":
-            raise UsageError("--checkpoint is for the target cpu: leave out --checkpoint")
-
     def run(
         self,
         program: palladion.Program,
@@ -49,17 +44,44 @@ class Target:
         if self.name == "cpu":
             steps.start_run()
             return program.run(keys, query, steps.update, *saved)
+        device = self._device()
+        from palladion.xla.run import Run
+
+        checkpoint, save = saved
+        with steps.step(f"prepare for {device.platform}"):
+            prepared = Run.of(program, device, checkpoint, saving=save is not None)
+        steps.start_run()
+        return prepared.run(keys, query, steps.update, save)
+
+    def replay(
+        self,
+        trace: palladion.Trace,
+        keys: palladion.EvaluationKeys,
+        query: palladion.Query,
+        steps: Steps,
+    ) -> bytes:
+        """Execute the trace of a program on ciphertexts. Returns the bytes of the answer."""
+        if self.name == "cpu":
+            steps.start_run()
+            return trace.replay(keys, query, steps.update)
+        device = self._device()
+        from palladion.xla.run import Prepared
+
+        with steps.step(f"prepare for {device.platform}"):
+            prepared = Prepared.of(_native.Waves.of_trace(trace), device, "the replay")
+        steps.start_run()
+        outside = _native.WavesOutside.of_trace(trace, keys, query)
+        prepared.execute(outside, steps.update)
+        return outside.answer().to_bytes()
+
+    def _device(self) -> Any:
+        """The device of ``xla``."""
         from palladion import xla
 
         xla.enable()
         from palladion.xla.device import chosen_device
-        from palladion.xla.run import Run
 
-        device = chosen_device(self.device)
-        with steps.step(f"prepare for {device.platform}"):
-            prepared = Run.of(program, device)
-        steps.start_run()
-        return prepared.run(keys, query, steps.update)
+        return chosen_device(self.device)
 
 
 CPU: Final = Target()

@@ -26,6 +26,13 @@ class SchemeParams(Estimated):
         self.native = native
         self._found: dict[str, Any] = native.describe()
 
+    @classmethod
+    def of_native(cls: type[P], native: _native.SchemeParams) -> P:
+        """Parameters of the core."""
+        found = cls.__new__(cls)
+        SchemeParams.__init__(found, native)
+        return found
+
     @property
     def n(self) -> int:
         """Ring degree."""

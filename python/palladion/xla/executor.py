@@ -71,11 +71,13 @@ class Executor:
         outside: _native.WavesOutside,
         progress: Progress | None = None,
         *,
+        ended: Callable[[], object] | None = None,
         profile: bool = False,
     ) -> Report:
         """Run the plan. Values come from ``outside`` and go to it.
 
-        With ``profile``, every wave is waited for, and the report has the seconds of each stage.
+        ``ended`` is called after each step. With ``profile``, every wave is waited for, and the
+        report has the seconds of each stage.
         """
         plan, report = self.plan, Report()
         taken: dict[str, float] = defaultdict(float)
@@ -98,6 +100,8 @@ class Executor:
             if ends:
                 now = time.perf_counter()
                 report.steps.append({"name": plan.steps[wave.step], "seconds": now - step_began})
+                if ended:
+                    ended()
                 step_began = now
         report.seconds = time.perf_counter() - began
         report.kernels = dict(taken)

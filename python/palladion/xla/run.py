@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -23,63 +24,129 @@ SHORT: Final = 0.1
 
 
 @dataclass(frozen=True)
-class Run:
-    """A program that is ready to run on a device."""
+class Prepared:
+    """A trace on a device, ready to be executed."""
 
-    program: _native.Program
     executor: Executor
     device_memory_bytes: int
 
     @staticmethod
-    def of(program: _native.Program, device: jax.Device) -> Run:
-        """Plan a program and bring its tables to the device.
+    def of(waves: _native.Waves, device: jax.Device, what: str) -> Prepared:
+        """Bring the tables of a plan to the device. Messages call it ``what``.
 
         Raises
         ------
         BudgetError
             If the device has too little memory.
-        UsageError
-            If a modulus of the program has more than 32 bits.
         """
         keep_compilations()
-        plan = Plan(_native.Waves.of_program(program))
-        needed = check_memory(plan, device, f"a run of {program.report()['network']}")
-        return Run(program, Executor(plan, device), needed)
+        plan = Plan(waves)
+        needed = check_memory(plan, device, what)
+        return Prepared(Executor(plan, device), needed)
 
-    def run(
+    def execute(
         self,
-        keys: _native.EvaluationKeys,
-        query: _native.Query,
+        outside: _native.WavesOutside,
         progress: Progress | None = None,
         *,
+        ended: Callable[[], object] | None = None,
         profile: bool = False,
-    ) -> tuple[_native.Answer, dict[str, Any]]:
-        """Run the program on ciphertexts. The answer has the bytes of a run on the CPU.
+    ) -> dict[str, Any]:
+        """Execute the trace. Returns the report.
 
-        The report has what that of :meth:`palladion.Program.run` has, and ``device``,
+        It has ``seconds`` and ``steps``, as that of :meth:`palladion.Program.run`, and ``device``,
         ``device_memory_bytes``, ``waves`` and ``executables``; with ``profile`` also ``kernels``,
         the seconds of each stage.
 
         Raises
         ------
-        UsageError
-            If keys or query were made for another program.
         StoppedError
             If ``progress`` returned ``False``.
         """
-        outside = _native.WavesOutside.of_run(self.program, keys, query)
-        report = self.executor.run(outside, progress, profile=profile)
+        report = self.executor.run(outside, progress, ended=ended, profile=profile)
         plan = self.executor.plan
-        return outside.answer(), {
+        return {
             "seconds": report.seconds,
             "steps": report.steps,
-            "resumed_steps": 0,
             "device": self.executor.device.device_kind,
             "device_memory_bytes": self.device_memory_bytes,
             "waves": len(plan.waves),
             "executables": len(plan.stages),
             **({"kernels": report.kernels} if profile else {}),
         }
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program that is ready to run on a device."""
+
+    program: _native.Program
+    prepared: Prepared
+    checkpoint: bytes | None
+    """The checkpoint from which it goes on."""
+    saving: bool
+    """Whether it makes checkpoints."""
+
+    @staticmethod
+    def of(
+        program: _native.Program,
+        device: jax.Device,
+        checkpoint: bytes | None = None,
+        *,
+        saving: bool = False,
+    ) -> Run:
+        """Plan a program and bring its tables to the device.
+
+        With a ``checkpoint``, which a run on any target made, only the rest is planned. A run with
+        ``saving`` can make checkpoints of its own.
+
+        Raises
+        ------
+        BudgetError
+            If the device has too little memory.
+        UsageError
+            If a modulus of the program has more than 32 bits, or if the checkpoint is one of
+            another program.
+        """
+        saving = saving or checkpoint is not None
+        waves = _native.Waves.of_program(program, saving=saving, checkpoint=checkpoint)
+        what = f"a run of {program.report()['network']}"
+        return Run(program, Prepared.of(waves, device, what), checkpoint, saving)
+
+    def run(
+        self,
+        keys: _native.EvaluationKeys,
+        query: _native.Query,
+        progress: Progress | None = None,
+        save: Callable[[bytes], object] | None = None,
+        *,
+        profile: bool = False,
+    ) -> tuple[_native.Answer, dict[str, Any]]:
+        """Run the program on ciphertexts. The answer has the bytes of a run on the CPU.
+
+        ``save`` gets the bytes of a checkpoint after each layer but the last, if the run is one
+        with ``saving``. The report is that of :meth:`Prepared.execute` with ``resumed_steps``, as
+        that of :meth:`palladion.Program.run`.
+
+        Raises
+        ------
+        UsageError
+            If keys, query or checkpoint were made for another program, or the checkpoint for
+            another query.
+        StoppedError
+            If ``progress`` returned ``False``.
+        """
+        outside = _native.WavesOutside.of_run(self.program, keys, query, self.checkpoint)
+
+        def ended() -> None:
+            state = outside.checkpoint(self.program)
+            if state is not None and save:
+                save(state)
+
+        report = self.prepared.execute(
+            outside, progress, ended=ended if self.saving else None, profile=profile
+        )
+        return outside.answer(), {**report, "resumed_steps": outside.resumed_steps}
 
 
 def keep_compilations() -> None:

@@ -18,7 +18,7 @@ pub struct Record<'r> {
 /// The samples of a recorded ciphertext.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordedSamples {
-    id: ValueId,
+    pub(super) id: ValueId,
 }
 
 impl<'r> Record<'r> {

@@ -1,5 +1,6 @@
 //! The recorder to which recorded operations are written.
 
+use super::RecordedSamples;
 use program::KeyNeeds;
 use program::recording::{Message, Op, Packing, Parameters, Recording, Step, Type, ValueId};
 use program::trace::{Constant, ConstantId};
@@ -70,10 +71,16 @@ impl Recorder {
         self.state().of = of;
     }
 
-    /// Records a result for the client, with its name.
+    /// Records a result, with its name.
     pub fn output(&self, name: &str, a: &RecordedCiphertext) {
         let (name, value) = (name.to_owned(), a.id);
         self.push(Op::Output { name, value }, a.ty);
+    }
+
+    /// Records samples as a result, with its name.
+    pub fn output_samples(&self, name: &str, a: &RecordedSamples) {
+        let (name, value) = (name.to_owned(), a.id);
+        self.push_any(Op::Output { name, value }, Type::Samples);
     }
 
     /// Returns the recorded operations. `keys` lists the keys that they need.

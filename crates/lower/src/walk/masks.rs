@@ -3,7 +3,7 @@
 use super::{Made, Walk};
 use crate::error::Result;
 use crate::packing::{Layers, Samples};
-use program::recording::{Ciphertext, Op, Type};
+use program::recording::{Ciphertext, Op, Type, ValueId};
 use program::trace::{self, Builder};
 
 /// Giant steps that one call makes. They read the same rotations of the secret, so a machine that makes
@@ -74,18 +74,21 @@ impl Walk<'_> {
                 let (found, all) = (packing.to_string(), self.recording.packings.len());
                 self.wrong(index, "the packing", &found, &format!("below {all}"))
             })?;
-            let sources = described
-                .sources
-                .iter()
-                .map(|&source| match self.made.get(source) {
-                    Some(Made::Samples(samples)) => Ok(*samples),
-                    _ => Err(self.wrong(index, "a source", "no samples", "samples")),
-                });
+            let sources = described.sources.iter();
+            let sources = sources.map(|&source| self.samples_of(index, source));
             let sources: Vec<Samples> = sources.collect::<Result<_>>()?;
             let of = (self.modulus(index)?, self.small(index)?.dimension());
             let layers = Layers::new(b, of, described, &sources);
             self.layers.insert(packing, layers);
         }
         Ok(&self.layers[&packing])
+    }
+
+    /// Samples that a step made.
+    pub(super) fn samples_of(&self, index: usize, value: ValueId) -> Result<Samples> {
+        match self.made.get(value) {
+            Some(Made::Samples(samples)) => Ok(*samples),
+            _ => Err(self.wrong(index, "a source", "no samples", "samples")),
+        }
     }
 }

@@ -259,9 +259,7 @@ impl<'a> Walk<'a> {
             }
             Op::Output { name, value } => {
                 let pair = self.pair(b, index, *value, ty)?;
-                for (component, part) in pair.into_iter().enumerate() {
-                    b.store(names::answer(name, component), part);
-                }
+                output(b, name, pair);
                 pair.to_vec()
             }
             Op::ToSamples { .. } => {
@@ -272,8 +270,14 @@ impl<'a> Walk<'a> {
     }
 
     fn samples(&mut self, b: &mut Builder, index: usize) -> Result<Samples> {
-        let Op::ToSamples { value } = self.recording.steps[index].op else {
-            return Err(self.wrong(index, "its type", "samples", "a ciphertext"));
+        let value = match &self.recording.steps[index].op {
+            Op::ToSamples { value } => *value,
+            Op::Output { name, value } => {
+                let samples = self.samples_of(index, *value)?;
+                output(b, name, samples);
+                return Ok(samples);
+            }
+            _ => return Err(self.wrong(index, "its type", "samples", "a ciphertext")),
         };
         let pair = self.parts(index, value, 2)?;
         let pair = [pair[0], pair[1]];
@@ -287,6 +291,13 @@ impl<'a> Walk<'a> {
         let count = small.digits();
         let key = self.key_over(b, names::DIMENSION, count, &chain.level(0), &chain.level(0));
         Ok(samples::to_samples(chain, b, (small, t), pair, &key))
+    }
+}
+
+/// Stores the two components of a result.
+fn output(b: &mut Builder, name: &str, pair: [trace::ValueId; 2]) {
+    for (component, part) in pair.into_iter().enumerate() {
+        b.store(names::answer(name, component), part);
     }
 }
 

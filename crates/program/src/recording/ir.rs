@@ -365,7 +365,8 @@ pub enum Op {
         /// The value that is switched.
         value: ValueId,
     },
-    /// A result for the client.
+    /// A result: a ciphertext for the client, or a ciphertext or samples from which another run
+    /// goes on.
     Output {
         /// Name of the result. Results have different names.
         name: String,

@@ -28,6 +28,7 @@ mod parse;
 mod parse_constant;
 mod parse_ops;
 mod parse_types;
+mod resume;
 mod steps;
 mod text;
 mod values;

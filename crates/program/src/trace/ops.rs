@@ -4,6 +4,49 @@ use super::ir::{Domain, Op, Type, ValueId};
 use super::limbs::Limbs;
 use std::fmt::{Display, Formatter};
 
+/// Visits the operands of an operation, which is borrowed or borrowed mutably.
+macro_rules! operands {
+    ($op:expr, $visit:ident, $iter:ident) => {
+        match $op {
+            Self::Load { .. }
+            | Self::Constant { .. }
+            | Self::Zero { .. }
+            | Self::Sample { .. }
+            | Self::Expand { .. } => {}
+            Self::Store { value, .. }
+            | Self::Ntt(value)
+            | Self::Intt(value)
+            | Self::Scale { value, .. }
+            | Self::Automorphism { value, .. }
+            | Self::Slots(value)
+            | Self::Convert { value, .. }
+            | Self::Select { value, .. }
+            | Self::Round { value, .. }
+            | Self::Digit { value, .. } => $visit(value),
+            Self::Add(left, right)
+            | Self::Sub(left, right)
+            | Self::Mul(left, right)
+            | Self::Turn {
+                value: left,
+                by: right,
+            } => {
+                $visit(left);
+                $visit(right);
+            }
+            Self::Dot { left, right } => {
+                left.$iter().for_each(&mut $visit);
+                right.$iter().for_each(&mut $visit);
+            }
+            Self::Combine { values, .. }
+            | Self::Extract { values, .. }
+            | Self::Join(values)
+            | Self::Call {
+                arguments: values, ..
+            } => values.$iter().for_each($visit),
+        }
+    };
+}
+
 impl Op {
     /// Names of all operations, in the order of [`Op`].
     pub const NAMES: [&'static str; 24] = [
@@ -70,40 +113,13 @@ impl Op {
 
     /// Calls `visit` with every operand, in order. A value that is used twice is visited twice.
     pub fn for_each_operand(&self, mut visit: impl FnMut(ValueId)) {
-        match self {
-            Self::Load { .. }
-            | Self::Constant { .. }
-            | Self::Zero { .. }
-            | Self::Sample { .. }
-            | Self::Expand { .. } => {}
-            Self::Store { value, .. }
-            | Self::Ntt(value)
-            | Self::Intt(value)
-            | Self::Scale { value, .. }
-            | Self::Automorphism { value, .. }
-            | Self::Slots(value)
-            | Self::Convert { value, .. }
-            | Self::Select { value, .. }
-            | Self::Round { value, .. }
-            | Self::Digit { value, .. } => visit(*value),
-            Self::Add(left, right)
-            | Self::Sub(left, right)
-            | Self::Mul(left, right)
-            | Self::Turn {
-                value: left,
-                by: right,
-            } => {
-                visit(*left);
-                visit(*right);
-            }
-            Self::Dot { left, right } => left.iter().chain(right).copied().for_each(visit),
-            Self::Combine { values, .. }
-            | Self::Extract { values, .. }
-            | Self::Join(values)
-            | Self::Call {
-                arguments: values, ..
-            } => values.iter().copied().for_each(visit),
-        }
+        let mut visit = |value: &ValueId| visit(*value);
+        operands!(self, visit, iter);
+    }
+
+    /// As [`Op::for_each_operand`], for operands that become others.
+    pub(super) fn for_each_operand_mut(&mut self, mut visit: impl FnMut(&mut ValueId)) {
+        operands!(self, visit, iter_mut);
     }
 }
 

@@ -4,8 +4,9 @@
 
 mod builder;
 mod messages;
-mod run;
-mod written;
+pub(crate) mod passed;
+pub(crate) mod run;
+pub(crate) mod written;
 
 use pyo3::prelude::*;
 

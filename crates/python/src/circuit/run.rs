@@ -7,50 +7,17 @@ use program::circuit::{Arithmetic, Circuit};
 use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use runtime::circuit::{self, Argument, Bfv, Runner, Slot, Slots};
+use runtime::circuit::{self, Bfv, Border, Runner, Slot, Slots};
+use runtime::replay::Results;
 
-use crate::error::{ToPython, UsageError};
+use super::passed::{Given, Inputs, Made, Passed, finite, in_input, in_scheme, made};
+use crate::error::ToPython;
 use crate::schemes::InScheme;
-use crate::schemes::ckks::{CkksCiphertext, complex};
-use crate::schemes::exact::{ExactCiphertext, residues};
+use crate::schemes::exact::residues;
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::{Scheme, SchemeParams};
 
-/// A value that Python passes for an input.
-#[derive(FromPyObject)]
-pub(crate) enum Given {
-    Ckks(Py<CkksCiphertext>),
-    Exact(Py<ExactCiphertext>),
-    Plain(PyBackedBytes),
-}
-
-/// A result.
-#[derive(IntoPyObject)]
-pub(crate) enum Made {
-    Ckks(CkksCiphertext),
-    Exact(ExactCiphertext),
-}
-
 type Bytes = BTreeMap<String, PyBackedBytes>;
-
-/// A circuit, its inputs and keys, and optionally the trace to replay instead.
-type Work<'a> = (
-    &'a Circuit,
-    &'a BTreeMap<String, Given>,
-    &'a SchemeKeys,
-    Option<&'a Trace>,
-);
-
-impl Given {
-    /// The parameters of a ciphertext.
-    pub(crate) fn params(&self) -> Option<&SchemeParams> {
-        match self {
-            Self::Ckks(ct) => Some(ct.get().params()),
-            Self::Exact(ct) => Some(ct.get().params()),
-            Self::Plain(_) => None,
-        }
-    }
-}
 
 /// Runs the circuit on plain numbers.
 pub(crate) fn clear(circuit: &Circuit, inputs: &Bytes) -> PyResult<BTreeMap<String, Vec<u8>>> {
@@ -88,26 +55,9 @@ fn slots_by_name<T>(
     inputs.iter().map(one).collect()
 }
 
-fn in_input(name: &str, words: String) -> PyErr {
-    UsageError::new_err(format!("input {name}: {words}"))
-}
-
 /// Complex slots by name. All numbers must be finite.
 pub(crate) fn complex_inputs(inputs: &Bytes) -> PyResult<Slots> {
     slots_by_name(inputs, finite)
-}
-
-fn finite(bytes: &[u8]) -> Result<Vec<Complex64>, String> {
-    let slots = complex(bytes);
-    match slots.iter().position(|v| !v.is_finite()) {
-        Some(index) => {
-            let found = slots[index];
-            Err(format!(
-                "value {index} is {found}, expected a finite number"
-            ))
-        }
-        None => Ok(slots),
-    }
 }
 
 /// Raises if a key that the circuit needs is missing, for the first such key.
@@ -135,81 +85,60 @@ pub(crate) fn encrypted(
     keys: &SchemeKeys,
     trace: Option<&Trace>,
 ) -> PyResult<BTreeMap<String, Made>> {
-    let params = &keys.params;
-    match params.scheme() {
-        Scheme::Ckks(e) => {
-            let open = |given: &Given| match given {
-                Given::Ckks(ct) => Ok(Some(ct.get().ct().clone())),
-                _ => Ok(None),
-            };
-            let close = |ct| Made::Ckks(CkksCiphertext::new(params, ct));
-            let of = (circuit, inputs, keys, trace);
-            run(e.params(), of, finite, open, close)
-        }
-        Scheme::Bfv(e) => {
-            let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
-            let scheme = Bfv(e.params().clone());
-            let open = |given: &Given| match given {
-                Given::Exact(ct) => Ok(Some(ct.get().ct().clone())),
-                _ => Ok(None),
-            };
-            let close = |ct| Made::Exact(ExactCiphertext::new(params, ct));
-            run(&scheme, (circuit, inputs, keys, trace), slots, open, close)
-        }
-        Scheme::Bgv(e) => {
-            let slots = |bytes: &[u8]| residues(e.params().t().value(), bytes);
-            let open = |given: &Given| match given {
-                Given::Exact(ct) => {
-                    let ct = bgv::Ciphertext::from_exact(e.params(), ct.get().ct().clone());
-                    ct.or_raise().map(Some)
-                }
-                _ => Ok(None),
-            };
-            let close =
-                |ct: bgv::Ciphertext| Made::Exact(ExactCiphertext::new(params, ct.into_exact()));
-            let of = (circuit, inputs, keys, trace);
-            run(e.params(), of, slots, open, close)
-        }
-    }
+    in_scheme!(keys.params, |scheme| run(
+        scheme, circuit, inputs, keys, trace
+    ))
 }
 
-/// A run of one scheme. `slots` parses a plaintext's bytes, `open` returns a ciphertext if it is
-/// one of the scheme, and `close` converts a result.
-fn run<S: circuit::Scheme>(
+fn run<S: Passed>(
     scheme: &S,
-    (circuit, inputs, keys, trace): Work<'_>,
-    slots: impl Fn(&[u8]) -> Result<Vec<S::Slot>, String>,
-    open: impl Fn(&Given) -> PyResult<Option<S::Ciphertext>>,
-    close: impl Fn(S::Ciphertext) -> Made,
+    circuit: &Circuit,
+    inputs: &BTreeMap<String, Given>,
+    keys: &SchemeKeys,
+    trace: Option<&Trace>,
 ) -> PyResult<BTreeMap<String, Made>> {
-    let (mut plain, mut ciphertexts) = (BTreeMap::new(), BTreeMap::new());
-    for (name, given) in inputs {
-        if let Given::Plain(bytes) = given {
-            let slots = slots(bytes).map_err(|words| in_input(name, words))?;
-            plain.insert(name.as_str(), slots);
-        } else if let Some(ct) = open(given)? {
-            ciphertexts.insert(name.as_str(), ct);
-        }
-    }
-    let mut arguments = BTreeMap::new();
-    arguments.extend(
-        plain
-            .iter()
-            .map(|(&name, slots)| (name, Argument::Plain(slots))),
-    );
-    let ciphertexts = ciphertexts.iter();
-    arguments.extend(ciphertexts.map(|(&name, ct)| (name, Argument::Ciphertext(ct))));
+    let inputs = Inputs::new(scheme, inputs)?;
     let runner = Runner::new(scheme, circuit).or_raise()?;
-    let keys = &keys.keys;
+    let (arguments, own) = (inputs.arguments(), &keys.keys);
     let found = match trace {
-        None => runner.run(&arguments, keys).or_raise()?,
+        None => runner.run(&arguments, own).or_raise()?,
         Some(trace) => {
-            let replayed = runner.replay(trace, &arguments, keys, |_| true);
+            let replayed = runner.replay(trace, &arguments, own, |_| true);
             replayed.or_raise()?.0
         }
     };
-    let found = found.into_iter();
-    Ok(found.map(|(name, ct)| (name, close(ct))).collect())
+    Ok(made::<S>(&keys.params, found))
+}
+
+/// The ciphertexts that a trace of the circuit loads, by their names there.
+pub(crate) fn given(
+    circuit: &Circuit,
+    params: &SchemeParams,
+    inputs: &BTreeMap<String, Given>,
+) -> PyResult<BTreeMap<String, rlwe::Ciphertext>> {
+    in_scheme!(params, |scheme| {
+        let inputs = Inputs::new(scheme, inputs)?;
+        let border = Border::new(scheme, circuit).or_raise()?;
+        let given = border.given(&inputs.arguments()).or_raise()?.into_iter();
+        Ok(given.map(|(name, ct)| (name, ct.clone())).collect())
+    })
+}
+
+/// The outputs of the circuit, of the results that its trace has stored.
+pub(crate) fn outputs(
+    circuit: &Circuit,
+    params: &SchemeParams,
+    results: &Results,
+) -> PyResult<BTreeMap<String, Made>> {
+    fn of<S: Passed>(
+        scheme: &S,
+        circuit: &Circuit,
+        (params, results): (&SchemeParams, &Results),
+    ) -> PyResult<BTreeMap<String, Made>> {
+        let border = Border::new(scheme, circuit).or_raise()?;
+        Ok(made::<S>(params, border.outputs(results).or_raise()?))
+    }
+    in_scheme!(params, |scheme| of(scheme, circuit, (params, results)))
 }
 
 /// The operations of a circuit on ciphertexts as text, and its trace, with the plaintexts among its
@@ -219,26 +148,11 @@ pub(crate) fn lower(
     params: &SchemeParams,
     plain: &Bytes,
 ) -> PyResult<(String, Trace)> {
-    match params.scheme() {
-        Scheme::Ckks(e) => lowered(e.params(), circuit, &complex_inputs(plain)?),
-        Scheme::Bfv(e) => lowered(
-            &Bfv(e.params().clone()),
-            circuit,
-            &exact(e.params(), plain)?,
-        ),
-        Scheme::Bgv(e) => lowered(e.params(), circuit, &exact(e.params(), plain)?),
-    }
+    in_scheme!(params, |scheme| lowered(scheme, circuit, plain))
 }
 
-fn exact(params: &bgv::Params, plain: &Bytes) -> PyResult<Slots<u64>> {
-    slots_by_name(plain, |bytes| residues(params.t().value(), bytes))
-}
-
-fn lowered<S: circuit::Scheme>(
-    scheme: &S,
-    circuit: &Circuit,
-    plain: &Slots<S::Slot>,
-) -> PyResult<(String, Trace)> {
+fn lowered<S: Passed>(scheme: &S, circuit: &Circuit, plain: &Bytes) -> PyResult<(String, Trace)> {
+    let plain = slots_by_name(plain, |bytes| scheme.parsed(bytes))?;
     let plain = plain.iter();
     let plain = plain.map(|(name, slots)| (name.as_str(), slots.as_slice()));
     let runner = Runner::new(scheme, circuit).or_raise()?;

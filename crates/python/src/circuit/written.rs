@@ -1,6 +1,7 @@
 //! A finished circuit: its text, the keys it needs, its predictions and its runs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use client::{circuit_keys, system_rng};
 use program::circuit::{KeyNeeds, Type};
@@ -10,7 +11,8 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use runtime::circuit::{self, Bfv, Budget, Predicted};
 
-use super::run::{self, Given, Made, complex_bytes};
+use super::passed::{Given, Made};
+use super::run::{self, complex_bytes};
 use crate::error::ToPython;
 use crate::guard::guard;
 use crate::schemes::keys::{SchemeKeys, SchemeSecret};
@@ -203,6 +205,7 @@ impl Circuit {
         plain: BTreeMap<String, PyBackedBytes>,
     ) -> PyResult<(String, CircuitTrace)> {
         let (recording, trace) = guard(py, || run::lower(&self.circuit, params, &plain))?;
+        let trace = Arc::new(trace);
         Ok((recording, CircuitTrace { trace }))
     }
 
@@ -216,14 +219,14 @@ impl Circuit {
         keys: &SchemeKeys,
     ) -> PyResult<BTreeMap<String, Made>> {
         self.checked(params, &inputs, keys)?;
-        let trace = Some(&trace.trace);
+        let trace = Some(&*trace.trace);
         guard(py, || run::encrypted(&self.circuit, &inputs, keys, trace))
     }
 }
 
 impl Circuit {
     /// Raises for keys or ciphertexts of other parameters, and for a missing key.
-    fn checked(
+    pub(crate) fn checked(
         &self,
         params: &SchemeParams,
         inputs: &BTreeMap<String, Given>,
@@ -242,7 +245,7 @@ impl Circuit {
 /// A circuit as instructions on limbs.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct CircuitTrace {
-    pub(super) trace: Trace,
+    pub(crate) trace: Arc<Trace>,
 }
 
 #[pymethods]

@@ -225,6 +225,25 @@ impl SchemeParams {
         })))
     }
 
+    /// Parameters of CKKS.
+    pub(crate) fn of_ckks(params: &::ckks::Params) -> PyResult<Self> {
+        Self::new(Spec::of_ckks(params.spec()), !params.rlwe().is_secure())
+    }
+
+    /// Parameters of BGV.
+    pub(crate) fn of_bgv(params: &bgv::Params) -> PyResult<Self> {
+        let rlwe = params.rlwe();
+        let spec = Spec {
+            scheme: "bgv",
+            n: rlwe.n(),
+            levels: rlwe.spec().q.iter().map(|&q| vec![q]).collect(),
+            special: rlwe.spec().p.clone(),
+            digit_limbs: rlwe.spec().digit_limbs,
+            number: params.t().value(),
+        };
+        Self::new(spec, !rlwe.is_secure())
+    }
+
     pub(crate) fn scheme(&self) -> &Scheme {
         &self.0.scheme
     }

@@ -8,6 +8,7 @@
 //! the same.
 
 mod approximate;
+mod border;
 mod budget;
 mod chains;
 mod clear;
@@ -30,6 +31,7 @@ mod sources;
 mod table;
 mod walk;
 
+pub use border::Border;
 pub use budget::Budget;
 pub use clear::{Slots, run_clear};
 pub use exact::{Bfv, ExactScheme, predict_noise, predict_noise_within};

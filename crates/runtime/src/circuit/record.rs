@@ -5,11 +5,9 @@ use super::held::Held;
 use super::runner::{Argument, Runner};
 use super::scheme::Scheme;
 use crate::error::Result;
-use crate::replay::{Progress, SwitchKeys, replay_circuit};
+use crate::replay::{CircuitOutside, Progress, Results, SwitchKeys, replay};
 use circuits::operations::{RecordRing, Recorder};
 use exchange::circuit::Keys;
-use exchange::circuit::SparseKeys;
-use program::circuit::Op;
 use program::recording::{Recording, recorded_name};
 use program::trace::{Counts, Trace};
 use std::collections::BTreeMap;
@@ -98,33 +96,10 @@ impl<S: Scheme> Runner<'_, S> {
         keys: &Keys,
         observe: impl FnMut(Progress) -> bool,
     ) -> Result<(BTreeMap<String, S::Ciphertext>, Counts)> {
-        check_names(&self.circuit, inputs.keys().copied())?;
-        let mut given = BTreeMap::new();
-        for (index, step) in self.circuit.steps.iter().enumerate() {
-            if let Op::Input { name } = &step.op
-                && let Argument::Ciphertext(ct) = inputs[name.as_str()]
-            {
-                let ct = self.encrypted_input(index, name, ct)?;
-                given.insert(recorded_name(name), ct);
-            }
-        }
-        let params = &self.params;
-        let results = self.circuit.outputs().map(|(name, ty)| {
-            let basis = params.rlwe().basis(params.ring_level(ty.level));
-            (recorded_name(name), basis)
-        });
-        let keys = SwitchKeys {
-            relinearization: keys.relinearization.as_ref(),
-            galois: &keys.galois,
-            sparse: keys.sparse.as_ref().map(SparseKeys::both),
-            rgsw: None,
-        };
-        let (made, counts) = replay_circuit(trace, (&given, &keys), results, observe)?;
-        let names = self.circuit.outputs();
-        let names = names.map(|(name, _)| (recorded_name(name), name.to_owned()));
-        let names: BTreeMap<String, String> = names.collect();
-        let made = made.into_iter();
-        let made = made.map(|(name, ct)| (names[&name].clone(), ct));
-        Ok((self.close(made.collect())?, counts))
+        let given = self.given(inputs)?;
+        let (keys, mut results) = (SwitchKeys::from(keys), Results::default());
+        let mut outside = CircuitOutside::new(&given, &keys, &mut results);
+        let counts = replay(trace, &mut outside, observe)?;
+        Ok((self.outputs(&results)?, counts))
     }
 }

@@ -1,5 +1,6 @@
 //! A circuit prepared for ciphertexts.
 
+use super::border::Border;
 use super::clear::{check_names, constant_slots, repeated};
 use super::encrypted::Run;
 use super::factors::Factors;
@@ -7,8 +8,8 @@ use super::held::{Encoded, Held, Uses};
 use super::plan::{Parts, Plan};
 use super::scheme::Scheme;
 use super::table::table;
+use super::unfit;
 use super::walk::walk;
-use super::{check, unfit};
 use crate::error::Result;
 use circuits::approximate::Bootstrapper;
 use circuits::operations::{BlockMatrix, RingOperations, RunRing};
@@ -18,6 +19,7 @@ use program::circuit::{Circuit, Op, ValueId};
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// The argument for an input.
@@ -39,15 +41,20 @@ impl<S: Scheme> Copy for Argument<'_, S> {}
 
 /// A circuit prepared for parameters. Its constants are encoded once, for any number of runs.
 pub struct Runner<'c, S: Scheme = ckks::Params> {
-    /// The circuit with every iteration written out.
-    pub(super) circuit: Cow<'c, Circuit>,
-    pub(super) params: S,
+    border: Border<'c, S>,
     pub(super) plan: Plan,
-    pub(super) factors: Factors,
     pub(super) uses: Vec<Uses>,
     pub(super) constants: BTreeMap<ValueId, Arc<Encoded>>,
     pub(super) tables: Vec<BlockMatrix>,
     pub(super) bootstrapper: Option<Bootstrapper>,
+}
+
+impl<'c, S: Scheme> Deref for Runner<'c, S> {
+    type Target = Border<'c, S>;
+
+    fn deref(&self) -> &Border<'c, S> {
+        &self.border
+    }
 }
 
 impl<'c, S: Scheme> Runner<'c, S> {
@@ -69,11 +76,9 @@ impl<'c, S: Scheme> Runner<'c, S> {
     /// As [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
     /// [`MAX_LOG2_FAILURE`].
     pub fn within(params: &S, circuit: &'c Circuit, limit: f64) -> Result<Self> {
-        check(params, circuit)?;
-        let circuit = circuit.unrolled();
-        let plan = Plan::new(&circuit);
-        let factors = params.prepare(&circuit, &plan, limit)?;
-        let uses = uses(&circuit, &plan, &factors);
+        let (border, plan) = Border::planned(params, circuit, limit)?;
+        let circuit = border.circuit();
+        let uses = uses(circuit, &plan, &border.factors);
         // A constant of a repeated part occurs again in each iteration.
         let (mut constants, mut encoded) = (BTreeMap::new(), BTreeMap::new());
         for (index, step) in circuit.steps.iter().enumerate() {
@@ -82,7 +87,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
                 let known = match encoded.entry((constant, at, &uses[index])) {
                     Entry::Occupied(known) => known.into_mut(),
                     Entry::Vacant(place) => {
-                        let slots = constant_slots::<S::Slot>(&circuit, constant)?;
+                        let slots = constant_slots::<S::Slot>(circuit, constant)?;
                         let new = Encoded::new(params, &slots, step.ty, &uses[index])?;
                         place.insert(Arc::new(new))
                     }
@@ -92,27 +97,20 @@ impl<'c, S: Scheme> Runner<'c, S> {
         }
         drop(encoded);
         let tables = plan.batches.iter();
-        let tables = tables.map(|batch| table(params, &circuit, &plan, batch));
+        let tables = tables.map(|batch| table(params, circuit, &plan, batch));
         let tables = tables.collect::<Result<_>>()?;
         let stated = circuit.bootstrapping.as_ref();
         let bootstrapper = stated
             .map(|stated| params.bootstrapper(stated))
             .transpose()?;
         Ok(Self {
-            circuit,
-            params: params.clone(),
-            factors,
+            border,
             uses,
             constants,
             tables,
             bootstrapper,
             plan,
         })
-    }
-
-    /// The circuit with every iteration written out.
-    pub fn circuit(&self) -> &Circuit {
-        &self.circuit
     }
 
     /// Size of the encoded constants and of the tables of bootstrapping, in bytes.
@@ -180,22 +178,6 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.close(outputs)
     }
 
-    /// The results of the scheme, made from all outputs.
-    pub(super) fn close(
-        &self,
-        mut outputs: BTreeMap<String, rlwe::Ciphertext>,
-    ) -> Result<BTreeMap<String, S::Ciphertext>> {
-        let mut closed = BTreeMap::new();
-        for (step, &factor) in self.circuit.steps.iter().zip(&self.factors.of) {
-            if let Op::Output { name, .. } = &step.op {
-                let ct = outputs.remove(name).expect("every output is given");
-                let ct = self.params.close(ct, step.ty, factor)?;
-                closed.insert(name.clone(), ct);
-            }
-        }
-        Ok(closed)
-    }
-
     /// Runs the steps in a mode and returns the outputs by name. `begin` is called with each step
     /// before it is run.
     pub(super) fn walk<'a, O: RingOperations>(
@@ -236,20 +218,6 @@ impl<'c, S: Scheme> Runner<'c, S> {
         let slots = repeated(&self.circuit, name, slots)?;
         let encoded = Encoded::new(&self.params, &slots, ty, &self.uses[index])?;
         Ok(Held::Plaintext(Arc::new(encoded)))
-    }
-
-    /// An input that is given encrypted.
-    pub(super) fn encrypted_input<'a>(
-        &self,
-        index: usize,
-        name: &str,
-        ct: &'a S::Ciphertext,
-    ) -> Result<&'a rlwe::Ciphertext> {
-        let ty = self.circuit.ty(index);
-        if !ty.encrypted {
-            return Err(unfit(format!("the input {name}"), "encrypted", "in plain"));
-        }
-        self.params.open(name, ct, ty)
     }
 }
 

@@ -11,10 +11,26 @@ use ring::sample::Seed;
 use rlwe::Ciphertext;
 use std::collections::BTreeMap;
 
-struct CircuitOutside<'a> {
+/// Ciphertexts by name and keys of a circuit, and the results as they are stored.
+pub struct CircuitOutside<'a> {
     inputs: &'a BTreeMap<String, &'a Ciphertext>,
     keys: &'a SwitchKeys<'a>,
-    results: Results,
+    results: &'a mut Results,
+}
+
+impl<'a> CircuitOutside<'a> {
+    /// Values are loaded from ciphertexts and keys, and stored into the results.
+    pub fn new(
+        inputs: &'a BTreeMap<String, &'a Ciphertext>,
+        keys: &'a SwitchKeys<'a>,
+        results: &'a mut Results,
+    ) -> Self {
+        Self {
+            inputs,
+            keys,
+            results,
+        }
+    }
 }
 
 /// Replays the trace of a circuit or of a bootstrapping on ciphertexts given by name. Returns its
@@ -29,14 +45,11 @@ pub fn replay_circuit<'b>(
     results: impl IntoIterator<Item = (String, &'b Basis)>,
     observe: impl FnMut(Progress) -> bool,
 ) -> Result<(BTreeMap<String, Ciphertext>, Counts)> {
-    let mut outside = CircuitOutside {
-        inputs,
-        keys,
-        results: Results::default(),
-    };
+    let mut stored = Results::default();
+    let mut outside = CircuitOutside::new(inputs, keys, &mut stored);
     let counts = replay(trace, &mut outside, observe)?;
     let made = results.into_iter().map(|(name, basis)| {
-        let ct = outside.results.ciphertext(&name, basis)?;
+        let ct = stored.ciphertext(&name, basis)?;
         Ok((name, ct))
     });
     Ok((made.collect::<Result<_>>()?, counts))

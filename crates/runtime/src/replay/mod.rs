@@ -29,7 +29,7 @@ use program::trace::{Counts, Op, Trace, Type};
 use ring::sample::Seed;
 use std::sync::Arc;
 
-pub use circuit::replay_circuit;
+pub use circuit::{CircuitOutside, replay_circuit};
 pub use outside::{Results, SwitchKeys};
 pub use run::{RunOutside, replay_run};
 pub use sources::Sources;

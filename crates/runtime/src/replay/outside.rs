@@ -2,6 +2,7 @@
 
 use super::Limb;
 use crate::error::{Error, Result};
+use exchange::circuit::{Keys, SparseKeys};
 use lower::names;
 use program::trace::Type;
 use ring::sample::Seed;
@@ -20,6 +21,17 @@ pub struct SwitchKeys<'a> {
     pub sparse: Option<[&'a SwitchKey; 2]>,
     /// RGSW ciphertexts, by their names.
     pub rgsw: Option<&'a BTreeMap<String, Rgsw>>,
+}
+
+impl<'a> From<&'a Keys> for SwitchKeys<'a> {
+    fn from(keys: &'a Keys) -> Self {
+        Self {
+            relinearization: keys.relinearization.as_ref(),
+            galois: &keys.galois,
+            sparse: keys.sparse.as_ref().map(SparseKeys::both),
+            rgsw: None,
+        }
+    }
 }
 
 impl<'a> SwitchKeys<'a> {
@@ -85,7 +97,7 @@ impl Results {
     ///
     /// # Errors
     /// [`Error::Replay`] for a name that is not that of a result.
-    pub(super) fn store(&mut self, name: &str, limbs: Vec<Limb>) -> Result<()> {
+    pub(crate) fn store(&mut self, name: &str, limbs: Vec<Limb>) -> Result<()> {
         let (result, component) = names::place_of_answer(name).ok_or_else(|| Error::Replay {
             what: "the name of a result".into(),
             found: name.into(),
@@ -99,19 +111,63 @@ impl Results {
     ///
     /// # Errors
     /// [`Error::Replay`] if it was not stored or has other limbs.
-    pub(super) fn ciphertext(&self, name: &str, basis: &Basis) -> Result<Ciphertext> {
+    pub(crate) fn ciphertext(&self, name: &str, basis: &Basis) -> Result<Ciphertext> {
         let component = |component: usize| {
-            let limbs = self.0.get(&(name.to_owned(), component));
-            let words = limbs.map(|limbs| limbs.iter().flat_map(|limb| limb.iter().copied()));
-            let poly = words.and_then(|words| Poly::from_words(basis, words.collect()).ok());
-            poly.ok_or_else(|| Error::Replay {
-                what: format!("the result {}", names::answer(name, component)),
-                found: limbs.map_or("not stored".into(), |limbs| {
-                    format!("{} limbs", limbs.len())
-                }),
-                expected: format!("{} limbs over the chain of the program", basis.len()),
-            })
+            let expected = || format!("{} limbs over the chain of the program", basis.len());
+            let words = self.words((name, component), basis.len(), expected)?;
+            let poly = Poly::from_words(basis, words);
+            poly.map_err(|_| self.other((name, component), expected()))
         };
         Ok(Ciphertext::new(vec![component(0)?, component(1)?]))
+    }
+
+    /// Returns the bodies and the masks of a result that is samples, `n` of each.
+    ///
+    /// # Errors
+    /// [`Error::Replay`] if it was not stored or has other limbs.
+    pub(crate) fn samples(&self, name: &str, n: usize) -> Result<[Vec<u64>; 2]> {
+        let part = |component| {
+            let expected = || format!("one limb of {n} words");
+            let words = self.words((name, component), 1, expected)?;
+            match words.len() == n {
+                true => Ok(words),
+                false => Err(self.other((name, component), expected())),
+            }
+        };
+        Ok([part(0)?, part(1)?])
+    }
+
+    /// Names of the results.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(|(name, _)| name.as_str())
+    }
+
+    /// Drops all results but those of these names.
+    pub(crate) fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        self.0.retain(|(name, _), _| keep(name));
+    }
+
+    /// The words of a component, limb by limb.
+    fn words(
+        &self,
+        (name, component): (&str, usize),
+        limbs: usize,
+        expected: impl FnOnce() -> String,
+    ) -> Result<Vec<u64>> {
+        let found = self.0.get(&(name.to_owned(), component));
+        let found = found.filter(|found| found.len() == limbs);
+        let words = found.map(|limbs| limbs.iter().flat_map(|limb| limb.iter().copied()));
+        let words = words.map(Iterator::collect);
+        words.ok_or_else(|| self.other((name, component), expected()))
+    }
+
+    fn other(&self, (name, component): (&str, usize), expected: String) -> Error {
+        let limbs = self.0.get(&(name.to_owned(), component));
+        let found = limbs.map(|limbs| format!("{} limbs", limbs.len()));
+        Error::Replay {
+            what: format!("the result {}", names::answer(name, component)),
+            found: found.unwrap_or_else(|| "not stored".into()),
+            expected,
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::outside::{Results, SwitchKeys, limbs_of, no_seed};
 use super::{Limb, Outside, replay};
+use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::replay::Progress;
 use exchange::{Answer, EvaluationKeys, Exchange, Query};
@@ -14,6 +15,7 @@ use ring::{Eval, Poly};
 pub struct RunOutside<'a> {
     keys: &'a EvaluationKeys,
     query: &'a Query,
+    from: Option<&'a Checkpoint>,
     results: &'a mut Results,
 }
 
@@ -62,8 +64,15 @@ impl<'a> RunOutside<'a> {
         Self {
             keys,
             query,
+            from: None,
             results,
         }
+    }
+
+    /// Values of a checkpoint are loaded too, from which the run goes on.
+    #[must_use]
+    pub fn resumed(self, from: Option<&'a Checkpoint>) -> Self {
+        Self { from, ..self }
     }
 
     /// The body of a key or ciphertext, by name.
@@ -114,7 +123,11 @@ impl<'a> RunOutside<'a> {
 
 impl Outside for RunOutside<'_> {
     fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>> {
-        limbs_of(name, self.body(name), ty)
+        let held = self.from.and_then(|from| from.limbs(name));
+        match held.filter(|limbs| limbs.len() == ty.limbs.len()) {
+            Some(limbs) => Ok(limbs),
+            None => limbs_of(name, self.body(name), ty),
+        }
     }
 
     fn seed(&mut self, name: &str) -> Result<Seed> {

@@ -22,7 +22,7 @@ impl<'a> Verifier<'a> {
         let step = &self.recording.steps[index];
         self.new_name(&step.op)?;
         let samples = match step.ty {
-            Type::Samples => Some(self.to_samples(index, &step.op)?),
+            Type::Samples => Some(self.of_samples(index, &step.op)?),
             Type::Ciphertext(ty) => {
                 self.ciphertext(ty)?;
                 let verifier = &*self;

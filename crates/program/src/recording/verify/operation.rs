@@ -8,13 +8,22 @@ use crate::place::{Checked, Problem, check};
 use crate::trace::{ConstantId, check_name};
 
 impl Verifier<'_> {
-    /// The plaintext modulus of the samples that a step makes.
-    pub(super) fn to_samples(&self, index: usize, op: &Op) -> Checked<u64> {
-        let Op::ToSamples { value } = op else {
-            let expected = "a ciphertext";
-            return Err(Problem::new("the type", "samples", expected));
-        };
-        let own = self.pair(index, *value)?;
+    /// The plaintext modulus of the samples that a step makes or gives away.
+    pub(super) fn of_samples(&self, index: usize, op: &Op) -> Checked<u64> {
+        match op {
+            Op::ToSamples { value } => self.to_samples(index, *value),
+            Op::Output { name, value } => {
+                check_name("the name", name)?;
+                let known = self.samples.get(*value).copied().flatten();
+                let (found, expected) = (format!("%{value}"), "earlier samples");
+                known.ok_or_else(|| Problem::new("the operand", found, expected))
+            }
+            _ => Err(Problem::new("the type", "samples", "a ciphertext")),
+        }
+    }
+
+    fn to_samples(&self, index: usize, value: ValueId) -> Checked<u64> {
+        let own = self.pair(index, value)?;
         let what = format_args!("the level of %{value}");
         check(own.level == 0, what, own.level, || "0")?;
         if self.recording.parameters.samples.is_none() {

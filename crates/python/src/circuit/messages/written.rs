@@ -1,6 +1,7 @@
 //! A finished circuit of TFHE: its text, its costs, its failure probability, and its runs.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use program::message::{Circuit, Made as Known};
 use pyo3::prelude::*;
@@ -123,6 +124,7 @@ impl MessageCircuit {
         guard(py, || -> runtime::Result<_> {
             let described = runtime::torus::describe(params.get(), &self.circuit)?;
             let trace = lower::torus::lower(&described)?;
+            let trace = Arc::new(trace);
             Ok((described.to_string(), CircuitTrace { trace }))
         })
     }

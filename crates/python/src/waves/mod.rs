@@ -1,21 +1,21 @@
-//! Plans of traces as waves, and the values that cross the border of a machine's store.
+//! Plans of traces as waves.
+
+mod outside;
 
 use ::waves::{Conversion, Move, Plan, Stage, What};
 use program::trace::{Op, Trace, Type};
 use pyo3::prelude::*;
-use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use ring::sample::Seed;
-use runtime::Error;
-use runtime::replay::{Limb, Outside, Results, RunOutside, Sources, replay};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use runtime::Checkpoint;
+use runtime::replay::{Outside, Sources, replay};
+use std::sync::Arc;
 
+use crate::circuit::written::CircuitTrace;
 use crate::error::UsageError;
 use crate::guard::guard;
-use crate::keys::EvaluationKeys;
-use crate::messages::Query;
-use crate::program::{Program, check_program};
+use crate::program::Program;
+
+pub(crate) use outside::WavesOutside;
 
 /// A trace as waves of independent instructions on rows.
 #[pyclass(frozen, module = "palladion")]
@@ -24,181 +24,42 @@ pub(crate) struct Waves {
     plan: Plan,
 }
 
-/// What a trace loads from and stores to: keys and a query, or values by name.
-#[pyclass(frozen, module = "palladion")]
-pub(crate) struct WavesOutside {
-    given: Given,
-    stored: Mutex<Stored>,
-}
-
-enum Given {
-    Run {
-        keys: Py<EvaluationKeys>,
-        query: Py<Query>,
-    },
-    Values {
-        values: BTreeMap<String, Vec<Limb>>,
-        seeds: BTreeMap<String, Seed>,
-    },
-}
-
-#[derive(Default)]
-struct Stored {
-    results: Results,
-    values: BTreeMap<String, Vec<Limb>>,
-}
-
-/// An outside while it is used.
-enum Border<'a> {
-    Run(RunOutside<'a>),
-    Values(&'a WavesOutside, &'a mut Stored),
-}
-
-impl Outside for Border<'_> {
-    fn load(&mut self, name: &str, ty: &Type) -> runtime::Result<Vec<Limb>> {
-        match self {
-            Self::Run(run) => run.load(name, ty),
-            Self::Values(outside, _) => match &outside.given {
-                Given::Values { values, .. } => {
-                    values.get(name).cloned().ok_or_else(|| missing(name))
-                }
-                Given::Run { .. } => Err(missing(name)),
-            },
-        }
-    }
-
-    fn seed(&mut self, name: &str) -> runtime::Result<Seed> {
-        match self {
-            Self::Run(run) => run.seed(name),
-            Self::Values(outside, _) => match &outside.given {
-                Given::Values { seeds, .. } => {
-                    seeds.get(name).copied().ok_or_else(|| missing(name))
-                }
-                Given::Run { .. } => Err(missing(name)),
-            },
-        }
-    }
-
-    fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> runtime::Result<()> {
-        match self {
-            Self::Run(run) => run.store(name, ty, limbs),
-            Self::Values(_, stored) => {
-                stored.values.insert(name.to_owned(), limbs);
-                Ok(())
-            }
-        }
-    }
-}
-
-fn missing(name: &str) -> Error {
-    Error::Replay {
-        what: format!("the value {name}"),
-        found: "missing".into(),
-        expected: "one of the given names".into(),
-    }
-}
-
-impl WavesOutside {
-    /// What is stored. A thread that waited for it would keep the interpreter from the one that
-    /// has it.
-    fn stored(&self) -> PyResult<MutexGuard<'_, Stored>> {
-        let words = "these values are being used by another thread: make some for each run";
-        let stored = self.stored.try_lock();
-        stored.map_err(|_| UsageError::new_err(words))
-    }
-
-    /// Runs `work` with this outside.
-    fn with<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut Border<'_>) -> runtime::Result<T> + Send,
-    ) -> PyResult<T> {
-        let mut stored = self.stored()?;
-        let stored = &mut *stored;
-        let mut border = match &self.given {
-            Given::Run { keys, query } => {
-                let (keys, query) = (&keys.get().keys, &query.get().query);
-                Border::Run(RunOutside::new(keys, query, &mut stored.results))
-            }
-            Given::Values { .. } => Border::Values(self, stored),
-        };
-        guard(py, || work(&mut border))
-    }
-}
-
-#[pymethods]
-impl WavesOutside {
-    /// The keys and the query of a run.
-    #[staticmethod]
-    fn of_run(program: &Program, keys: Py<EvaluationKeys>, query: Py<Query>) -> PyResult<Self> {
-        check_program(&program.verified, &keys.get().exchange, "evaluation keys")?;
-        check_program(&program.verified, &query.get().exchange, "encrypted images")?;
-        let given = Given::Run { keys, query };
-        let stored = Mutex::default();
-        Ok(Self { given, stored })
-    }
-
-    /// Values by name, each a list of limbs of 64-bit words, and seeds of 32 bytes.
-    #[staticmethod]
-    fn of_values(
-        values: BTreeMap<String, Vec<PyBackedBytes>>,
-        seeds: BTreeMap<String, [u8; 32]>,
-    ) -> Self {
-        let limb = |bytes: &PyBackedBytes| {
-            let (words, _) = bytes.as_chunks::<8>();
-            Arc::new(words.iter().map(|word| u64::from_ne_bytes(*word)).collect())
-        };
-        let values = values.into_iter();
-        let values = values.map(|(name, limbs)| (name, limbs.iter().map(limb).collect()));
-        let seeds = seeds.into_iter().map(|(name, seed)| (name, Seed(seed)));
-        Self {
-            given: Given::Values {
-                values: values.collect(),
-                seeds: seeds.collect(),
-            },
-            stored: Mutex::default(),
-        }
-    }
-
-    /// The values stored so far: limbs of 64-bit words.
-    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stored = self.stored()?;
-        let found = PyDict::new(py);
-        for (name, limbs) in &stored.values {
-            let bytes = |limb: &Limb| {
-                let bytes: Vec<u8> = limb.iter().flat_map(|word| word.to_ne_bytes()).collect();
-                PyBytes::new(py, &bytes)
-            };
-            found.set_item(name, limbs.iter().map(bytes).collect::<Vec<_>>())?;
-        }
-        Ok(found)
-    }
-
-    /// The answer of a run, after all of it is stored.
-    fn answer(&self, py: Python<'_>) -> PyResult<crate::messages::Answer> {
-        let Given::Run { query, .. } = &self.given else {
-            return Err(UsageError::new_err(
-                "there is no query, expected those of a run",
-            ));
-        };
-        let query = query.get();
-        let exchange = query.exchange.clone();
-        let stored = self.stored()?;
-        let results = &stored.results;
-        let answer = guard(py, || results.answer(&exchange, &query.query))?;
-        Ok(crate::messages::Answer { exchange, answer })
-    }
-}
-
 #[pymethods]
 impl Waves {
-    /// Plans the trace of a program.
+    /// Plans the trace of a program. With `saving`, the run can be resumed: it also stores the
+    /// values of a checkpoint after each layer. With a checkpoint, this is the rest of such a run.
     #[staticmethod]
-    #[pyo3(signature = (program, window=Plan::WINDOW))]
-    fn of_program(py: Python<'_>, program: &Program, window: usize) -> PyResult<Self> {
+    #[pyo3(signature = (program, window=Plan::WINDOW, saving=false, checkpoint=None))]
+    fn of_program(
+        py: Python<'_>,
+        program: &Program,
+        window: usize,
+        saving: bool,
+        checkpoint: Option<&[u8]>,
+    ) -> PyResult<Self> {
         let prepared = program.prepared(py)?;
-        let trace = guard(py, || prepared.lower())?;
+        let trace = guard(py, || {
+            let from = checkpoint.map(|bytes| Checkpoint::from_bytes(prepared, bytes));
+            match (saving, from.transpose()?) {
+                (false, None) => prepared.lower(),
+                (_, from) => prepared.lower_saving(from.as_ref()),
+            }
+        })?;
         Self::of(py, trace, window)
+    }
+
+    /// Plans the trace of a program, as `palladion lower` wrote it.
+    #[staticmethod]
+    #[pyo3(signature = (trace, window=Plan::WINDOW))]
+    fn of_trace(py: Python<'_>, trace: &crate::trace::Trace, window: usize) -> PyResult<Self> {
+        Self::of(py, trace.trace.clone(), window)
+    }
+
+    /// Plans the trace of a circuit.
+    #[staticmethod]
+    #[pyo3(signature = (trace, window=Plan::WINDOW))]
+    fn of_circuit(py: Python<'_>, trace: &CircuitTrace, window: usize) -> PyResult<Self> {
+        Self::of(py, trace.trace.clone(), window)
     }
 
     /// Plans a trace, given by its text.
@@ -337,9 +198,9 @@ impl Waves {
 }
 
 impl Waves {
-    fn of(py: Python<'_>, trace: Trace, window: usize) -> PyResult<Self> {
+    fn of(py: Python<'_>, trace: impl Into<Arc<Trace>>, window: usize) -> PyResult<Self> {
+        let trace = trace.into();
         let plan = guard(py, || Plan::new(&trace, window))?;
-        let trace = Arc::new(trace);
         Ok(Self { trace, plan })
     }
 

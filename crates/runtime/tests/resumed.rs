@@ -1,0 +1,154 @@
+//! Traces that store checkpoints, and traces that go on from them.
+
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
+mod common;
+
+use client::Client;
+use common::{PIXELS, small_program, table_program};
+use exchange::{EvaluationKeys, Query, files};
+use lower::names::{place_of_answer, place_of_held};
+use program::Program;
+use program::trace::Type;
+use rand::SeedableRng;
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use runtime::replay::{Limb, Outside, Results, RunOutside, replay};
+use runtime::{Checkpoint, Prepared, Result, Server};
+
+/// A program and what a client sends. Every step of the program is a layer, so that checkpoints
+/// hold samples too.
+struct Run {
+    prepared: Prepared,
+    keys: EvaluationKeys,
+    query: Query,
+}
+
+impl Run {
+    fn new(mut program: Program) -> Self {
+        for (index, step) in program.steps.iter_mut().enumerate() {
+            step.layer = format!("layer{index}");
+        }
+        let prepared = Prepared::new(program).unwrap();
+        let client = Client::generate_from(&prepared, &mut ChaCha20Rng::seed_from_u64(1));
+        Self {
+            keys: client.evaluation_keys().unwrap(),
+            query: client.encrypt(&[vec![1; PIXELS]]).unwrap(),
+            prepared,
+        }
+    }
+
+    /// The answer and the checkpoints of a run on the CPU.
+    fn ran(&self) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let mut saved = Vec::new();
+        let server = Server::new(&self.prepared, &self.keys);
+        let ran = server.resume(
+            &self.query,
+            None,
+            |_| true,
+            |state| {
+                saved.push(state.to_bytes(&self.prepared));
+                true
+            },
+        );
+        let (answer, _) = ran.unwrap();
+        (files::answer_to_bytes(&self.prepared, &answer), saved)
+    }
+
+    /// The answer and the checkpoints of a replay.
+    fn replayed(&self, from: Option<&Checkpoint>) -> (Vec<u8>, Vec<Vec<u8>>) {
+        let trace = self.prepared.lower_saving(from).unwrap();
+        let results = from.map(|from| from.results(&self.prepared).unwrap());
+        let mut saving = Saving {
+            run: self,
+            from,
+            results: results.unwrap_or_default(),
+            after: None,
+            saved: Vec::new(),
+        };
+        replay(&trace, &mut saving, |_| true).unwrap();
+        let answer = saving.results.answer(&self.prepared, &self.query).unwrap();
+        let answer = files::answer_to_bytes(&self.prepared, &answer);
+        (answer, saving.saved)
+    }
+}
+
+/// The border of a replay, which takes each checkpoint when all of it is stored.
+struct Saving<'a> {
+    run: &'a Run,
+    from: Option<&'a Checkpoint>,
+    results: Results,
+    /// Steps that are done in the checkpoint that is being stored.
+    after: Option<usize>,
+    saved: Vec<Vec<u8>>,
+}
+
+impl Saving<'_> {
+    fn border(&mut self) -> RunOutside<'_> {
+        let run = RunOutside::new(&self.run.keys, &self.run.query, &mut self.results);
+        run.resumed(self.from)
+    }
+}
+
+impl Outside for Saving<'_> {
+    fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>> {
+        self.border().load(name, ty)
+    }
+
+    fn seed(&mut self, name: &str) -> Result<Seed> {
+        self.border().seed(name)
+    }
+
+    fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> Result<()> {
+        let held = place_of_answer(name).and_then(|(name, _)| place_of_held(name));
+        let after = held.map(|(done, _)| done);
+        if after != self.after {
+            let Run {
+                prepared, query, ..
+            } = self.run;
+            let state = Checkpoint::of_results(prepared, query, &mut self.results)?;
+            self.saved
+                .extend(state.map(|state| state.to_bytes(prepared)));
+            self.after = after;
+        }
+        self.border().store(name, ty, limbs)
+    }
+}
+
+#[test]
+fn a_replay_stores_the_checkpoints_of_a_run_and_goes_on_from_them() {
+    for program in [small_program(), table_program(2)] {
+        let run = Run::new(program);
+        let (answer, all) = run.ran();
+        let (replayed, saved) = run.replayed(None);
+        assert!(replayed == answer, "the answer");
+        // After the first step only the query is held, which no checkpoint repeats.
+        assert!(saved == all[1..], "the checkpoints");
+        for (index, bytes) in saved.iter().enumerate() {
+            let from = Checkpoint::from_bytes(&run.prepared, bytes).unwrap();
+            let (replayed, later) = run.replayed(Some(&from));
+            assert!(
+                replayed == answer,
+                "the answer after {} steps",
+                from.steps()
+            );
+            assert!(later == saved[index + 1..], "after {} steps", from.steps());
+        }
+    }
+}
+
+#[test]
+fn the_rest_of_a_trace_has_no_work_of_steps_that_are_done() {
+    let run = Run::new(table_program(2));
+    let (_, all) = run.ran();
+    let whole = run.prepared.lower_saving(None).unwrap().counts();
+    let mut before = whole.passes.ntt;
+    for bytes in &all[1..] {
+        let from = Checkpoint::from_bytes(&run.prepared, bytes).unwrap();
+        let rest = run.prepared.lower_saving(Some(&from)).unwrap();
+        let transforms = rest.counts().passes.ntt;
+        assert!(transforms <= before, "{transforms} after {before}");
+        before = transforms;
+    }
+    assert!(10 * before < whole.passes.ntt);
+}

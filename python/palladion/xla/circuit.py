@@ -1,0 +1,68 @@
+"""A circuit on a device: from ciphertexts to ciphertexts.
+
+:func:`palladion.xla.enable` must be called before this is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from numpy.typing import ArrayLike
+
+from palladion import _native
+from palladion.circuit.facts import Lowered
+from palladion.circuit.written import Ciphertext, Written
+from palladion.schemes.keys import EvaluationKeys
+from palladion.xla.executor import Progress
+from palladion.xla.run import Prepared
+
+
+@dataclass(frozen=True)
+class CircuitRun:
+    """A circuit of CKKS, BGV or BFV that is ready to run on a device."""
+
+    circuit: Written
+    prepared: Prepared
+
+    @staticmethod
+    def of(circuit: Written, lowered: Lowered, device: jax.Device) -> CircuitRun:
+        """Plan a circuit that was lowered, and bring its tables to the device.
+
+        Raises
+        ------
+        BudgetError
+            If the device has too little memory.
+        UsageError
+            If a modulus has more than 32 bits.
+        """
+        waves = _native.Waves.of_circuit(lowered.native)
+        return CircuitRun(circuit, Prepared.of(waves, device, "a run of the circuit"))
+
+    def run(
+        self,
+        inputs: Mapping[str, Ciphertext | ArrayLike],
+        keys: EvaluationKeys,
+        progress: Progress | None = None,
+        *,
+        profile: bool = False,
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Run the circuit. Its ciphertexts have the bytes of those of :meth:`Written.run`.
+
+        Plaintexts among the inputs are those that the circuit was lowered with. The report is that
+        of :meth:`palladion.xla.run.Prepared.execute`.
+
+        Raises
+        ------
+        MissingKeyError, UsageError
+            As :meth:`Written.run`.
+        StoppedError
+            If ``progress`` returned ``False``.
+        """
+        given = {name: self.circuit.given(name, value) for name, value in inputs.items()}
+        outside = _native.WavesOutside.of_circuit(self.circuit.native, given, keys.native)
+        report = self.prepared.execute(outside, progress, profile=profile)
+        found = outside.outputs().items()
+        return {name: self.circuit.made(native, keys) for name, native in found}, report
