@@ -18,12 +18,13 @@ import jax
 
 from palladion import files
 from palladion.errors import UsageError
-from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product
+from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product, Whole
 from palladion.xla.kernels.butterflies import ButterflyIntt, ButterflyNtt
 from palladion.xla.kernels.combine import Combine
 from palladion.xla.kernels.constant_geometry import ConstantGeometryIntt, ConstantGeometryNtt
 from palladion.xla.kernels.convert import Convert
 from palladion.xla.kernels.digit import Digit
+from palladion.xla.kernels.extract import Extract
 from palladion.xla.kernels.kernel import Kernel
 from palladion.xla.kernels.mat import MatIntt, MatNtt
 from palladion.xla.kernels.modular import Add, Dot, Mul, Scale, Sub
@@ -42,6 +43,8 @@ RESIDUES: Final[tuple[Product, ...]] = (
 """Products of matrices of residues."""
 SMALL: Final[tuple[Product, ...]] = (Blocks(), Chunks(), Parts("f64", 17), Parts("u64", 17))
 """Products of matrices of integers below 2^17."""
+WIDE: Final[tuple[Product, ...]] = (Parts("f64", 32), Parts("u64", 32))
+"""Products of matrices of integers below 2^32."""
 
 OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "ntt": (
@@ -65,8 +68,10 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
         Scale("shoup", "u64"),
     ),
     "combine": tuple(map(Combine, SMALL)),
-    "convert": tuple(map(Convert, RESIDUES)),
+    "combine-wide": tuple(map(Combine, WIDE)),
+    "convert": tuple(map(Convert, (Whole(), *RESIDUES))),
     "permute": (Permute(),),
+    "extract": (Extract(),),
     "turn": (Turn(),),
     "round": (Round("u64"), Round("u32")),
     "digit": (Digit(),),
@@ -76,7 +81,12 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
 DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
     "cpu": {},
     "gpu": {},
-    "tpu": {"ntt": "mat-bat-s8", "intt": "mat-bat-s8", "combine": "chunks-s8"},
+    "tpu": {
+        "ntt": "mat-bat-s8",
+        "intt": "mat-bat-s8",
+        "combine": "chunks-s8",
+        "convert": "bat-s8",
+    },
 }
 """Variants by platform and operation, where it is not the first one of :data:`OPERATIONS`."""
 

@@ -31,7 +31,7 @@ import numpy as np
 from palladion.xla.kernels.bat import Product
 from palladion.xla.kernels.kernel import Wide, Words, checked
 from palladion.xla.kernels.roots import bit_reversed, powers, root_of
-from palladion.xla.kernels.words import Residues, column, montgomery, to_montgomery
+from palladion.xla.kernels.words import Residues, montgomery, to_montgomery
 
 
 class Matrices(NamedTuple):
@@ -95,16 +95,16 @@ class MatNtt:
     def apply(self, tables: Matrices, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
         residues, n = tables.residues, a.shape[1]
-        q, inverse = column(residues.q, prime, 2), column(residues.inverse, prime, 2)
-        division = residues.division.rows(prime, 2)
+        own = residues.rows(prime, 2)
+        q, inverse = jnp.asarray(own.q), jnp.asarray(own.inverse)
         left, right = jnp.asarray(tables.left)[prime], jnp.asarray(tables.right)[prime]
         between = jnp.asarray(tables.between)[prime]
 
         def from_left(words: jax.Array) -> jax.Array:
-            return self.way.product(left, self.way.centred(words, q), "left", q, division)
+            return self.way.product(left, self.way.centred(words, q), "left", own)
 
         def from_right(words: jax.Array) -> jax.Array:
-            return self.way.product(right, self.way.centred(words, q), "right", q, division)
+            return self.way.product(right, self.way.centred(words, q), "right", own)
 
         first, last = (from_right, from_left) if self.inverse else (from_left, from_right)
         words = montgomery(first(a.reshape(-1, *shape(n))), between, inverse, q)
