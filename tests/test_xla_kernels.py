@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from palladion.xla.kernels import choice, permute  # noqa: E402
 from palladion.xla.kernels.bat import Aligned  # noqa: E402
 from palladion.xla.kernels.convert import Bases  # noqa: E402
 from palladion.xla.kernels.mat import MatNtt  # noqa: E402
+from palladion.xla.kernels.pallas import OfPallas  # noqa: E402
 from palladion.xla.kernels.words import HIGH, Division, Residues  # noqa: E402
 
 VECTORS = Path(__file__).parent / "vectors" / "cross_ntt.json"
@@ -39,9 +41,13 @@ def _words_of_64_bits() -> Iterator[None]:
 
 
 def variants(*operations: str) -> list[Any]:
-    """Every variant of some operations, as parameters of a test."""
+    """Every variant of some operations, as parameters of a test. Those for other devices are
+    interpreted."""
     return [
-        pytest.param(kernel, id=f"{operation}-{kernel.name}")
+        pytest.param(
+            replace(kernel, interpret=True) if isinstance(kernel, OfPallas) else kernel,
+            id=f"{operation}-{kernel.name}",
+        )
         for operation in operations
         for kernel in choice.OPERATIONS[operation]
     ]
@@ -423,6 +429,24 @@ def test_the_fastest_kernels_are_kept_for_their_device(
     assert choice.chosen(device)["ntt"].name == "butterflies-u64"
     choice.file(kept.device).write_text("{")
     assert choice.chosen(device)["ntt"].name == "butterflies-u64"
+
+
+@pytest.mark.parametrize(("unit", "platform"), [("gpu", "cuda"), ("tpu", "tpu")])
+@pytest.mark.parametrize("operation", ["ntt", "intt", "dot"])
+def test_pallas_is_compiled_for_its_device_and_refused_elsewhere(
+    operation: str, unit: str, platform: str
+) -> None:
+    """Triton's and Mosaic's programs can be written without the device that runs them."""
+    n, name = 1 << 14, {"gpu": "pallas-triton", "tpu": "pallas-mosaic"}[unit]
+    kernel = choice.variant(operation, name, unit)
+    with pytest.raises(UsageError, match=f"the variant {name} of {operation} is not for a cpu"):
+        choice.variant(operation, name, "cpu")
+    moduli = np.array([rings.primes(n, 32)[1]], np.uint32)
+    prime, a = np.zeros(2, np.int32), np.zeros((2, n), np.uint32)
+    operands = (a,) if operation != "dot" else (np.stack([a] * 3, 1),) * 2
+    traced = jax.jit(kernel.apply).trace(kernel.tables(moduli, n), prime, *operands)
+    text = traced.lower(lowering_platforms=(platform,)).as_text()
+    assert {"gpu": "__gpu$xla.gpu.triton", "tpu": "tpu_custom_call"}[unit] in text
 
 
 def test_tune_measures_and_says_what_it_kept(command: Command) -> None:

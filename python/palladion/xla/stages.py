@@ -44,30 +44,32 @@ def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
     of = chosen(device).get(name)
     if of is None:
         raise InternalError(f"no kernel {name}, expected one of a plan")
-    tables, form, key = partial(of.tables, primes), single, name
+    tables, form, key = partial(of.tables, primes), partial(single, of.apply), name
     match name:
         case "ntt" | "intt":
             tables = partial(of.tables, primes, plan.n)
+        case "dot" if getattr(of, "reads_store", False):
+            form = partial(dotted_rows, of)
         case "dot":
-            form = dotted
+            form = partial(dotted, of.apply)
         case "scale":
-            form = scaled
+            form = partial(scaled, of.apply)
         case "round":
-            form = rounded
+            form = partial(rounded, of.apply)
         case "digit":
-            form = digit
+            form = partial(digit, of.apply)
         case "permute":
-            form, tables = permuted, partial(beside, tables, plan.permutations)
+            form, tables = partial(permuted, of.apply), partial(beside, tables, plan.permutations)
         case "extract":
-            form, tables = extracted, partial(beside, tables, plan.places)
+            form, tables = partial(extracted, of.apply), partial(beside, tables, plan.places)
         case "combine" | "combine-wide":
-            form, tables = combined, partial(beside, tables, stage.tables["matrices"])
+            form, tables = partial(combined, of.apply), partial(beside, tables, stage.tables["matrices"])
             key = stage.name
         case "convert":
             parts = (stage.tables[part] for part in ("from", "to", "hat_inverse", "matrix"))
-            form, tables = converted, partial(of.tables, primes, plan.n, Bases(*parts))
+            form, tables = partial(converted, of.apply), partial(of.tables, primes, plan.n, Bases(*parts))
             key = stage.name
-    return Work(partial(form, of.apply), tables, key)
+    return Work(form, tables, key)
 
 
 def beside(tables: Callable[[], Any], others: Words) -> Any:
@@ -105,6 +107,11 @@ def dotted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -
     terms = rows.shape[1] // 2
     left, right = (store.read_all(rows_of, part) for part in (rows[:, :terms], rows[:, terms:]))
     return apply(tables, prime(words), left, right)[:, None]
+
+
+def dotted_rows(kernel: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    """An inner product by a kernel that reads the store."""
+    return kernel.of_store(tables, prime(words), rows_of, rows)[:, None]
 
 
 def combined(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:

@@ -45,6 +45,7 @@ LARGEST: Final = np.uint32(0x7F7F7F7F)
 """The largest number that four signed bytes represent."""
 OFFSET: Final = np.uint32(0x80808080)
 """Minus the smallest one. Added to a word, its bytes are the digits plus 128."""
+LOWER: Final = np.uint64(0xFFFFFFFF)
 PIECES: Final = 4
 WRITTEN: Final = 16
 """Terms of a sum that are written one by one. More take long to compile."""
@@ -330,10 +331,15 @@ class Whole:
         """All products, and one reduction of their sum."""
         assert side == "left", "only products from the left are written word by word"
         q, terms = jnp.asarray(own.q), words.shape[-2]
-        entries = table[..., None].astype(jnp.uint64)
-        products = entries * words[..., None, :, :].astype(jnp.uint64)
-        low = total(products & np.uint64(0xFFFFFFFF), -2)
-        upper = total(products >> BITS, -2) + (low >> BITS)
+        entries, numbers = table[..., None].astype(jnp.uint64), words.astype(jnp.uint64)
+        low, upper = jnp.uint64(0), jnp.uint64(0)
+        for k in range(terms) if terms <= WRITTEN else [slice(None)]:
+            product = entries[..., k, :] * numbers[..., None, k, :]
+            if terms <= WRITTEN:
+                low, upper = low + (product & LOWER), upper + (product >> BITS)
+            else:
+                low, upper = jnp.sum(product & LOWER, -2), jnp.sum(product >> BITS, -2)
+        upper = upper + (low >> BITS)
         wide = q.astype(jnp.uint64)
         minus = high64(low.astype(jnp.uint32) * own.inverse, q)
         # In (0, terms + 3) times the prime: a carry is below it too.

@@ -52,6 +52,21 @@ def shape(n: int) -> tuple[int, int]:
     return rows, n // rows
 
 
+def matrices(q: int, n: int, element: int = 1, *, inverse: bool) -> tuple[Wide, Words, Wide]:
+    """The matrix from the left, the factors between times 2^32, and the matrix from the right."""
+    rows, columns = shape(n)
+    root = pow(root_of(q, n, inverse=inverse), element, q)
+    power = powers(root, 2 * n, q)
+    i, j = bit_reversed(rows), bit_reversed(columns)
+    r, c = np.arange(rows), np.arange(columns)
+    left = power[np.outer(2 * i + 1, r * columns) % (2 * n)]
+    between = power[np.outer(2 * i + 1, c) % (2 * n)]
+    right = power[np.outer(c, 2 * rows * j) % (2 * n)]
+    if inverse:
+        left, right = left.T, right.T * np.uint64(pow(n, -1, q)) % np.uint64(q)
+    return left, to_montgomery(between, q).astype(np.uint32), right
+
+
 @dataclass(frozen=True)
 class MatNtt:
     """Coefficients to values at the odd powers of the smallest root, in bit-reversed order."""
@@ -76,19 +91,11 @@ class MatNtt:
         return Matrices(Residues.of(moduli), left, between, right)
 
     def _matrices(self, q: int, n: int, element: int) -> tuple[Wide, Words, Wide]:
+        left, between, right = matrices(q, n, element, inverse=self.inverse)
         rows, columns = shape(n)
-        root = pow(root_of(q, n, inverse=self.inverse), element, q)
-        power = powers(root, 2 * n, q)
-        i, j = bit_reversed(rows), bit_reversed(columns)
-        r, c = np.arange(rows), np.arange(columns)
-        left = power[np.outer(2 * i + 1, r * columns) % (2 * n)]
-        between = power[np.outer(2 * i + 1, c) % (2 * n)]
-        right = power[np.outer(c, 2 * rows * j) % (2 * n)]
-        if self.inverse:
-            left, right = left.T, right.T * np.uint64(pow(n, -1, q)) % np.uint64(q)
         return (
             self.way.table(left, np.full(rows, q, np.uint64)),
-            to_montgomery(between, q).astype(np.uint32),
+            between,
             self.way.table(right.T, np.full(columns, q, np.uint64)).T,
         )
 

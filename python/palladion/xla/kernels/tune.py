@@ -15,7 +15,7 @@ import numpy as np
 
 from palladion.errors import UsageError
 from palladion.xla.kernels import permute
-from palladion.xla.kernels.choice import OPERATIONS, Choice, name_of
+from palladion.xla.kernels.choice import OPERATIONS, Choice, name_of, variant
 from palladion.xla.kernels.convert import Bases
 
 MODULI: Final = 4
@@ -102,6 +102,7 @@ def measure(
         want = None
         for kernel in OPERATIONS[operation]:
             try:
+                variant(operation, kernel.name, device.platform)
                 tables = kernel.tables(*given)
                 placed = jax.device_put((tables, *values), device)
                 started = time.perf_counter()
