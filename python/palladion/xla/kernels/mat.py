@@ -31,7 +31,7 @@ import numpy as np
 from palladion.xla.kernels.bat import Product
 from palladion.xla.kernels.kernel import Wide, Words, checked
 from palladion.xla.kernels.roots import bit_reversed, powers, root_of
-from palladion.xla.kernels.words import Residues, montgomery, to_montgomery
+from palladion.xla.kernels.words import Residues, montgomery, of_rows, to_montgomery
 
 
 class Matrices(NamedTuple):
@@ -104,8 +104,9 @@ class MatNtt:
         residues, n = tables.residues, a.shape[1]
         own = residues.rows(prime, 2)
         q, inverse = jnp.asarray(own.q), jnp.asarray(own.inverse)
-        left, right = jnp.asarray(tables.left)[prime], jnp.asarray(tables.right)[prime]
-        between = jnp.asarray(tables.between)[prime]
+        left, between, right = (
+            of_rows(words, prime) for words in (tables.left, tables.between, tables.right)
+        )
 
         def from_left(words: jax.Array) -> jax.Array:
             return self.way.product(left, self.way.centred(words, q), "left", own)
