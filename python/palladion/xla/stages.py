@@ -63,11 +63,17 @@ def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
         case "extract":
             form, tables = partial(extracted, of.apply), partial(beside, tables, plan.places)
         case "combine" | "combine-wide":
-            form, tables = partial(combined, of.apply), partial(beside, tables, stage.tables["matrices"])
+            form, tables = (
+                partial(combined, of.apply),
+                partial(beside, tables, stage.tables["matrices"]),
+            )
             key = stage.name
         case "convert":
             parts = (stage.tables[part] for part in ("from", "to", "hat_inverse", "matrix"))
-            form, tables = partial(converted, of.apply), partial(of.tables, primes, plan.n, Bases(*parts))
+            form, tables = (
+                partial(converted, of.apply),
+                partial(of.tables, primes, plan.n, Bases(*parts)),
+            )
             key = stage.name
     return Work(form, tables, key)
 

@@ -71,9 +71,7 @@ class Product(Protocol):
         """Words, some less their prime, that :meth:`product` can cut into pieces."""
         ...
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, own: Residues
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """Residues of the product of a table and centred words, by the constants of each row.
 
         For the right side the table is the transpose of that of the transposed matrix.
@@ -129,8 +127,11 @@ def total(terms: jax.Array, axis: int) -> jax.Array:
     count = terms.shape[axis]
     if count > WRITTEN:
         return jnp.sum(terms, axis=axis)
-    parts = (jax.lax.index_in_dim(terms, i, axis % terms.ndim, keepdims=False) for i in range(count))
-    return reduce(jnp.add, parts)
+    parts = (
+        jax.lax.index_in_dim(terms, i, axis % terms.ndim, keepdims=False) for i in range(count)
+    )
+    found: jax.Array = reduce(jnp.add, parts)
+    return found
 
 
 def split(sums: jax.Array, side: Side, count: int) -> tuple[jax.Array, int]:
@@ -171,9 +172,7 @@ class Aligned:
         """Words in the range of four signed bytes."""
         return centred(words, q)
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, own: Residues
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """One matrix product of pieces, and their sum by weight."""
         axis = -3 if side == "left" else -2
         cut = merged(pieces(words, axis), axis)
@@ -206,9 +205,7 @@ class Chunks:
         """Words in the range of four signed bytes."""
         return centred(words, q)
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, own: Residues
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """Three pieces of the entries times four of the words, added up by weight."""
         assert side == "left", "entries of at most 17 bits are left factors"
         # Entries with the highest piece first, words with the lowest: the products of a weight
@@ -243,9 +240,7 @@ class Blocks:
         """Centred residues, modulo 2^32."""
         return words - jnp.where(words > q >> np.uint32(1), q, jnp.uint32(0))
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, own: Residues
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """The sum over blocks of terms, and the sum of words for what entries were lowered by."""
         assert side == "left", "entries of at most 17 bits are left factors"
         inner, middle = words.shape[-2], 16
@@ -284,9 +279,7 @@ class Parts:
         """The words themselves."""
         return words
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, own: Residues
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """One matrix product for each part."""
         kind = jnp.float64 if self.unit == "f64" else jnp.int64
         terms = words.shape[-2 if side == "left" else -1]
@@ -325,20 +318,18 @@ class Whole:
         """The words themselves."""
         return words
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, own: Residues
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """All products, and one reduction of their sum."""
         assert side == "left", "only products from the left are written word by word"
         q, terms = jnp.asarray(own.q), words.shape[-2]
         entries, numbers = table[..., None].astype(jnp.uint64), words.astype(jnp.uint64)
         low, upper = jnp.uint64(0), jnp.uint64(0)
-        for k in range(terms) if terms <= WRITTEN else [slice(None)]:
+        if terms > WRITTEN:
+            products = entries * numbers[..., None, :, :]
+            low, upper = jnp.sum(products & LOWER, -2), jnp.sum(products >> BITS, -2)
+        for k in range(terms if terms <= WRITTEN else 0):
             product = entries[..., k, :] * numbers[..., None, k, :]
-            if terms <= WRITTEN:
-                low, upper = low + (product & LOWER), upper + (product >> BITS)
-            else:
-                low, upper = jnp.sum(product & LOWER, -2), jnp.sum(product >> BITS, -2)
+            low, upper = low + (product & LOWER), upper + (product >> BITS)
         upper = upper + (low >> BITS)
         wide = q.astype(jnp.uint64)
         minus = high64(low.astype(jnp.uint32) * own.inverse, q)
@@ -346,4 +337,5 @@ class Whole:
         rest = upper + wide - minus
         for bit in reversed(range((terms + 2).bit_length())):
             rest = jnp.minimum(rest, rest - (wide << np.uint64(bit)))
-        return rest.astype(jnp.uint32)
+        found: jax.Array = rest.astype(jnp.uint32)
+        return found

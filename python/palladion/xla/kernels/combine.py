@@ -46,4 +46,5 @@ class Combine(OfResidues):
             return jax.lax.dynamic_update_slice_in_dim(found, some(columns), index * BLOCK, 2)
 
         empty = jnp.zeros((groups, matrix.shape[1], n), jnp.uint32)
-        return jax.lax.fori_loop(0, n // BLOCK, block, empty)
+        found: jax.Array = jax.lax.fori_loop(0, n // BLOCK, block, empty)
+        return found

@@ -53,8 +53,10 @@ def stages(moduli: Words, n: int, inverse: bool) -> Stages:
 
 
 def interleaved(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Words of ``x`` at even places and of ``y`` at odd ones: as words of 64 bits, since XLA on a CPU
-    does not vectorise a transposition of pairs."""
+    """Words of ``x`` at even places and of ``y`` at odd ones.
+
+    They are words of 64 bits in between: XLA on a CPU does not vectorise a transposition of pairs,
+    which takes eight times as long."""
     pairs = x.astype(jnp.uint64) | (y.astype(jnp.uint64) << BITS)
     return jax.lax.bitcast_convert_type(pairs, jnp.uint32).reshape(len(x), -1)
 
@@ -102,7 +104,7 @@ class ConstantGeometryIntt:
     def apply(self, tables: Stages, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
         q, inverse = column(tables.residues.q, prime), column(tables.residues.inverse, prime)
-        roots, n = of_rows(tables.roots, prime), a.shape[1]
+        roots = of_rows(tables.roots, prime)
         count = roots.shape[1]
 
         def stage(done: jax.Array, a: jax.Array) -> jax.Array:

@@ -99,13 +99,10 @@ class Convert:
             (np.uint64(1) << (np.uint64(31) + bits)) // q,
             np.count_nonzero(bases.hat, axis=1)[:, None] == 1,
         )
-        return Conversions(
-            Residues.of(moduli),
-            bases.source,
-            bases.target,
-            *(words.astype(np.uint32) for words in known),
-            np.stack(matrices),
-        )
+        hat, shift, reciprocal, single = (words.astype(np.uint32) for words in known)
+        indices = (bases.source, bases.target)
+        factors = (hat, shift, reciprocal, single, np.stack(matrices))
+        return Conversions(Residues.of(moduli), *indices, *factors)
 
     def apply(self, tables: Conversions, conversion: jax.Array, values: jax.Array) -> jax.Array:
         """The converted rows. Rows beyond the primes of a conversion have no meaning."""

@@ -12,8 +12,8 @@ from palladion.xla.kernels.words import OfResidues, Residues, column
 
 @dataclass(frozen=True)
 class Extract(OfResidues):
-    """Word ``s`` is coefficient ``at[s] mod N`` of ``X^(gap entries[s])`` times row ``at[s] / N`` of
-    ``u32[B, V, N]``, or 0 if ``at[s]`` is negative.
+    """Word ``s`` is coefficient ``at[s] mod N`` of ``X^(gap entries[s])`` times an operand, or 0 if
+    ``at[s]`` is negative. Operands are ``u32[B, V, N]``, and the one is ``at[s] / N``.
 
     ``at`` and ``entries`` are rows of ``places``, whose halves are rotated left by some steps. The
     words of an instruction are ``i32[B, 5]``: at, its steps, entries, their steps, and the gap."""

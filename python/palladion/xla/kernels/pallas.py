@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax
+import jax.numpy as jnp
 from jax.experimental import pallas as pl
 
 Unit = Literal["gpu", "tpu"]
@@ -44,15 +45,18 @@ class OfPallas:
         body: Callable[..., None],
         grid: tuple[int, ...],
         specs: Sequence[Any],
-        out: tuple[Any, jax.ShapeDtypeStruct],
+        out: tuple[Any, tuple[int, ...]],
         scalars: int,
     ) -> Callable[..., jax.Array]:
         """A function that runs ``body`` for each point of a grid.
 
         The first operands are ``scalars`` arrays of numbers, which have no specification. On a TPU
-        the specifications of the others may depend on them.
+        the specifications of the others may depend on them. ``out`` has the specification of the
+        result and its shape.
         """
-        spec, shape = out
+        spec, dimensions = out
+        words: Any = jnp.uint32
+        shape: Any = jax.ShapeDtypeStruct(dimensions, words)  # type: ignore[no-untyped-call]
         if self.unit == "tpu":
             from jax.experimental.pallas import tpu
 

@@ -57,8 +57,7 @@ class PallasDot(OfPallas):
 
         spec = pl.BlockSpec((None, terms, words), lambda b, j, *_: (b, 0, j))
         out = pl.BlockSpec((None, 1, words), lambda b, j, *_: (b, 0, j))
-        kind = jax.ShapeDtypeStruct((count, 1, n), jnp.uint32)
-        run = self.call(body, (count, n // words), [spec, spec], (out, kind), scalars=2)
+        run = self.call(body, (count, n // words), [spec, spec], (out, (count, 1, n)), scalars=2)
         return run(prime, numbers_of(tables), left, right)[:, 0]
 
     def of_store(
@@ -78,18 +77,20 @@ class PallasDot(OfPallas):
             out[...] = self._sum(numbers, primes[row], terms, (words,), term)
 
         spec = pl.BlockSpec((None, words), lambda b, j: (b, j))
-        kind = jax.ShapeDtypeStruct((count, n), jnp.uint32)
         specs = [pl.no_block_spec, pl.no_block_spec]
-        run = self.call(body, (count, n // words), specs, (spec, kind), scalars=2)
+        run = self.call(body, (count, n // words), specs, (spec, (count, n)), scalars=2)
         return run(prime, numbers_of(tables), rows, store)
 
     def _sum(self, numbers: Any, p: Any, terms: int, shape: tuple[int, ...], term: Any) -> Any:
         """The residues of a sum of products, whose factors ``term`` reads."""
         high = HIGH[self.bits]
         zeros = jnp.zeros(shape, jnp.uint32)
-        sums = jax.lax.fori_loop(
-            0, terms, lambda t, sums: added(sums, *term(t), high), (zeros, zeros, zeros)
-        )
+
+        def one_more(t: Any, sums: Any) -> Any:
+            a, b = term(t)
+            return added(sums, a, b, high)
+
+        sums = jax.lax.fori_loop(0, terms, one_more, (zeros, zeros, zeros))
         division = Division(*(numbers[CONSTANTS * p + k] for k in range(CONSTANTS)))
         return remainder_of(sums, division, high)
 

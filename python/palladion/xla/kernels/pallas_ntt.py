@@ -1,9 +1,8 @@
-"""The transform in two passes of Pallas: CROSS's matrix form with signed bytes, each pass one kernel.
+"""The transform in two passes of Pallas: CROSS's matrix form with signed bytes, a kernel each.
 
 XLA writes the products of bytes to memory, four words for each result, and reads them again. Here
-a pass reads a row once and writes it once: a block of the result is cut from words, multiplied on
-the matrix unit, and reduced before it is written. See ``mat.py`` for the formulas and ``bat.py`` for
-pieces.
+a pass reads words once for a block of the result, cuts and multiplies them on the matrix unit, and
+reduces the block before it is written. See ``mat.py`` for the formulas, ``bat.py`` for pieces.
 
 The matrices have a factor 2^32. Four sums of products, raised above 0, are a number of at most 51
 bits by their weights, in two words; Montgomery's reduction divides it by 2^32, and what it was
@@ -24,7 +23,7 @@ from palladion.xla.kernels.bat import OFFSET, PIECES, centred, pieces_on_host
 from palladion.xla.kernels.kernel import Wide, Words, checked
 from palladion.xla.kernels.mat import matrices, shape
 from palladion.xla.kernels.pallas import OfPallas
-from palladion.xla.kernels.words import HIGH, High, add, montgomery, sub, to_montgomery
+from palladion.xla.kernels.words import HIGH, High, montgomery, sub, to_montgomery
 
 TILE: Final = 64
 """Rows of a block of the result. Triton holds four sums for each word of a block in registers."""
@@ -53,7 +52,7 @@ def cut(matrix: Wide, q: int) -> Any:
     modulus = np.uint64(q)
     scaled = to_montgomery(matrix, q)
     weighed = np.stack([(scaled << np.uint64(8 * d)) % modulus for d in range(PIECES)])
-    return pieces_on_host(weighed, modulus).transpose(3, 0, 1, 2)
+    return pieces_on_host(weighed, np.full_like(weighed, modulus)).transpose(3, 0, 1, 2)
 
 
 def bias(terms: int) -> int:
@@ -129,7 +128,7 @@ class PallasNtt(OfPallas):
         block = (None, tile, lanes)
         known = (None, PIECES, PIECES, *((tile, rows) if left else (columns, lanes)))
         if self.unit == "gpu":
-            specs = [pl.no_block_spec, pl.no_block_spec]
+            specs: list[Any] = [pl.no_block_spec, pl.no_block_spec]
         else:
             specs = [
                 pl.BlockSpec(
@@ -140,15 +139,12 @@ class PallasNtt(OfPallas):
                 ),
                 pl.BlockSpec(block, lambda b, i, j, primes, _: (primes[b], i, j)),
             ]
-        specs.append(
-            pl.BlockSpec(own, lambda b, i, j, *_: (b, 0, j) if left else (b, i, 0))
-        )
-        shape_ = jax.ShapeDtypeStruct((count, rows, columns), jnp.uint32)
+        specs.append(pl.BlockSpec(own, lambda b, i, j, *_: (b, 0, j) if left else (b, i, 0)))
         run = self.call(
             body,
             (count, rows // tile, columns // lanes),
             specs,
-            (pl.BlockSpec(block, lambda b, i, j, *_: (b, i, j)), shape_),
+            (pl.BlockSpec(block, lambda b, i, j, *_: (b, i, j)), words.shape),
             scalars=2,
         )
         matrix = tables.left if left else tables.right

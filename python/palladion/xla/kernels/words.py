@@ -140,8 +140,10 @@ class Residues(NamedTuple):
 
     def rows(self, prime: jax.Array, axes: int = 1) -> Residues:
         """The constants of each row's prime, with ``axes`` more axes of length 1."""
-        known = (column(words, prime, axes) for words in (self.q, self.inverse, self.square))
-        return Residues(*known, self.division.rows(prime, axes))
+        q, inverse, square = (
+            column(words, prime, axes) for words in (self.q, self.inverse, self.square)
+        )
+        return Residues(q, inverse, square, self.division.rows(prime, axes))
 
 
 class OfResidues:
