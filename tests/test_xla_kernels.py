@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ jax = pytest.importorskip("jax")
 from palladion.xla import enable  # noqa: E402
 from palladion.xla.kernels import choice, permute  # noqa: E402
 from palladion.xla.kernels.bat import Aligned  # noqa: E402
+from palladion.xla.kernels.convert import Bases  # noqa: E402
 from palladion.xla.kernels.mat import MatNtt  # noqa: E402
+from palladion.xla.kernels.pallas import OfPallas  # noqa: E402
 from palladion.xla.kernels.words import HIGH, Division, Residues  # noqa: E402
 
 VECTORS = Path(__file__).parent / "vectors" / "cross_ntt.json"
@@ -38,9 +41,13 @@ def _words_of_64_bits() -> Iterator[None]:
 
 
 def variants(*operations: str) -> list[Any]:
-    """Every variant of some operations, as parameters of a test."""
+    """Every variant of some operations, as parameters of a test. Those for other devices are
+    interpreted."""
     return [
-        pytest.param(kernel, id=f"{operation}-{kernel.name}")
+        pytest.param(
+            replace(kernel, interpret=True) if isinstance(kernel, OfPallas) else kernel,
+            id=f"{operation}-{kernel.name}",
+        )
         for operation in operations
         for kernel in choice.OPERATIONS[operation]
     ]
@@ -186,24 +193,25 @@ def test_ntt_gives_the_known_answers_of_cross(kernel: Any) -> None:
 
 
 @pytest.mark.parametrize("inner", [1, 5, 64, 256])
-@pytest.mark.parametrize("kernel", variants("combine"))
+@pytest.mark.parametrize("kernel", variants("combine", "combine-wide"))
 def test_combine(kernel: Any, inner: int, rng: np.random.Generator) -> None:
     n, moduli = 16, moduli_of(16, *SIZES)
+    end = 1 << (32 if kernel in choice.OPERATIONS["combine-wide"] else 17)
     prime = np.arange(len(moduli), dtype=np.int32)
     q = moduli.astype(np.int64)[:, None, None]
     matrix_shape, shape = (len(prime), 3, inner), (len(prime), inner, n)
     for matrix, values in (
-        (rng.integers(0, 1 << 17, matrix_shape), rng.integers(0, q, shape)),
-        (np.full(matrix_shape, (1 << 17) - 1), q - 1 + np.zeros(shape, np.int64)),
+        (rng.integers(0, end, matrix_shape), rng.integers(0, q, shape)),
+        (np.full(matrix_shape, end - 1), q - 1 + np.zeros(shape, np.int64)),
         # The largest centred factors, and odd sums: one bit too many would be lost.
-        (rng.integers((1 << 17) - 99, 1 << 17, matrix_shape), q // 2 - rng.integers(0, 99, shape)),
+        (rng.integers(end - 99, end, matrix_shape), q // 2 - rng.integers(0, 99, shape)),
     ):
         want = matrix.astype(object) @ values.astype(object) % moduli.astype(object)[:, None, None]
         operands = matrix.astype(np.uint32), values.astype(np.uint32)
         assert np.array_equal(run(kernel, kernel.tables(moduli), prime, *operands), want)
 
 
-@pytest.mark.parametrize("kernel", variants("combine"))
+@pytest.mark.parametrize("kernel", variants("combine", "combine-wide"))
 def test_combine_in_blocks_of_columns(kernel: Any, rng: np.random.Generator) -> None:
     moduli = np.array([rings.primes(16, 32)[1]], np.uint32)
     matrix = rng.integers(0, 65537, (1, 4, 256)).astype(np.uint32)
@@ -239,7 +247,7 @@ def test_convert(kernel: Any, rng: np.random.Generator) -> None:
             which.append(index)
             values.append(given)
     given = np.array(values).astype(np.uint32)
-    tables = kernel.tables(moduli, n, bases)
+    tables = kernel.tables(moduli, n, Bases.of(moduli, bases))
     found = run(kernel, tables, np.array(which, np.int32), given)
     for index, rows, words in zip(which, given, found, strict=True):
         source, target = ([int(moduli[i]) for i in basis] for basis in bases[index])
@@ -262,8 +270,8 @@ def test_products_of_matrices_at_the_bounds_of_their_sums(
 
         def product(table: Any, words: Any) -> Any:
             zero = jax.numpy.zeros(1, np.int32)
-            centred, division = way.centred(words, modulus), residues.division.rows(zero)
-            return way.product(table, centred, "left", modulus, division)
+            centred, own = way.centred(words, modulus), residues.rows(zero)
+            return way.product(table, centred, "left", own)
 
         table = way.table(matrix.astype(np.uint64), np.full(2, q, np.uint64))
         want = matrix.astype(object) @ words.astype(object) % q
@@ -326,24 +334,27 @@ def test_slots_are_the_values_at_powers_of_5(rng: np.random.Generator) -> None:
 
 def test_extraction(rng: np.random.Generator) -> None:
     n, count, q = 16, 3, rings.primes(16, 32)[1]
-    (kernel,) = choice.OPERATIONS["permute"]
+    (kernel,) = choice.OPERATIONS["extract"]
     values = rng.integers(0, q, (1, count, n)).astype(np.uint32)
     values[0, 1, 3] = 0  # whose negative is 0 too
-    at = rng.integers(-1, count * n, n)
-    at[:3] = -1, n + 3, n + 3
-    exponents = rng.integers(0, 2 * n, n)
-    exponents[1:3] = 0, n
-    sources = permute.extracted(n, at, exponents)
-    zero = np.zeros(1, np.int32)
-    given = kernel.tables(np.array([q], np.uint32)), zero, sources[None], zero, values
-    found = run(kernel, *given)[0]
-    for place, exponent, word in zip(at, exponents, found, strict=True):
-        shifted = [0] * n
-        if place >= 0:
-            for i, c in enumerate(values[0, place // n]):
-                power = (i + int(exponent)) % (2 * n)
-                shifted[power % n] = int(c) if power < n else -int(c) % q
-        assert word == (shifted[place % n] if place >= 0 else 0)
+    places = np.stack([rng.integers(-1, count * n, n), rng.integers(0, 2 * n, n)]).astype(np.int32)
+    places[0, :3], places[1, 1:3] = (-1, n + 3, n + 3), (0, n)
+    for at_steps, entries_steps, gap in ((0, 0, 0), (3, 0, 1), (7, 5, 13)):
+        words = np.array([[0, at_steps, 1, entries_steps, gap]], np.int32)
+        zero = np.zeros(1, np.int32)
+        given = kernel.tables(np.array([q], np.uint32)), zero, places, words, values
+        found = run(kernel, *given)[0]
+        at, entries = (
+            np.roll(row.reshape(2, -1), -steps, axis=1).reshape(-1)
+            for row, steps in zip(places, (at_steps, entries_steps), strict=True)
+        )
+        for place, exponent, word in zip(at, entries * gap, found, strict=True):
+            shifted = [0] * n
+            if place >= 0:
+                for i, c in enumerate(values[0, place // n]):
+                    power = (i + int(exponent)) % (2 * n)
+                    shifted[power % n] = int(c) if power < n else -int(c) % q
+            assert word == (shifted[place % n] if place >= 0 else 0)
 
 
 def test_turn(rng: np.random.Generator) -> None:
@@ -418,6 +429,24 @@ def test_the_fastest_kernels_are_kept_for_their_device(
     assert choice.chosen(device)["ntt"].name == "butterflies-u64"
     choice.file(kept.device).write_text("{")
     assert choice.chosen(device)["ntt"].name == "butterflies-u64"
+
+
+@pytest.mark.parametrize(("unit", "platform"), [("gpu", "cuda"), ("tpu", "tpu")])
+@pytest.mark.parametrize("operation", ["ntt", "intt", "dot"])
+def test_pallas_is_compiled_for_its_device_and_refused_elsewhere(
+    operation: str, unit: str, platform: str
+) -> None:
+    """Triton's and Mosaic's programs can be written without the device that runs them."""
+    n, name = 1 << 14, {"gpu": "pallas-triton", "tpu": "pallas-mosaic"}[unit]
+    kernel = choice.variant(operation, name, unit)
+    with pytest.raises(UsageError, match=f"the variant {name} of {operation} is not for a cpu"):
+        choice.variant(operation, name, "cpu")
+    moduli = np.array([rings.primes(n, 32)[1]], np.uint32)
+    prime, a = np.zeros(2, np.int32), np.zeros((2, n), np.uint32)
+    operands = (a,) if operation != "dot" else (np.stack([a] * 3, 1),) * 2
+    traced = jax.jit(kernel.apply).trace(kernel.tables(moduli, n), prime, *operands)
+    text = traced.lower(lowering_platforms=(platform,)).as_text()
+    assert {"gpu": "__gpu$xla.gpu.triton", "tpu": "tpu_custom_call"}[unit] in text
 
 
 def test_tune_measures_and_says_what_it_kept(command: Command) -> None:

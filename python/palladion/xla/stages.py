@@ -13,13 +13,15 @@ import numpy as np
 
 from palladion.errors import InternalError
 from palladion.xla import store
-from palladion.xla.kernels import plain
 from palladion.xla.kernels.choice import chosen
+from palladion.xla.kernels.convert import Bases
+from palladion.xla.kernels.words import of_rows
 from palladion.xla.plan import Plan, Stage, Words
 
 Array = Any
 
-TRANSFORMS: Final = ("ntt", "intt")
+NARROW: Final = 1 << 17
+"""Entries of the matrices of ``combine`` are below this."""
 
 
 @dataclass(frozen=True)
@@ -37,31 +39,48 @@ class Work:
 def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
     """The function and the tables of a stage, by the kernel that the device takes."""
     name, primes = stage.kernel, plan.primes
-    match name:
-        case "convert":
-            parts = (stage.tables[part] for part in ("from", "to", "hat_inverse", "matrix"))
-            return Work(converted, partial(plain.Convert.tables, primes, *parts), stage.name)
-        case "combine":
-            matrices = stage.tables["matrices"]
-            bits = int(matrices.max(initial=1)).bit_length()
-            shared = partial(plain.Combine.tables, primes, matrices)
-            return Work(partial(combined, bits), shared, stage.name)
-        case "extract":
-            return Work(extracted, partial(plain.Extract.tables, primes, plan.places), name)
+    if name == "combine" and stage.tables["matrices"].max(initial=0) >= NARROW:
+        name = "combine-wide"
     of = chosen(device).get(name)
     if of is None:
         raise InternalError(f"no kernel {name}, expected one of a plan")
-    if name == "permute":
-        both = partial(with_sources, of, primes, plan.permutations)
-        return Work(partial(permuted, of.apply), both, name)
-    arguments = (primes, plan.n) if name in TRANSFORMS else (primes,)
-    forms: dict[str, Any] = {"dot": dotted, "scale": scaled, "round": rounded, "digit": digit}
-    return Work(partial(forms.get(name, single), of.apply), partial(of.tables, *arguments), name)
+    tables, form, key = partial(of.tables, primes), partial(single, of.apply), name
+    match name:
+        case "ntt" | "intt":
+            tables = partial(of.tables, primes, plan.n)
+        case "dot" if getattr(of, "reads_store", False):
+            form = partial(dotted_rows, of)
+        case "dot":
+            form = partial(dotted, of.apply)
+        case "scale":
+            form = partial(scaled, of.apply)
+        case "round":
+            form = partial(rounded, of.apply)
+        case "digit":
+            form = partial(digit, of.apply)
+        case "permute":
+            form, tables = partial(permuted, of.apply), partial(beside, tables, plan.permutations)
+        case "extract":
+            form, tables = partial(extracted, of.apply), partial(beside, tables, plan.places)
+        case "combine" | "combine-wide":
+            form, tables = (
+                partial(combined, of.apply),
+                partial(beside, tables, stage.tables["matrices"]),
+            )
+            key = stage.name
+        case "convert":
+            parts = (stage.tables[part] for part in ("from", "to", "hat_inverse", "matrix"))
+            form, tables = (
+                partial(converted, of.apply),
+                partial(of.tables, primes, plan.n, Bases(*parts)),
+            )
+            key = stage.name
+    return Work(form, tables, key)
 
 
-def with_sources(kernel: Any, primes: Words, sources: Words) -> Any:
-    """The tables of a permutation, with the sources of all."""
-    return kernel.tables(primes), sources
+def beside(tables: Callable[[], Any], others: Words) -> Any:
+    """The tables of a kernel, and what instructions choose from."""
+    return tables(), others
 
 
 def prime(words: Array) -> Array:
@@ -96,13 +115,19 @@ def dotted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -
     return apply(tables, prime(words), left, right)[:, None]
 
 
-def combined(bits: int, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    which, values = words[:, 1].astype(np.int32), store.read_all(rows_of, rows)
-    return plain.Combine.apply(tables, prime(words), which, values, bits=bits)
+def dotted_rows(kernel: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    """An inner product by a kernel that reads the store."""
+    return kernel.of_store(tables, prime(words), rows_of, rows)[:, None]
 
 
-def converted(tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    return plain.Convert.apply(tables, prime(words), store.read_all(rows_of, rows))
+def combined(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    own, matrices = tables
+    matrix = of_rows(matrices, words[:, 1].astype(np.int32))
+    return apply(own, prime(words), matrix, store.read_all(rows_of, rows))
+
+
+def converted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    return apply(tables, prime(words), store.read_all(rows_of, rows))
 
 
 def permuted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
@@ -111,6 +136,6 @@ def permuted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array)
     return apply(own, prime(words), sources, which, values)[:, None]
 
 
-def extracted(tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    values, own = store.read_all(rows_of, rows), words[:, 1:].astype(np.int32)
-    return plain.Extract.apply(tables, prime(words), values, own)[:, None]
+def extracted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    (own, places), signed = tables, words[:, 1:].astype(np.int32)
+    return apply(own, prime(words), places, signed, store.read_all(rows_of, rows))[:, None]

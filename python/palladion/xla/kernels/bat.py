@@ -1,6 +1,6 @@
 """Products of matrices modulo primes, on units that multiply small numbers.
 
-A word of 32 bits is cut into pieces that the unit multiplies exactly, and so is a matrix. Three
+A word of 32 bits is cut into pieces that the unit multiplies exactly, and so is a matrix. The
 ways:
 
 - :class:`Aligned`, the basis-aligned transformation (BAT) of CROSS. Piece ``d`` of a word weighs
@@ -10,8 +10,9 @@ ways:
 - :class:`Chunks`: the matrix is cut as it is, and products are added up by weight. With entries
   below 2^17 these are 12 products of pieces.
 - :class:`Blocks`: entries of at most 17 bits times whole words are exact in doubles for 64 terms.
-- :class:`Parts`: words are cut into two parts or three, and products with whole entries are exact
+- :class:`Parts`: words are cut into two parts or more, and products with whole entries are exact
   in doubles, or in words of 64 bits.
+- :class:`Whole`: no matrix unit. Whole words are multiplied, in the kernel that adds them up.
 
 Pieces are signed bytes in ``[-128, 127]``: signed times signed is what matrix units and XLA are
 fast at. A word is first replaced by the word or the word less the prime, whichever is in the range
@@ -25,6 +26,7 @@ Source of BAT: Tong et al., "Leveraging ASIC AI chips for homomorphic encryption
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, Literal, Protocol
 
 import jax
@@ -34,7 +36,7 @@ import numpy.typing as npt
 
 from palladion.errors import UsageError
 from palladion.xla.kernels.kernel import Wide
-from palladion.xla.kernels.words import Division, remainder
+from palladion.xla.kernels.words import BITS, Residues, high64, remainder
 
 Side = Literal["left", "right"]
 """Whether the known matrix is the left factor or the right one."""
@@ -43,7 +45,10 @@ LARGEST: Final = np.uint32(0x7F7F7F7F)
 """The largest number that four signed bytes represent."""
 OFFSET: Final = np.uint32(0x80808080)
 """Minus the smallest one. Added to a word, its bytes are the digits plus 128."""
+LOWER: Final = np.uint64(0xFFFFFFFF)
 PIECES: Final = 4
+WRITTEN: Final = 16
+"""Terms of a sum that are written one by one. More take long to compile."""
 TERMS: Final = 64
 """Terms of a block of :class:`Blocks`."""
 ENTRY_PIECES: Final = 3
@@ -66,21 +71,19 @@ class Product(Protocol):
         """Words, some less their prime, that :meth:`product` can cut into pieces."""
         ...
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
-    ) -> jax.Array:
-        """Residues of the product of a table and centred words.
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
+        """Residues of the product of a table and centred words, by the constants of each row.
 
         For the right side the table is the transpose of that of the transposed matrix.
         """
         ...
 
 
-def reduced(sums: jax.Array, bound: int, q: jax.Array, division: Division) -> jax.Array:
+def reduced(sums: jax.Array, bound: int, own: Residues) -> jax.Array:
     """Residues of signed integers of at most ``bound``, which is at most 2^61."""
-    wide = q.astype(jnp.uint64)
+    wide = jnp.asarray(own.q).astype(jnp.uint64)
     offset = (jnp.uint64(bound) + wide - jnp.uint64(1)) // wide * wide
-    return remainder((sums + offset.astype(jnp.int64)).astype(jnp.uint64), division, 2 * bound)
+    return remainder((sums + offset.astype(jnp.int64)).astype(jnp.uint64), own.division, 2 * bound)
 
 
 def centred(words: jax.Array, q: jax.Array) -> jax.Array:
@@ -116,6 +119,18 @@ def weighed(sums: jax.Array, axis: int, bits: int) -> jax.Array:
     for i in range(sums.shape[axis]):  # a reduction is not vectorised
         part = jax.lax.index_in_dim(sums, i, axis % sums.ndim, keepdims=False)
         found = found + (part.astype(jnp.int64) << np.int64(bits * i))
+    return found
+
+
+def total(terms: jax.Array, axis: int) -> jax.Array:
+    """The sum over an axis. Few terms are written one by one: a reduction is not vectorised."""
+    count = terms.shape[axis]
+    if count > WRITTEN:
+        return jnp.sum(terms, axis=axis)
+    parts = (
+        jax.lax.index_in_dim(terms, i, axis % terms.ndim, keepdims=False) for i in range(count)
+    )
+    found: jax.Array = reduce(jnp.add, parts)
     return found
 
 
@@ -157,9 +172,7 @@ class Aligned:
         """Words in the range of four signed bytes."""
         return centred(words, q)
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """One matrix product of pieces, and their sum by weight."""
         axis = -3 if side == "left" else -2
         cut = merged(pieces(words, axis), axis)
@@ -171,7 +184,7 @@ class Aligned:
         apart, axis = split(product, side, PIECES)
         terms = cut.shape[-2 if side == "left" else -1]
         bound = (terms << 14) * (1 + (1 << 8) + (1 << 16) + (1 << 24))  # a product is at most 2^14
-        return reduced(weighed(apart, axis, 8), bound, q, division)
+        return reduced(weighed(apart, axis, 8), bound, own)
 
 
 @dataclass(frozen=True)
@@ -192,9 +205,7 @@ class Chunks:
         """Words in the range of four signed bytes."""
         return centred(words, q)
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """Three pieces of the entries times four of the words, added up by weight."""
         assert side == "left", "entries of at most 17 bits are left factors"
         # Entries with the highest piece first, words with the lowest: the products of a weight
@@ -209,7 +220,7 @@ class Chunks:
             right = cut[..., first * inner : end * inner, :]
             part = jnp.matmul(left, right, preferred_element_type=jnp.int32)
             sums = sums + (part.astype(jnp.int64) << np.int64(8 * weight))
-        return reduced(sums, inner * int(OFFSET) << 17, q, division)
+        return reduced(sums, inner * int(OFFSET) << 17, own)
 
 
 @dataclass(frozen=True)
@@ -229,9 +240,7 @@ class Blocks:
         """Centred residues, modulo 2^32."""
         return words - jnp.where(words > q >> np.uint32(1), q, jnp.uint32(0))
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """The sum over blocks of terms, and the sum of words for what entries were lowered by."""
         assert side == "left", "entries of at most 17 bits are left factors"
         inner, middle = words.shape[-2], 16
@@ -243,16 +252,16 @@ class Blocks:
             block = slice(start, start + TERMS)
             part = jnp.matmul(entries[..., block], numbers[..., block, :])
             sums = sums + part.astype(jnp.int64)
-        return reduced(sums, inner << (17 + 31), q, division)
+        return reduced(sums, inner << (17 + 31), own)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Words in two or three parts, times whole entries."""
+    """Words in two or more parts, times whole entries."""
 
     unit: Literal["f64", "u64"]
     entry_bits: int
-    """Bits of the entries: 17, or 31 for centred residues."""
+    """Bits of the entries: 17, 31 for centred residues, or 32."""
 
     @property
     def name(self) -> str:
@@ -270,14 +279,14 @@ class Parts:
         """The words themselves."""
         return words
 
-    def product(
-        self, table: jax.Array, words: jax.Array, side: Side, q: jax.Array, division: Division
-    ) -> jax.Array:
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """One matrix product for each part."""
         kind = jnp.float64 if self.unit == "f64" else jnp.int64
         terms = words.shape[-2 if side == "left" else -1]
-        exact = 53 if self.unit == "f64" else 63
-        bits = 16 if terms << (self.entry_bits + 16) <= 1 << exact else 11
+        exact = 53 if self.unit == "f64" else 60
+        bits = min(16, exact - self.entry_bits - (terms - 1).bit_length())
+        if bits < 1:
+            raise UsageError(f"a product with {terms} terms is too long for {self.name}")
         table, mask = table.astype(kind), np.uint32((1 << bits) - 1)
         rest = None
         for shift in reversed(range(0, 32, bits)):
@@ -287,6 +296,46 @@ class Parts:
             if rest is not None:
                 whole = whole + (rest.astype(jnp.int64) << np.int64(bits))
                 bound += 1 << (32 + bits)
-            rest = reduced(whole, bound, q, division)
+            rest = reduced(whole, bound, own)
         assert rest is not None
         return rest
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Whole words times whole entries, which have the factor 2^32 of Montgomery's products.
+
+    Upper and lower halves of products are added up apart. The sum's quotient by 2^32 is the sum of
+    the upper halves, below the prime each, and what is left of the lower ones."""
+
+    name = "whole-u64"
+
+    def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
+        """The entries times 2^32."""
+        return ((matrix << BITS) % q[:, None]).astype(np.uint32)
+
+    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """The words themselves."""
+        return words
+
+    def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
+        """All products, and one reduction of their sum."""
+        assert side == "left", "only products from the left are written word by word"
+        q, terms = jnp.asarray(own.q), words.shape[-2]
+        entries, numbers = table[..., None].astype(jnp.uint64), words.astype(jnp.uint64)
+        low, upper = jnp.uint64(0), jnp.uint64(0)
+        if terms > WRITTEN:
+            products = entries * numbers[..., None, :, :]
+            low, upper = jnp.sum(products & LOWER, -2), jnp.sum(products >> BITS, -2)
+        for k in range(terms if terms <= WRITTEN else 0):
+            product = entries[..., k, :] * numbers[..., None, k, :]
+            low, upper = low + (product & LOWER), upper + (product >> BITS)
+        upper = upper + (low >> BITS)
+        wide = q.astype(jnp.uint64)
+        minus = high64(low.astype(jnp.uint32) * own.inverse, q)
+        # In (0, terms + 3) times the prime: a carry is below it too.
+        rest = upper + wide - minus
+        for bit in reversed(range((terms + 2).bit_length())):
+            rest = jnp.minimum(rest, rest - (wide << np.uint64(bit)))
+        found: jax.Array = rest.astype(jnp.uint32)
+        return found

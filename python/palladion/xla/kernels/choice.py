@@ -18,15 +18,18 @@ import jax
 
 from palladion import files
 from palladion.errors import UsageError
-from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product
+from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product, Whole
 from palladion.xla.kernels.butterflies import ButterflyIntt, ButterflyNtt
 from palladion.xla.kernels.combine import Combine
 from palladion.xla.kernels.constant_geometry import ConstantGeometryIntt, ConstantGeometryNtt
 from palladion.xla.kernels.convert import Convert
 from palladion.xla.kernels.digit import Digit
+from palladion.xla.kernels.extract import Extract
 from palladion.xla.kernels.kernel import Kernel
 from palladion.xla.kernels.mat import MatIntt, MatNtt
 from palladion.xla.kernels.modular import Add, Dot, Mul, Scale, Sub
+from palladion.xla.kernels.pallas_dot import PallasDot
+from palladion.xla.kernels.pallas_ntt import PallasIntt, PallasNtt
 from palladion.xla.kernels.permute import Permute, Turn
 from palladion.xla.kernels.roots import least_root as root
 from palladion.xla.kernels.round import Round
@@ -42,6 +45,8 @@ RESIDUES: Final[tuple[Product, ...]] = (
 """Products of matrices of residues."""
 SMALL: Final[tuple[Product, ...]] = (Blocks(), Chunks(), Parts("f64", 17), Parts("u64", 17))
 """Products of matrices of integers below 2^17."""
+WIDE: Final[tuple[Product, ...]] = (Parts("f64", 32), Parts("u64", 32))
+"""Products of matrices of integers below 2^32."""
 
 OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "ntt": (
@@ -49,24 +54,30 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
         ButterflyNtt("u32"),
         ConstantGeometryNtt(),
         *map(MatNtt, RESIDUES),
+        PallasNtt("gpu"),
+        PallasNtt("tpu"),
     ),
     "intt": (
         ButterflyIntt("u64"),
         ButterflyIntt("u32"),
         ConstantGeometryIntt(),
         *map(MatIntt, RESIDUES),
+        PallasIntt("gpu"),
+        PallasIntt("tpu"),
     ),
     "add": (Add(),),
     "sub": (Sub(),),
     "mul": tuple(Mul(way, bits) for way in ("barrett", "montgomery") for bits in ("u64", "u32")),
-    "dot": (Dot("u64"), Dot("u32")),
+    "dot": (Dot("u64"), Dot("u32"), PallasDot("gpu"), PallasDot("tpu")),
     "scale": (
         *(Scale(way, bits) for way in ("barrett", "montgomery") for bits in ("u64", "u32")),
         Scale("shoup", "u64"),
     ),
     "combine": tuple(map(Combine, SMALL)),
-    "convert": tuple(map(Convert, RESIDUES)),
+    "combine-wide": tuple(map(Combine, WIDE)),
+    "convert": tuple(map(Convert, (Whole(), *RESIDUES))),
     "permute": (Permute(),),
+    "extract": (Extract(),),
     "turn": (Turn(),),
     "round": (Round("u64"), Round("u32")),
     "digit": (Digit(),),
@@ -76,18 +87,28 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
 DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
     "cpu": {},
     "gpu": {},
-    "tpu": {"ntt": "mat-bat-s8", "intt": "mat-bat-s8", "combine": "chunks-s8"},
+    "tpu": {
+        "ntt": "mat-bat-s8",
+        "intt": "mat-bat-s8",
+        "combine": "chunks-s8",
+        "convert": "bat-s8",
+    },
 }
 """Variants by platform and operation, where it is not the first one of :data:`OPERATIONS`."""
 
 
-def variant(operation: str, name: str) -> Kernel:
-    """A variant by its name.
+def fits(kernel: Any, platform: str) -> bool:
+    """Whether a kind of device can compile a kernel. Most kernels are for all."""
+    return platform in getattr(kernel, "platforms", (platform,))
+
+
+def variant(operation: str, name: str, platform: str | None = None) -> Kernel:
+    """A variant by its name, for a kind of device if that is given.
 
     Raises
     ------
     UsageError
-        If there is none.
+        If there is none, or if it is for other devices.
     """
     if operation not in OPERATIONS:
         raise UsageError(f"no operation {operation!r}, expected one of {', '.join(OPERATIONS)}")
@@ -97,6 +118,11 @@ def variant(operation: str, name: str) -> Kernel:
             f"no variant {name!r} of {operation}, expected one of {', '.join(by_name)}"
         )
     found: Kernel = by_name[name]
+    if platform is not None and not fits(found, platform):
+        others = ", ".join(kernel.name for kernel in by_name.values() if fits(kernel, platform))
+        raise UsageError(
+            f"the variant {name} of {operation} is not for a {platform}, expected one of {others}"
+        )
     return found
 
 
@@ -152,9 +178,9 @@ def chosen(device: Any | None = None) -> dict[str, Kernel]:
     kept, defaults = saved(name_of(device)), DEFAULTS.get(device.platform, {})
     found = {}
     for operation, kernels in OPERATIONS.items():
-        known = {kernel.name for kernel in kernels}
+        known = {kernel.name for kernel in kernels if fits(kernel, device.platform)}
         name = kept.get(operation)
         if name is None or name not in known:  # by a version with other names
             name = defaults.get(operation, kernels[0].name)
-        found[operation] = variant(operation, name)
+        found[operation] = variant(operation, name, device.platform)
     return found

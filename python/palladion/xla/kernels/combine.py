@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from palladion.xla.kernels.bat import Product
-from palladion.xla.kernels.words import OfResidues, Residues, column
+from palladion.xla.kernels.words import OfResidues, Residues
 
 BLOCK = 256
 """Columns of a product at a time: partial results take several times the memory of a result. On one
@@ -31,15 +31,20 @@ class Combine(OfResidues):
         self, tables: Residues, prime: jax.Array, matrix: jax.Array, values: jax.Array
     ) -> jax.Array:
         """The combinations ``u32[G, R, N]`` of each group, modulo the group's prime."""
-        q, division = column(tables.q, prime, 2), tables.division.rows(prime, 2)
+        own = tables.rows(prime, 2)
 
         def some(columns: jax.Array) -> jax.Array:
-            words = self.way.centred(columns, q)
-            return self.way.product(matrix, words, "left", q, division)
+            words = self.way.centred(columns, jnp.asarray(own.q))
+            return self.way.product(matrix, words, "left", own)
 
-        groups, inner, n = values.shape
+        groups, _, n = values.shape
         if n <= BLOCK:
             return some(values)
-        blocks = values.reshape(groups, inner, n // BLOCK, BLOCK).transpose(2, 0, 1, 3)
-        found = jax.lax.map(some, blocks)
-        return jnp.moveaxis(found, 0, 2).reshape(groups, matrix.shape[1], n)
+
+        def block(index: jax.Array, found: jax.Array) -> jax.Array:
+            columns = jax.lax.dynamic_slice_in_dim(values, index * BLOCK, BLOCK, 2)
+            return jax.lax.dynamic_update_slice_in_dim(found, some(columns), index * BLOCK, 2)
+
+        empty = jnp.zeros((groups, matrix.shape[1], n), jnp.uint32)
+        found: jax.Array = jax.lax.fori_loop(0, n // BLOCK, block, empty)
+        return found

@@ -18,7 +18,16 @@ import numpy as np
 
 from palladion.xla.kernels.kernel import Words, checked
 from palladion.xla.kernels.roots import root_of, tree
-from palladion.xla.kernels.words import Residues, add, column, montgomery, sub, to_montgomery
+from palladion.xla.kernels.words import (
+    BITS,
+    Residues,
+    add,
+    column,
+    montgomery,
+    of_rows,
+    sub,
+    to_montgomery,
+)
 
 
 class Stages(NamedTuple):
@@ -43,6 +52,21 @@ def stages(moduli: Words, n: int, inverse: bool) -> Stages:
     return Stages(Residues.of(moduli), np.array(roots), np.array(last, np.uint32))
 
 
+def interleaved(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Words of ``x`` at even places and of ``y`` at odd ones.
+
+    They are words of 64 bits in between: XLA on a CPU does not vectorise a transposition of pairs,
+    which takes eight times as long."""
+    pairs = x.astype(jnp.uint64) | (y.astype(jnp.uint64) << BITS)
+    return jax.lax.bitcast_convert_type(pairs, jnp.uint32).reshape(len(x), -1)
+
+
+def apart(a: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The words at even places, and those at odd ones."""
+    pairs = jax.lax.bitcast_convert_type(a.reshape(len(a), -1, 2), jnp.uint64)
+    return pairs.astype(jnp.uint32), (pairs >> BITS).astype(jnp.uint32)
+
+
 @dataclass(frozen=True)
 class ConstantGeometryNtt:
     """Coefficients to values, in bit-reversed order."""
@@ -56,13 +80,12 @@ class ConstantGeometryNtt:
     def apply(self, tables: Stages, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
         q, inverse = column(tables.residues.q, prime), column(tables.residues.inverse, prime)
-        roots, n = jnp.asarray(tables.roots)[prime], a.shape[1]
+        roots, n = of_rows(tables.roots, prime), a.shape[1]
 
         def stage(s: jax.Array, a: jax.Array) -> jax.Array:
             factor = jax.lax.dynamic_index_in_dim(roots, s, 1, keepdims=False)
             x, y = a[:, : n // 2], montgomery(a[:, n // 2 :], factor, inverse, q)
-            both = jnp.stack([add(x, y, q), sub(x, y, q)], axis=1)
-            return both.swapaxes(1, 2).reshape(a.shape)
+            return interleaved(add(x, y, q), sub(x, y, q))
 
         found: jax.Array = jax.lax.fori_loop(0, roots.shape[1], stage, a)
         return found
@@ -81,13 +104,12 @@ class ConstantGeometryIntt:
     def apply(self, tables: Stages, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
         q, inverse = column(tables.residues.q, prime), column(tables.residues.inverse, prime)
-        roots, n = jnp.asarray(tables.roots)[prime], a.shape[1]
+        roots = of_rows(tables.roots, prime)
         count = roots.shape[1]
 
         def stage(done: jax.Array, a: jax.Array) -> jax.Array:
             factor = jax.lax.dynamic_index_in_dim(roots, count - 1 - done, 1, keepdims=False)
-            pairs = a.reshape(len(a), n // 2, 2)
-            x, y = pairs[:, :, 0], pairs[:, :, 1]
+            x, y = apart(a)
             upper = montgomery(sub(x, y, q), factor, inverse, q)
             return jnp.concatenate([add(x, y, q), upper], axis=1)
 

@@ -11,15 +11,48 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.bat import Product
+from palladion.xla.kernels.bat import Product, total
 from palladion.xla.kernels.kernel import Words
-from palladion.xla.kernels.words import Residues, montgomery, to_montgomery
+from palladion.xla.kernels.words import BITS, Residues, column, montgomery, of_rows
 
-Bases = tuple[Sequence[int], Sequence[int]]
+Pair = tuple[Sequence[int], Sequence[int]]
 """Indices of the primes that are converted from, and of those that are converted to."""
 
 POINT = 56
 """Bits after the binary point of the fixed-point quotient."""
+
+
+class Bases(NamedTuple):
+    """Conversions, as the plan of a trace has them. The first axis counts them. All have as many
+    rows: what is 0 beyond the primes of a conversion has no meaning."""
+
+    source: Words
+    """Indices of the primes that are converted from: ``[K, S]``."""
+    target: Words
+    """Indices of those that are converted to: ``[K, T]``."""
+    hat: Words
+    """``(Q/q_i)^-1 mod q_i``: ``[K, S]``."""
+    matrix: Words
+    """``Q/q_i mod p_j``, then ``-Q mod p_j``: ``[K, T, S + 1]``."""
+
+    @classmethod
+    def of(cls, moduli: Words, pairs: Sequence[Pair]) -> Bases:
+        """The conversions between bases of some of the moduli."""
+        count = len(pairs)
+        sources, targets = (max(len(pair[side]) for pair in pairs) for side in (0, 1))
+        source, hat = np.zeros((2, count, sources), np.uint32)
+        target = np.zeros((count, targets), np.uint32)
+        matrix = np.zeros((count, targets, sources + 1), np.uint32)
+        for k, (from_, to) in enumerate(pairs):
+            source[k, : len(from_)], target[k, : len(to)] = from_, to
+            primes = [int(moduli[i]) for i in from_]
+            whole = prod(primes)
+            hat[k, : len(from_)] = [pow(whole // q, -1, q) for q in primes]
+            for row, index in enumerate(to):
+                p = int(moduli[index])
+                matrix[k, row, : len(from_)] = [whole // q % p for q in primes]
+                matrix[k, row, -1] = -whole % p
+        return cls(source, target, hat, matrix)
 
 
 class Conversions(NamedTuple):
@@ -27,19 +60,17 @@ class Conversions(NamedTuple):
 
     residues: Residues
     source: jax.Array | Words
-    """Primes that are converted from, ``[K, S]``, where 0 stands beyond the last one."""
     target: jax.Array | Words
-    """Primes that are converted to, ``[K, T]``, likewise."""
     hat: jax.Array | Words
     """``(Q/q_i)^-1 mod q_i`` times 2^32, ``[K, S]``: 0 beyond the last prime."""
     shift: jax.Array | Words
     """32 minus the bits of ``q_i``."""
     reciprocal: jax.Array | Words
-    """``2^(31 + bits) / q_i``, rounded down: 0 beyond the last prime."""
+    """``2^(31 + bits) / q_i``, rounded down."""
     single: jax.Array | Words
     """1 for a basis of one prime, ``[K, 1]``."""
     matrix: Any
-    """What the matrix product knows of ``Q/q_i mod p_j``, then ``-Q mod p_j``."""
+    """What the matrix product knows of :attr:`Bases.matrix`."""
 
 
 @dataclass(frozen=True)
@@ -53,41 +84,32 @@ class Convert:
         """The way of the matrix product."""
         return self.way.name
 
-    def tables(self, moduli: Words, n: int, conversions: Sequence[Bases]) -> Conversions:
+    def tables(self, moduli: Words, n: int, bases: Bases) -> Conversions:
         """The tables of conversions between bases of some of the moduli."""
-        sources = max(len(source) for source, _ in conversions)
-        targets = max(len(target) for _, target in conversions)
-        count = len(conversions)
-        source, hat, shift, reciprocal = np.zeros((4, count, sources), np.uint32)
-        target = np.zeros((count, targets), np.uint32)
-        single = np.array([[len(source) == 1] for source, _ in conversions], np.uint32)
-        matrices = []
-        for k, (from_, to) in enumerate(conversions):
-            whole = prod(int(moduli[i]) for i in from_)
-            for place, index in enumerate(from_):
-                q = int(moduli[index])
-                factor = np.array(pow(whole // q, -1, q), np.uint64)
-                source[k, place], shift[k, place] = index, 32 - q.bit_length()
-                hat[k, place] = to_montgomery(factor, q)
-                reciprocal[k, place] = (1 << (31 + q.bit_length())) // q
-            matrix = np.zeros((targets, sources + 1), np.uint64)
-            primes = np.full(targets, int(moduli[0]), np.uint64)
-            for row, index in enumerate(to):
-                p = int(moduli[index])
-                target[k, row], primes[row] = index, p
-                matrix[row, : len(from_)] = [whole // int(moduli[i]) % p for i in from_]
-                matrix[row, -1] = -whole % p
-            matrices.append(self.way.table(matrix, primes))
-        known = (source, target, hat, shift, reciprocal, single)
-        return Conversions(Residues.of(moduli), *known, np.stack(matrices))
+        wide = moduli.astype(np.uint64)
+        q = wide[bases.source]
+        bits = np.frompyfunc(int.bit_length, 1, 1)(q.astype(object)).astype(np.uint64)
+        matrices = [
+            self.way.table(matrix.astype(np.uint64), wide[to])
+            for matrix, to in zip(bases.matrix, bases.target, strict=True)
+        ]
+        known = (
+            (bases.hat.astype(np.uint64) << BITS) % q,
+            BITS - bits,
+            (np.uint64(1) << (np.uint64(31) + bits)) // q,
+            np.count_nonzero(bases.hat, axis=1)[:, None] == 1,
+        )
+        hat, shift, reciprocal, single = (words.astype(np.uint32) for words in known)
+        indices = (bases.source, bases.target)
+        factors = (hat, shift, reciprocal, single, np.stack(matrices))
+        return Conversions(Residues.of(moduli), *indices, *factors)
 
     def apply(self, tables: Conversions, conversion: jax.Array, values: jax.Array) -> jax.Array:
         """The converted rows. Rows beyond the primes of a conversion have no meaning."""
-        residues, source = tables.residues, jnp.asarray(tables.source)[conversion]
-        q = jnp.asarray(residues.q)[source][..., None]
-        inverse = jnp.asarray(residues.inverse)[source][..., None]
+        residues, source = tables.residues, of_rows(tables.source, conversion)
+        q, inverse = (column(words, source) for words in (residues.q, residues.inverse))
         hat, shift, reciprocal = (
-            jnp.asarray(words)[conversion][..., None]
+            of_rows(words, conversion)[..., None]
             for words in (tables.hat, tables.shift, tables.reciprocal)
         )
         y = montgomery(values, hat, inverse, q)
@@ -96,9 +118,9 @@ class Convert:
         quotients = self._quotients(y, q, shift, reciprocal, tables, conversion)
         quotients = quotients - jnp.sum(words != y, axis=1, dtype=jnp.uint32)
         inner = jnp.concatenate([words, quotients[:, None]], axis=1)
-        target = jnp.asarray(tables.target)[conversion]
-        p, division = jnp.asarray(residues.q)[target][..., None], residues.division.rows(target)
-        return self.way.product(jnp.asarray(tables.matrix)[conversion], inner, "left", p, division)
+        target = of_rows(tables.target, conversion)
+        matrix = of_rows(tables.matrix, conversion)
+        return self.way.product(matrix, inner, "left", residues.rows(target))
 
     def _quotients(
         self,
@@ -111,7 +133,7 @@ class Convert:
     ) -> jax.Array:
         """The quotients by the product of the primes, ``u32[G, N]``."""
         fixed = (y << shift).astype(jnp.uint64) * reciprocal.astype(jnp.uint64)
-        sums = jnp.sum(fixed >> np.uint64(63 - POINT), axis=1) + np.uint64(1 << (POINT - 1))
+        sums = total(fixed >> np.uint64(63 - POINT), 1) + np.uint64(1 << (POINT - 1))
         several = (sums >> np.uint64(POINT)).astype(jnp.uint32)
         one = (y[:, 0] > q[:, 0] >> np.uint32(1)).astype(jnp.uint32)
-        return jnp.where(jnp.asarray(tables.single)[conversion] == 1, one, several)
+        return jnp.where(of_rows(tables.single, conversion) == 1, one, several)

@@ -31,7 +31,7 @@ import numpy as np
 from palladion.xla.kernels.bat import Product
 from palladion.xla.kernels.kernel import Wide, Words, checked
 from palladion.xla.kernels.roots import bit_reversed, powers, root_of
-from palladion.xla.kernels.words import Residues, column, montgomery, to_montgomery
+from palladion.xla.kernels.words import Residues, montgomery, of_rows, to_montgomery
 
 
 class Matrices(NamedTuple):
@@ -50,6 +50,21 @@ def shape(n: int) -> tuple[int, int]:
     """Rows and columns: as equal as they can be, since a product costs rows plus columns."""
     rows = 1 << (n.bit_length() - 1) // 2
     return rows, n // rows
+
+
+def matrices(q: int, n: int, element: int = 1, *, inverse: bool) -> tuple[Wide, Words, Wide]:
+    """The matrix from the left, the factors between times 2^32, and the matrix from the right."""
+    rows, columns = shape(n)
+    root = pow(root_of(q, n, inverse=inverse), element, q)
+    power = powers(root, 2 * n, q)
+    i, j = bit_reversed(rows), bit_reversed(columns)
+    r, c = np.arange(rows), np.arange(columns)
+    left = power[np.outer(2 * i + 1, r * columns) % (2 * n)]
+    between = power[np.outer(2 * i + 1, c) % (2 * n)]
+    right = power[np.outer(c, 2 * rows * j) % (2 * n)]
+    if inverse:
+        left, right = left.T, right.T * np.uint64(pow(n, -1, q)) % np.uint64(q)
+    return left, to_montgomery(between, q).astype(np.uint32), right
 
 
 @dataclass(frozen=True)
@@ -76,35 +91,28 @@ class MatNtt:
         return Matrices(Residues.of(moduli), left, between, right)
 
     def _matrices(self, q: int, n: int, element: int) -> tuple[Wide, Words, Wide]:
+        left, between, right = matrices(q, n, element, inverse=self.inverse)
         rows, columns = shape(n)
-        root = pow(root_of(q, n, inverse=self.inverse), element, q)
-        power = powers(root, 2 * n, q)
-        i, j = bit_reversed(rows), bit_reversed(columns)
-        r, c = np.arange(rows), np.arange(columns)
-        left = power[np.outer(2 * i + 1, r * columns) % (2 * n)]
-        between = power[np.outer(2 * i + 1, c) % (2 * n)]
-        right = power[np.outer(c, 2 * rows * j) % (2 * n)]
-        if self.inverse:
-            left, right = left.T, right.T * np.uint64(pow(n, -1, q)) % np.uint64(q)
         return (
             self.way.table(left, np.full(rows, q, np.uint64)),
-            to_montgomery(between, q).astype(np.uint32),
+            between,
             self.way.table(right.T, np.full(columns, q, np.uint64)).T,
         )
 
     def apply(self, tables: Matrices, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
         residues, n = tables.residues, a.shape[1]
-        q, inverse = column(residues.q, prime, 2), column(residues.inverse, prime, 2)
-        division = residues.division.rows(prime, 2)
-        left, right = jnp.asarray(tables.left)[prime], jnp.asarray(tables.right)[prime]
-        between = jnp.asarray(tables.between)[prime]
+        own = residues.rows(prime, 2)
+        q, inverse = jnp.asarray(own.q), jnp.asarray(own.inverse)
+        left, between, right = (
+            of_rows(words, prime) for words in (tables.left, tables.between, tables.right)
+        )
 
         def from_left(words: jax.Array) -> jax.Array:
-            return self.way.product(left, self.way.centred(words, q), "left", q, division)
+            return self.way.product(left, self.way.centred(words, q), "left", own)
 
         def from_right(words: jax.Array) -> jax.Array:
-            return self.way.product(right, self.way.centred(words, q), "right", q, division)
+            return self.way.product(right, self.way.centred(words, q), "right", own)
 
         first, last = (from_right, from_left) if self.inverse else (from_left, from_right)
         words = montgomery(first(a.reshape(-1, *shape(n))), between, inverse, q)

@@ -8,7 +8,7 @@ beforehand."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,8 @@ import jax.numpy as jnp
 from palladion.xla.kernels.words import (
     BITS,
     HIGH,
+    Division,
+    High,
     OfResidues,
     Residues,
     add,
@@ -25,6 +27,8 @@ from palladion.xla.kernels.words import (
 )
 
 Bits = Literal["u64", "u32"]
+Sums: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
+"""Words of a sum, the lowest first."""
 
 TERMS: Final = 16
 """Terms of an inner product that one kernel of XLA adds up: with more, it takes long to compile."""
@@ -103,19 +107,29 @@ class Dot(OfResidues):
         self, tables: Residues, prime: jax.Array, left: jax.Array, right: jax.Array
     ) -> jax.Array:
         """The sum of at most ``TERMS`` products, as three words that are divided once."""
-        high, division = HIGH[self.bits], tables.division.rows(prime)
-        low = jnp.zeros_like(left[:, 0])
-        middle, top = low, low
+        high = HIGH[self.bits]
+        sums = (jnp.zeros_like(left[:, 0]),) * 3
         for t in range(left.shape[1]):
-            a, b = left[:, t], right[:, t]
-            product = a * b
-            low = low + product
-            # The upper half of a product of residues is at most 2^32 - 3: the carry fits.
-            upper = high(a, b) + (low < product)
-            middle = middle + upper
-            top = top + (middle < upper)
-        _, rest = division.divide(top, middle, high)  # TERMS is below every prime
-        return division.divide(rest, low, high)[1]
+            sums = added(sums, left[:, t], right[:, t], high)
+        return remainder_of(sums, tables.division.rows(prime), high)
+
+
+def added(sums: Sums, a: jax.Array, b: jax.Array, high: High) -> Sums:
+    """Three words plus a product of residues."""
+    low, middle, top = sums
+    product = a * b
+    low = low + product
+    # The upper half of a product of residues is at most 2^32 - 3: the carry fits.
+    upper = high(a, b) + (low < product)
+    middle = middle + upper
+    return low, middle, top + (middle < upper)
+
+
+def remainder_of(sums: Sums, division: Division, high: High) -> jax.Array:
+    """Residues of sums of less than 2^16 products."""
+    low, middle, top = sums
+    _, rest = division.divide(top, middle, high)  # the number of terms is below every prime
+    return division.divide(rest, low, high)[1]
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Words moved to other places, with signs: automorphisms, slots, extraction, products with ``X^e``.
+"""Words moved to other places, with signs: automorphisms, slots, products with ``X^e``.
 
 A permutation is a row of sources: for each word of the result, the place among the words of the
-operands from which it comes, plus 2^31 if its sign changes. ``ZERO`` is the source of a 0.
+operands from which it comes, plus 2^31 if its sign changes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from palladion.xla.kernels.words import OfResidues, Residues, column
 Places = npt.NDArray[np.int64]
 
 SIGN: Final = np.uint32(1 << 31)
-ZERO: Final = np.uint32((1 << 31) - 1)
 
 GENERATOR: Final = 5
 """Slots ``0, .., N/2 - 1`` are the values at the powers of 5, the others those at their
@@ -48,13 +47,6 @@ def slots(n: int) -> Words:
     found = np.empty(n, np.uint32)
     found[bit_reversed(n)[(exponents - 1) // 2]] = np.arange(n)
     return found
-
-
-def extracted(n: int, at: Places, exponents: Places | None = None) -> Words:
-    """Sources of an extraction: word ``s`` is coefficient ``at[s] mod n`` of ``X^exponents[s]``
-    times the operand ``at[s] / n``, or 0 if ``at[s]`` is negative."""
-    moved = _sources(n, at % n - (0 if exponents is None else exponents))
-    return np.where(at < 0, ZERO, moved + (at // n * n)).astype(np.uint32)
 
 
 def _sources(n: int, exponent: Places) -> Words:
@@ -102,10 +94,6 @@ class Turn(OfResidues):
 
 def moved(values: jax.Array, sources: jax.Array, q: jax.Array) -> jax.Array:
     """The words of ``values`` at ``sources``, row by row."""
-    place = sources & ZERO
-    last = jnp.uint32(values.shape[1] - 1)
-    index = jnp.minimum(place, last).astype(jnp.int32)
+    index = (sources & (SIGN - np.uint32(1))).astype(jnp.int32)
     words = jnp.take_along_axis(values, index, axis=1, mode="promise_in_bounds")
-    words = jnp.where(sources == ZERO, jnp.uint32(0), words)
-    negative = (sources >= SIGN) & (words != 0)
-    return jnp.where(negative, q - words, words)
+    return jnp.where((sources >= SIGN) & (words != 0), q - words, words)

@@ -15,7 +15,8 @@ import numpy as np
 
 from palladion.errors import UsageError
 from palladion.xla.kernels import permute
-from palladion.xla.kernels.choice import OPERATIONS, Choice, name_of
+from palladion.xla.kernels.choice import OPERATIONS, Choice, name_of, variant
+from palladion.xla.kernels.convert import Bases
 
 MODULI: Final = 4
 """Primes of the rows that are measured."""
@@ -70,15 +71,19 @@ def operands(operation: str, n: int, rows: int) -> tuple[list[Any], list[Any], i
         return [few, n], [some, words(rows, TERMS, n), words(rows, TERMS, n)], rows
     if operation == "scale":
         return [few, n], [some, x, words(rows)], rows
-    if operation == "combine":
+    if operation in ("combine", "combine-wide"):
         out, inner, columns = COMBINED
-        matrix = rng.integers(0, 65537, (1, out, inner), dtype=np.uint32)
+        most = 65537 if operation == "combine" else int(moduli.min())
+        matrix = rng.integers(0, most, (1, out, inner), dtype=np.uint32)
         return [few, n], [some[:1], matrix, words(1, inner, min(n, columns))], out
     if operation == "convert":
-        bases = [([*range(TERMS)], [*range(TERMS, 2 * TERMS)])]
+        bases = Bases.of(moduli, [([*range(TERMS)], [*range(TERMS, 2 * TERMS)])])
         return [moduli, n, bases], [np.zeros(1, np.int32), words(1, TERMS, n)], TERMS
     if operation == "permute":
         return [few, n], [some, permute.evaluation(n, 5)[None], 0 * some, x[:, None]], rows
+    if operation == "extract":
+        places = rng.integers(0, n, (1, n), dtype=np.int32)
+        return [few, n], [some, places, np.zeros((rows, 5), np.int32), x[:, None]], rows
     if operation == "turn":
         return [few, n], [some, x, words(rows) % np.uint32(2 * n)], rows
     if operation == "round":
@@ -97,6 +102,7 @@ def measure(
         want = None
         for kernel in OPERATIONS[operation]:
             try:
+                variant(operation, kernel.name, device.platform)
                 tables = kernel.tables(*given)
                 placed = jax.device_put((tables, *values), device)
                 started = time.perf_counter()

@@ -138,6 +138,13 @@ class Residues(NamedTuple):
         q, low, high = (np.array(each, np.uint32) for each in (found, inverse, square))
         return cls(q, low, high, Division.of(found))
 
+    def rows(self, prime: jax.Array, axes: int = 1) -> Residues:
+        """The constants of each row's prime, with ``axes`` more axes of length 1."""
+        q, inverse, square = (
+            column(words, prime, axes) for words in (self.q, self.inverse, self.square)
+        )
+        return Residues(q, inverse, square, self.division.rows(prime, axes))
+
 
 class OfResidues:
     """What kernels have in common that need no tables but the constants of the moduli."""
