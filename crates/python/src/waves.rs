@@ -20,8 +20,8 @@ use crate::program::{Program, check_program};
 /// A trace as waves of independent instructions on rows.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Waves {
-    trace: Arc<Trace>,
-    plan: Plan,
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) plan: Plan,
 }
 
 /// What a trace loads from and stores to: keys and a query, or values by name.
@@ -389,7 +389,7 @@ fn some(moves: &[Move], first: usize, count: usize) -> PyResult<&[Move]> {
 }
 
 /// The type of a value of the main body.
-fn type_of(trace: &Trace, value: usize) -> &Type {
+pub(crate) fn type_of(trace: &Trace, value: usize) -> &Type {
     let mut types = trace.main.instructions.iter().flat_map(|i| &i.types);
     types.nth(value).expect("the trace is verified")
 }
