@@ -26,6 +26,8 @@ class Target:
     """``cpu`` or ``xla``."""
     device: str | None = None
     """Kind of the device of ``xla``; ``None`` for JAX's choice."""
+    devices: int | None = None
+    """Number of devices of ``xla`` that share the limbs; ``None`` for one that has all."""
 
     def check_run(self, report: dict[str, Any]) -> None:
         """Check the memory of a run on the CPU. That of ``xla`` is checked when it is known."""
@@ -52,6 +54,14 @@ class Target:
         from palladion import xla
 
         xla.enable()
+        if self.devices is not None:
+            from palladion.xla.mesh.run import MeshRun
+
+            with steps.step(f"prepare for {self.devices} devices"):
+                shared = MeshRun.of(program, self.devices, self.device)
+            steps.start_run()
+            (answer,), report = shared.run(keys, [query], steps.update)
+            return answer, report
         from palladion.xla.device import chosen_device
         from palladion.xla.run import Run
 
@@ -67,13 +77,15 @@ CPU: Final = Target()
 
 
 def target_options(command: Command) -> Command:
-    """``--target`` and ``--device``, given to the command as ``target``."""
+    """``--target``, ``--device`` and ``--devices``, given to the command as ``target``."""
 
     def chosen(context: click.Context, _option: click.Parameter, device: str | None) -> Target:
-        name = context.params.pop("target_name")
+        name, devices = context.params.pop("target_name"), context.params.pop("target_devices")
         if name == "cpu" and device is not None:
             raise UsageError("--device is for the target xla: give --target xla with it")
-        return Target(name, device)
+        if name == "cpu" and devices is not None:
+            raise UsageError("--devices is for the target xla: give --target xla with it")
+        return Target(name, device, devices)
 
     device = click.option(
         "--device",
@@ -91,4 +103,11 @@ def target_options(command: Command) -> Command:
         help="What computes: cpu, the kernels of this package, or xla, JAX on a CPU, GPU or TPU "
         "(docs/xla.md), for programs compiled with --words 32. Default: cpu.",
     )
-    return target(device(command))
+    devices = click.option(
+        "--devices",
+        "target_devices",
+        type=click.IntRange(min=1),
+        is_eager=True,
+        help="Devices of the target xla that share the limbs of a query. Default: one has all.",
+    )
+    return target(devices(device(command)))
