@@ -169,3 +169,8 @@ def test_tables_and_plots_are_written(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {
         f"cross-table7.{kind}" for kind in ("csv", "svg", "png")
     }
+
+
+def test_a_matrix_product_is_measured() -> None:
+    pytest.importorskip("jax")
+    assert table7.seconds((8, 16, 32), 1) > 0

@@ -71,6 +71,7 @@ class MeshExecutor(Executor):
         super().__init__(plan, mesh.devices[0, 0])
         self._ordinals = ordinals(plan)
         self._write = self._jitted(written, LIMBS, STORE)
+        self._bring = self._jitted(partial(bring, self.split.scratch), P(), LIMBS, P())
 
     def _put(self, arrays: Any, how: Any) -> Any:
         return jax.device_put(arrays, NamedSharding(self.mesh, how))
@@ -87,10 +88,25 @@ class MeshExecutor(Executor):
         size = chunk(self.device, share.stage, self.plan.n)
         lists = self._put(lists_of(share, size), LIMBS)
         starts = self._put(share.starts, P())
-        apply = partial(run_share, work.apply, size, self.split.scratch)
-        run = self._jitted(apply, P(), LIMBS, P(), P())
+        run = self._jitted(partial(run_share, work.apply, size), P(), LIMBS, P(), P())
         tables = self._tables[work.key]
-        return lambda rows, wave, _: run(rows, np.int32(wave), lists, starts, tables)
+        gathered = self._put(share.gathered, LIMBS)
+
+        def wave(rows: Array, index: int, _: int) -> Array:
+            if share.starts[index, 2]:
+                rows = self._gather(rows, index, gathered, starts)
+            return run(rows, np.int32(index), lists, starts, tables)
+
+        return wave
+
+    def _gather(self, rows: Array, index: int, gathered: Array, starts: Array) -> Array:
+        """Bring rows of each device to all devices."""
+        # Host devices share threads: one that waits for others keeps a thread that these may need.
+        alone = self.device.platform == "cpu"
+        if alone:
+            rows.block_until_ready()
+        rows = self._bring(rows, np.int32(index), gathered, starts)
+        return rows.block_until_ready() if alone else rows
 
     def empty(self) -> Array:
         """The store before a run."""
@@ -160,11 +176,10 @@ def ordinals(plan: Plan) -> dict[tuple[int, int], int]:
 
 
 def lists_of(share: Share, size: int) -> list[Any]:
-    """Rows and words of instructions, rows to gather, and numbers of instructions."""
+    """Rows and words of instructions, and numbers of instructions."""
     lists = (share.reads, share.writes, share.words)
     # A chunk may begin near the end.
-    padded = [np.pad(part, ((0, 0), (0, size), (0, 0))) for part in lists]
-    return [*padded, np.pad(share.gathered, ((0, 0), (0, GATHERED))), share.counts]
+    return [*(np.pad(part, ((0, 0), (0, size), (0, 0))) for part in lists), share.counts]
 
 
 def written(rows: Array, to: Array, words: Array) -> Array:
@@ -172,27 +187,25 @@ def written(rows: Array, to: Array, words: Array) -> Array:
     return write_block(rows[0, 0], to[0], words[0, 0])[None, None]
 
 
-def run_share(
-    apply: Any,
-    size: int,
-    scratch: int,
-    rows: Array,
-    wave: Array,
-    lists: Any,
-    starts: Array,
-    tables: Any,
-) -> Array:
-    """Run a device's instructions of a wave. Only rows that are gathered cross devices."""
-    reads, writes, words, gathered, counts = (part[0] for part in lists)
-    (first, gather, chunks), own = starts[wave], rows[0, 0]
+def bring(scratch: int, rows: Array, wave: Array, gathered: Array, starts: Array) -> Array:
+    """Gather rows of all devices on each, a few at a time. Nothing else crosses devices."""
+    _, first, chunks = starts[wave]
 
-    def bring(index: Array, own: Array) -> Array:
-        asked = lax.dynamic_slice_in_dim(gathered, (gather + index) * GATHERED, GATHERED)
+    def one(index: Array, own: Array) -> Array:
+        asked = lax.dynamic_slice_in_dim(gathered[0], (first + index) * GATHERED, GATHERED)
         every = lax.all_gather(own[asked], "limbs", tiled=True)
         return lax.dynamic_update_slice_in_dim(own, every, scratch + index * len(every), 0)
 
-    if gathered.shape[0] > GATHERED:
-        own = lax.fori_loop(0, chunks, bring, own)
+    return lax.fori_loop(0, chunks, one, rows[0, 0])[None, None]
+
+
+def run_share(
+    apply: Any, size: int, rows: Array, wave: Array, lists: Any, starts: Array, tables: Any
+) -> Array:
+    """Run a device's instructions of a wave, on rows of its own."""
+    reads, writes, words, counts = (part[0] for part in lists)
     chosen = (reads, writes, words)
-    own = run_chunks(apply, size, own, first, counts[wave], tables=tables, lists=chosen)
+    own = run_chunks(
+        apply, size, rows[0, 0], starts[wave, 0], counts[wave], tables=tables, lists=chosen
+    )
     return own[None, None]
