@@ -81,7 +81,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "evaluation": {"memory", "text", "packaged"},
     "machines": {"files", "_native"},
     "sweeps": {"errors", "machines"},
-    "reproduce": {"errors", "evaluation", "machines", "_native"},
+    "reproduce": {"circuit", "ckks", "errors", "evaluation", "machines", "xla", "_native"},
     "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",

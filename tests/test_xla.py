@@ -18,9 +18,11 @@ pytest.importorskip("jax")
 Stored = dict[str, list[bytes]]
 
 
-def given(rng: np.random.Generator, n: int, least: int) -> tuple[str, dict[str, list[bytes]]]:
+def given(
+    rng: np.random.Generator, n: int, least: int, length: int = 90
+) -> tuple[str, dict[str, list[bytes]]]:
     """A random trace and the values that it loads: random residues and extreme ones."""
-    writer = random_trace(rng, n, least, 90)
+    writer = random_trace(rng, n, least, length)
     values = {}
     for name, value in writer.inputs.items():
         limbs = []

@@ -475,6 +475,29 @@ class Waves:
     def replay(self, outside: WavesOutside) -> None:
         """Execute the trace itself on the CPU, as its definition says."""
 
+def file_places(program: Program) -> list[tuple[str, bool, list[int]]]:
+    """Where seeds and bodies lie in the payloads of the files of keys and of a query.
+
+    For each name of a seed, whether it is the query's, and four offsets or lengths: of the seed, of
+    the first body, the length of a body, and the offset behind the last one.
+    """
+
+Crossing = tuple[str, str, int, list[int], list[int]]
+"""What crosses the border of a plan: ``body``, ``mask``, ``constant`` or ``result``, its name, its
+stream, the indices of its primes, and its rows."""
+
+def waves_moves(waves: Waves) -> tuple[list[Crossing], list[Crossing]]:
+    """The loads of a plan, and its stores."""
+
+def waves_constant(waves: Waves, constant: int) -> bytes:
+    """The ``N`` words of a constant, signed, of 64 bits each.
+
+    Raises
+    ------
+    UsageError
+        If there is no such constant.
+    """
+
 @final
 class WavesOutside:
     """What a trace loads from and stores to: keys and a query, or values by name."""

@@ -5,6 +5,7 @@
 
 mod applications;
 mod bench;
+mod border;
 mod choices;
 mod circuit;
 mod error;
@@ -36,6 +37,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<trace::Trace>()?;
     module.add_class::<waves::Waves>()?;
     module.add_class::<waves::WavesOutside>()?;
+    module.add_function(wrap_pyfunction!(border::file_places, module)?)?;
+    module.add_function(wrap_pyfunction!(border::waves_moves, module)?)?;
+    module.add_function(wrap_pyfunction!(border::waves_constant, module)?)?;
     module.add_class::<keys::SecretKey>()?;
     module.add_class::<keys::EvaluationKeys>()?;
     module.add_class::<messages::Query>()?;

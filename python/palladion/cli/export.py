@@ -6,31 +6,58 @@ from pathlib import Path
 
 import click
 
+import palladion
 from palladion import IntNetwork, files
 from palladion.cli.common import (
-    FILE,
     json_option,
     print_json,
     print_rows,
 )
+from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import to_onnx
 from palladion.text import size
 
 
 @click.command()
-@click.argument("network", type=FILE)
-@click.option("--output", type=FILE, required=True, help="ONNX model to write (.onnx).")
+@click.argument("source", type=click.Path(path_type=Path, dir_okay=False))
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="ONNX model to write (.onnx), or the folder of the bundle.",
+)
+@click.option(
+    "--target",
+    type=click.Choice(["onnx", "stablehlo"]),
+    default="onnx",
+    help="onnx, a model of an integer network; or stablehlo, a program as a folder that runs where "
+    "only JAX is (docs/xla.md). Default: onnx.",
+)
+@click.option(
+    "--platform",
+    "platforms",
+    type=click.Choice(["cpu", "cuda", "rocm", "tpu"]),
+    multiple=True,
+    help="Platform of the target stablehlo; may be repeated. Default: cpu, cuda, tpu.",
+)
 @json_option
-def export(network: Path, output: Path, as_json: bool) -> None:
-    """Write an integer network as an ONNX model.
+def export(
+    source: Path, output: Path, target: str, platforms: tuple[str, ...], as_json: bool
+) -> None:
+    """Write an integer network as an ONNX model, or a program as a bundle of StableHLO.
 
     The model gives the same integers as the network. Every command that reads an integer network
-    also reads such a model.
+    also reads such a model. The bundle gives the same answers as `palladion run`.
     """
+    if target == "stablehlo":
+        export_bundle(source, output, platforms, as_json)
+        return
+    if platforms:
+        raise UsageError("--platform is for the target stablehlo: give --target stablehlo with it")
     if output.suffix.lower() != ".onnx":
         raise UsageError(f"--output: {output} does not end in .onnx, as models do")
-    given = IntNetwork.load(network)
+    given = IntNetwork.load(source)
     data = to_onnx(given).SerializeToString()
     files.write(output, data)
     if as_json:
@@ -38,3 +65,27 @@ def export(network: Path, output: Path, as_json: bool) -> None:
         print_json({"network": given.name, **sizes, "output": str(output)})
         return
     print_rows({f"{output}": f"{size(len(data))}, int32 inputs to int64 logits"})
+
+
+def export_bundle(source: Path, output: Path, platforms: tuple[str, ...], as_json: bool) -> None:
+    """Write a program as a bundle."""
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UsageError(f"--output: {output} exists, expected a new folder or an empty one")
+    program = files.parsed(source, palladion.Program.from_bytes, b"PROG")
+    from palladion import xla
+
+    xla.enable()
+    from palladion.xla.bundle import write
+
+    with Steps(quiet=as_json) as steps, steps.step("export"):
+        made = write.write(program, output, tuple(dict.fromkeys(platforms)) or write.DEFAULT)
+    length = sum(path.stat().st_size for path in output.iterdir())
+    if as_json:
+        fields = {name: made[name] for name in ("network", "jax", "platforms")}
+        sizes = {"stages": len(made["stages"]), "bundle_bytes": length}
+        print_json({**fields, **sizes, "output": str(output)})
+        return
+    print_rows({
+        f"{output}": f"{size(length)}, for {', '.join(made['platforms'])}, by JAX {made['jax']}",
+        "to run it": f"python {output}/run.py --keys evaluation.key --output answer query",
+    })  # fmt: skip

@@ -22,6 +22,7 @@ from palladion.cli.table import print_table
 from palladion.errors import UsageError
 from palladion.reproduce import PAPERS, Item, Paper, Reproduction
 from palladion.reproduce.athena.paper import BENCHMARKS
+from palladion.reproduce.cross.operations import SETS
 from palladion.reproduce.f1.paper import FIGURE_5
 from palladion.reproduce.plot import draw, require
 
@@ -79,6 +80,20 @@ OPTIONS: Final[dict[str, Decorator]] = {
         multiple=True,
         help="Limbs of a digit of key switching; may be repeated, and the fastest is shown. "
         "Several are tried unless given.",
+    ),
+    "cross_sets": click.option(
+        "--set",
+        "cross_sets",
+        type=click.Choice([*SETS]),
+        multiple=True,
+        help="A set of the paper's, or ours; may be repeated. All unless given.",
+    ),
+    "measured": click.option("--measure", "measured", is_flag=True, help="Also measure here."),
+    "through_xla": click.option(
+        "--xla", "through_xla_too", is_flag=True, help="Also measure through JAX here."
+    ),
+    "runs": click.option(
+        "--runs", type=click.IntRange(min=1), default=5, help="Runs of a measurement; default 5."
     ),
     "images": click.option("--images", type=click.IntRange(min=1), help="Test images at most."),
     "encrypted": click.option(

@@ -26,6 +26,8 @@ class Target:
     """``cpu`` or ``xla``."""
     device: str | None = None
     """Kind of the device of ``xla``; ``None`` for JAX's choice."""
+    devices: int | None = None
+    """Number of devices of ``xla`` that share the limbs; ``None`` for one that has all."""
 
     def check_run(self, report: dict[str, Any]) -> None:
         """Check the memory of a run on the CPU. That of ``xla`` is checked when it is known."""
@@ -44,6 +46,8 @@ class Target:
         if self.name == "cpu":
             steps.start_run()
             return program.run(keys, query, steps.update, *saved)
+        if self.devices is not None:
+            return self._run_shared(program, keys, query, steps, saved)
         device = self._device()
         from palladion.xla.run import Run
 
@@ -64,6 +68,8 @@ class Target:
         if self.name == "cpu":
             steps.start_run()
             return trace.replay(keys, query, steps.update)
+        if self.devices is not None:
+            raise UsageError("a trace is executed on one device: leave --devices out")
         device = self._device()
         from palladion.xla.run import Prepared
 
@@ -73,6 +79,30 @@ class Target:
         outside = _native.WavesOutside.of_trace(trace, keys, query)
         prepared.execute(outside, steps.update)
         return outside.answer().to_bytes()
+
+    def _run_shared(
+        self,
+        program: palladion.Program,
+        keys: palladion.EvaluationKeys,
+        query: palladion.Query,
+        steps: Steps,
+        saved: Saved,
+    ) -> tuple[palladion.Answer, dict[str, Any]]:
+        """A run whose limbs several devices share."""
+        if any(saved):
+            raise UsageError("a run on several devices has no checkpoints: leave --checkpoint or "
+                             "--devices out")  # fmt: skip
+        from palladion import xla
+
+        xla.enable()
+        from palladion.xla.mesh.run import MeshRun
+
+        devices = self.devices or 1
+        with steps.step(f"prepare for {devices} devices"):
+            shared = MeshRun.of(program, devices, self.device)
+        steps.start_run()
+        (answer,), report = shared.run(keys, [query], steps.update)
+        return answer, report
 
     def _device(self) -> Any:
         """The device of ``xla``."""
@@ -89,13 +119,15 @@ CPU: Final = Target()
 
 
 def target_options(command: Command) -> Command:
-    """``--target`` and ``--device``, given to the command as ``target``."""
+    """``--target``, ``--device`` and ``--devices``, given to the command as ``target``."""
 
     def chosen(context: click.Context, _option: click.Parameter, device: str | None) -> Target:
-        name = context.params.pop("target_name")
+        name, devices = context.params.pop("target_name"), context.params.pop("target_devices")
         if name == "cpu" and device is not None:
             raise UsageError("--device is for the target xla: give --target xla with it")
-        return Target(name, device)
+        if name == "cpu" and devices is not None:
+            raise UsageError("--devices is for the target xla: give --target xla with it")
+        return Target(name, device, devices)
 
     device = click.option(
         "--device",
@@ -113,4 +145,11 @@ def target_options(command: Command) -> Command:
         help="What computes: cpu, the kernels of this package, or xla, JAX on a CPU, GPU or TPU "
         "(docs/xla.md), for programs compiled with --words 32. Default: cpu.",
     )
-    return target(device(command))
+    devices = click.option(
+        "--devices",
+        "target_devices",
+        type=click.IntRange(min=1),
+        is_eager=True,
+        help="Devices of the target xla that share the limbs of a query. Default: one has all.",
+    )
+    return target(devices(device(command)))

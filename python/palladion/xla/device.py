@@ -42,6 +42,24 @@ def chosen_device(kind: str | None = None) -> jax.Device:
         raise UsageError(f"there is no device {kind} here, JAX has {words}") from error
 
 
+def several_devices(count: int, kind: str | None = None) -> list[jax.Device]:
+    """The first devices of a kind, or of JAX's own choice.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer.
+    """
+    found = jax.devices(chosen_device(kind).platform)
+    if len(found) >= count:
+        return found[:count]
+    platform = found[0].platform
+    words = f"{count} devices are asked for, and {platform} has {len(found)} here"
+    if platform == "cpu":
+        words += f": XLA_FLAGS=--xla_force_host_platform_device_count={count} makes them of a CPU"
+    raise UsageError(words)
+
+
 def chunk(device: jax.Device, stage: Stage, n: int) -> int:
     """Instructions of a stage that are executed at once."""
     if device.platform == "cpu":
@@ -65,9 +83,20 @@ def check_memory(plan: Plan, device: jax.Device, what: str) -> int:
     shared = plan.permutations.nbytes + plan.places.nbytes
     widest = max((s.reads + 3 * s.writes for s in plan.stages), default=0)
     needed = plan.store_bytes + tables + lists + shared + 16 * widest * plan.n
+    return check_bytes(needed, device, what)
+
+
+def check_bytes(needed: int, device: jax.Device, what: str, devices: int = 1) -> int:
+    """Check that each of some devices like this one has so many bytes, and return them.
+
+    Raises
+    ------
+    BudgetError
+        If it has less.
+    """
     remedy = "compile with a smaller batch, or take a device with more memory"
     if device.platform == "cpu":
-        memory.check(what, needed, remedy)
+        memory.check(what, needed * devices, remedy)
         return needed
     left = (device.memory_stats() or {}).get("bytes_limit")
     if left is not None and needed > left:

@@ -83,7 +83,7 @@ class Executor:
         taken: dict[str, float] = defaultdict(float)
         done, told, total = 0.0, 0.0, sum(plan.cost(wave) for wave in plan.waves)
         began = step_began = time.perf_counter()
-        rows = jax.device_put(jnp.zeros((plan.rows, plan.n), jnp.uint32), self.device)
+        rows = self.empty()
         for wave, after in zip(plan.waves, [*plan.waves[1:], None], strict=True):
             wave_began = time.perf_counter()
             rows = self._wave(rows, wave, outside)
@@ -106,6 +106,11 @@ class Executor:
         report.seconds = time.perf_counter() - began
         report.kernels = dict(taken)
         return report
+
+    def empty(self) -> Array:
+        """The store before a run."""
+        zeros = jnp.zeros((self.plan.rows, self.plan.n), jnp.uint32)
+        return jax.device_put(zeros, self.device)
 
     def _wave(self, rows: Array, wave: Wave, outside: _native.WavesOutside) -> Array:
         """The store after a wave."""

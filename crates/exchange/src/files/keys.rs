@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 
 /// Bytes of a Galois element or of a number of values.
-const NUMBER: usize = size_of::<u64>();
+pub(super) const NUMBER: usize = size_of::<u64>();
 const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 1);
 
 /// Returns the byte form of the evaluation keys that the program needs, and no others.
@@ -135,7 +135,7 @@ fn keys_len(exchange: &Exchange) -> Result<usize> {
 }
 
 /// Length of one key in a file, in bytes.
-fn need_len(exchange: &Exchange, need: Need) -> Result<usize> {
+pub(super) fn need_len(exchange: &Exchange, need: Need) -> Result<usize> {
     let params = exchange.params();
     let rlwe = params.bfv().rlwe();
     Ok(match need {

@@ -20,8 +20,8 @@ pub(crate) use outside::WavesOutside;
 /// A trace as waves of independent instructions on rows.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Waves {
-    trace: Arc<Trace>,
-    plan: Plan,
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) plan: Plan,
 }
 
 #[pymethods]
@@ -250,7 +250,7 @@ fn some(moves: &[Move], first: usize, count: usize) -> PyResult<&[Move]> {
 }
 
 /// The type of a value of the main body.
-fn type_of(trace: &Trace, value: usize) -> &Type {
+pub(crate) fn type_of(trace: &Trace, value: usize) -> &Type {
     let mut types = trace.main.instructions.iter().flat_map(|i| &i.types);
     types.nth(value).expect("the trace is verified")
 }

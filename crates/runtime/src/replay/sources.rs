@@ -115,7 +115,10 @@ impl<'a> Sources<'a> {
     }
 
     /// The `N` words of a constant.
-    pub(super) fn words(&self, id: ConstantId) -> Cow<'a, [i64]> {
+    ///
+    /// # Panics
+    /// If the constant is a list, or there is no such constant.
+    pub fn words(&self, id: ConstantId) -> Cow<'a, [i64]> {
         let (of, steps) = self.turns[id];
         let mut words: Cow<'a, [i64]> = match &self.constants[of] {
             Constant::Words(words) => words.into(),

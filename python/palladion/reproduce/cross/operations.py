@@ -1,0 +1,87 @@
+"""The paper's operations on our parameters: circuits, their traces, and their work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from palladion import ckks
+from palladion.circuit import Circuit
+from palladion.reproduce.cross.model import Work
+
+
+@dataclass(frozen=True)
+class Set:
+    """Parameters in the place of a published set. ``special`` are special moduli."""
+
+    name: str
+    log_n: int
+    limbs: tuple[int, int]
+    """Their number, and the bits of each."""
+    special: tuple[int, int]
+    digit_limbs: int
+
+    @property
+    def bits(self) -> int:
+        """Bits of the widest prime."""
+        return max(self.limbs[1], self.special[1])
+
+    def params(self) -> ckks.Params:
+        """The parameters. Those below 128 bits are made too: their names say insecure."""
+        return ckks.Params(
+            self.log_n,
+            [self.limbs[1]] * self.limbs[0],
+            [self.special[1]] * self.special[0],
+            2.0 ** self.limbs[1],
+            digit_limbs=self.digit_limbs,
+            insecure="insecure" in self.name,
+        )
+
+
+SETS: Final = {
+    "cross-1": Set("cross-1", 17, (33, 59), (11, 59), 11),
+    "cross-3": Set("cross-3", 17, (44, 52), (15, 60), 15),
+    "cross-5": Set("cross-5-insecure", 16, (32, 52), (13, 52), 8),
+    "cross-6": Set("cross-6-insecure", 16, (51, 28), (17, 29), 17),
+    "secure": Set("secure", 16, (46, 28), (16, 29), 16),
+}
+"""Ours by the paper's name. The last one is as ``cross-6``, with so few limbs that it is secure."""
+
+
+WRITTEN: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
+    "add": (2, lambda x, y: x + y),
+    "product": (2, lambda x, y: x * y),
+    "rescale": (1, lambda x: x * 0.5),
+    "rotation": (1, lambda x: x.rotate(1)),
+}
+"""Number of operands, and the operation on values of a circuit or on ciphertexts.
+
+A product is relinearised and rescaled. What is rescaled alone is a product with a number."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation with its trace."""
+
+    set: Set
+    name: str
+    text: str
+    work: Work
+    security: str
+
+
+def operation(of: Set, params: ckks.Params, name: str) -> Operation:
+    """An operation at the highest level of a set.
+
+    The rescale follows a product with a constant, whose passes are not counted.
+    """
+    circuit = Circuit(params, name=name)
+    operands, write = WRITTEN[name]
+    circuit.output("z", write(*(circuit.input(f"x{index}") for index in range(operands))))
+    lowered = circuit.lower()
+    work = Work.of(1 << of.log_n, of.bits, lowered.counts())
+    if name == "rescale":
+        limbs = of.limbs[0]
+        work = work.minus({"ntt": limbs, "dot terms": 2 * limbs, "constants": limbs})
+    return Operation(of, name, lowered.trace, work, params.security.text)

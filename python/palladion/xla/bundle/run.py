@@ -1,0 +1,274 @@
+"""Runs the program of this folder on an encrypted query. Needs JAX and NumPy only.
+
+    python run.py --keys evaluation.key --output answer query
+
+The device is the one that JAX chooses; the variable JAX_PLATFORMS names another. The answer has the
+bytes that `palladion run` writes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Words = np.ndarray[Any, Any]
+
+FORMAT = "palladion-bundle/1"
+HEADER, CHECKSUM, SEED, NUMBER = 56, 32, 32, 8
+"""Bytes of the parts of a file."""
+SPARE = 1
+"""The row to which results go that nothing reads."""
+LOADED = 64
+"""Rows that are brought to the device at once."""
+
+
+class Refused(Exception):  # noqa: N818
+    """What is given does not fit. The text says why."""
+
+
+class Sealed:
+    """The payload of a file of palladion, after its checks."""
+
+    def __init__(self, path: Path, kind: dict[str, Any], fingerprint: str) -> None:
+        try:
+            self.bytes = path.read_bytes()
+        except OSError as error:
+            raise Refused(f"cannot read {path}: {error.strerror}") from error
+        data, words = self.bytes, kind["words"]
+        if data[:8] != b"PALLADIO" or len(data) < HEADER + CHECKSUM:
+            raise Refused(f"{path} is no file of palladion, expected {words}")
+        if data[8:12].decode("latin-1") != kind["tag"]:
+            tag = data[8:12].decode("latin-1")
+            raise Refused(f"{path} is of kind {tag}, expected {words} ({kind['tag']})")
+        version = int.from_bytes(data[12:16], "little")
+        if version != kind["version"]:
+            raise Refused(f"{path} has format version {version}, expected {kind['version']}")
+        if data[16:48].hex() != fingerprint:
+            raise Refused(
+                f"{path} holds {words} made for another program: fingerprint "
+                f"{data[16:22].hex()}, expected {fingerprint[:12]}"
+            )
+        found = len(data) - HEADER - CHECKSUM
+        if not found == int.from_bytes(data[48:56], "little") == kind["bytes"]:
+            raise Refused(f"{path} has a payload of {found} bytes, expected {kind['bytes']}")
+        if hashlib.sha256(data[:-CHECKSUM]).digest() != data[-CHECKSUM:]:
+            raise Refused(f"{path} is damaged: the checksum does not fit the content")
+        self.path, self.payload = path, memoryview(data)[HEADER:-CHECKSUM]
+
+    def words(self, offset: int, q: int, n: int) -> tuple[Words, int]:
+        """A limb at an offset, and the offset behind it. Words have the bits of ``q``."""
+        bits = q.bit_length()
+        end = offset + -(-n * bits // 8)
+        packed = np.frombuffer(bytes(self.payload[offset:end]) + bytes(8), np.uint8)
+        first = np.arange(n, dtype=np.int64) * bits
+        word = np.zeros(n, np.uint64)
+        for k in range(5):
+            word |= packed[first // 8 + k].astype(np.uint64) << np.uint64(8 * k)
+        word = (word >> (first % 8).astype(np.uint64)) & np.uint64((1 << bits) - 1)
+        if word.max() >= q:
+            raise Refused(f"{self.path}: a residue is {word.max()}, expected less than {q}")
+        return word.astype(np.uint32), end
+
+
+def chacha(seed: bytes, stream: int, start: int, blocks: int) -> Words:
+    """Words of ChaCha20 with a 64-bit counter and a 64-bit stream, from block ``start`` on."""
+    counter = np.arange(start, start + blocks, dtype=np.uint64)
+    fixed = [*np.frombuffer(b"expand 32-byte k", "<u4"), *np.frombuffer(seed, "<u4")]
+    state = np.empty((4, 4, blocks), np.uint32)
+    for k, word in enumerate(fixed):
+        state[k // 4, k % 4] = word
+    state[3, 0], state[3, 1] = counter & np.uint64(0xFFFFFFFF), counter >> np.uint64(32)
+    state[3, 2], state[3, 3] = stream & 0xFFFFFFFF, stream >> 32
+    a, b, c, d = state.copy()
+    for _ in range(10):
+        for turn in (0, 1):
+            for into, add, mix, left in ((0, 1, 3, 16), (2, 3, 1, 12), (0, 1, 3, 8), (2, 3, 1, 7)):
+                rows = [a, b, c, d]
+                rows[into] += rows[add]
+                rows[mix] ^= rows[into]
+                rows[mix][...] = (rows[mix] << left) | (rows[mix] >> (32 - left))
+            # The second half of a double round works on diagonals.
+            shifts = (1, 2, 3) if turn == 0 else (3, 2, 1)
+            b, c, d = (np.roll(row, -by, axis=0) for row, by in zip((b, c, d), shifts, strict=True))
+    return (np.stack([a, b, c, d]) + state).reshape(16, blocks).T.reshape(-1)
+
+
+def uniform(seed: bytes, stream: int, q: int, n: int) -> Words:
+    """``n`` uniform residues: low bits of words of a stream, without those that are none."""
+    mask = np.uint32((1 << q.bit_length()) - 1)
+    found, start = np.empty(0, np.uint32), 0
+    while len(found) < n:
+        blocks = int((n - len(found)) * (int(mask) + 1) / q / 16) + 8
+        words = chacha(seed, stream, start, blocks) & mask
+        found, start = np.concatenate([found, words[words < q]]), start + blocks
+    return found[:n]
+
+
+class Bundle:
+    """The folder: what it says, and its arrays."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            self.manifest = json.loads((folder / "manifest.json").read_bytes())
+        except (OSError, ValueError) as error:
+            raise Refused(f"{folder} holds no bundle: manifest.json: {error}") from error
+        if self.manifest.get("format") != FORMAT:
+            raise Refused(f"{folder} has format {self.manifest.get('format')}, expected {FORMAT}")
+        self.n, self.primes = self.manifest["n"], self.manifest["primes"]
+        self.plan = np.load(self.file("plan.npz"))
+        self.constants = np.load(self.file("constants.npz"))
+
+    def file(self, name: str) -> Path:
+        """A file, with the content that it was written with."""
+        path = self.folder / name
+        try:
+            found = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise Refused(f"the bundle lacks {name}: {error.strerror}") from error
+        if found != self.manifest["files"][name]:
+            raise Refused(f"{name} of the bundle is damaged: its checksum does not fit")
+        return path
+
+    def value(self, load: dict[str, Any], given: dict[str, Sealed]) -> Words:
+        """The rows of a value that is loaded."""
+        moduli = [self.primes[index] for index in load["primes"]]
+        if load["kind"] == "constant":
+            words = self.constants[load["name"]].astype(np.int64)
+            return np.stack([(words % q).astype(np.uint32) for q in moduli])
+        file, offset = given[load["file"]], load["at"]
+        if load["kind"] == "mask":
+            seed, stream = bytes(file.payload[offset : offset + SEED]), load["stream"] << 32
+            return np.stack([uniform(seed, stream + i, q, self.n) for i, q in enumerate(moduli)])
+        limbs = []
+        for q in moduli:
+            limb, offset = file.words(offset, q, self.n)
+            limbs.append(limb)
+        return np.stack(limbs)
+
+    def answer(self, results: dict[str, bytes], query: Sealed) -> bytes:
+        """The bytes of the answer file."""
+        images = bytes(query.payload[SEED : SEED + NUMBER])
+        payload: bytes = CHECKSUM.to_bytes(NUMBER, "little") + hashlib.sha256(query.bytes).digest()
+        payload += images
+        for names in self.manifest["answer"]:
+            payload += (1).to_bytes(NUMBER, "little")
+            payload += b"".join(results[name] for name in names)
+        kind = self.manifest["kinds"]["answer"]
+        header = b"PALLADIO" + kind["tag"].encode() + kind["version"].to_bytes(4, "little")
+        header += bytes.fromhex(self.manifest["fingerprint"])
+        sealed: bytes = header + len(payload).to_bytes(NUMBER, "little") + payload
+        return sealed + hashlib.sha256(sealed).digest()
+
+
+def packed(words: Words, q: int) -> bytes:
+    """Words without gaps between them."""
+    bits = (words[:, None] >> np.arange(q.bit_length(), dtype=np.uint32)) & 1
+    return np.packbits(bits.astype(np.uint8), bitorder="little").tobytes()
+
+
+class Device:
+    """The stages of the program, for the platform of JAX here."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        import jax
+        import jax.export
+        from jax import lax
+
+        config: Any = jax.config
+        config.update("jax_enable_x64", True)
+        manifest, self.bundle = bundle.manifest, bundle
+        platform = jax.export.default_export_platform()
+        if platform not in manifest["platforms"]:
+            raise Refused(
+                f"the bundle is for {', '.join(manifest['platforms'])}, and JAX runs on {platform} "
+                f"here: export it with --platform {platform}, or set JAX_PLATFORMS"
+            )
+        arrays = np.load(bundle.file(f"tables-{platform}.npz"))
+        tables = {name: jax.device_put(arrays[name]) for name in arrays.files}
+        self.stages = []
+        for index, stage in enumerate(manifest["stages"]):
+            form = stage["forms"][platform]
+            try:
+                module = jax.export.deserialize(bytearray(bundle.file(form["file"]).read_bytes()))
+            except Exception as error:
+                raise Refused(
+                    f"this JAX, {jax.__version__}, does not read {form['file']}, which JAX "
+                    f"{manifest['jax']} wrote: install that version, or export again: {error}"
+                ) from error
+            parts = (bundle.plan[f"{index}/{part}"] for part in ("reads", "writes", "words"))
+            lists = [np.pad(part, ((0, form["chunk"]), (0, 0))) for part in parts]
+            given = [*jax.device_put(lists), *(tables[name] for name in form["tables"])]
+            self.stages.append((jax.jit(module.call, donate_argnums=0), given))
+
+        def written(rows: Any, to: Any, words: Any) -> Any:
+            def one(index: Any, rows: Any) -> Any:
+                return lax.dynamic_update_slice_in_dim(rows, words[index][None], to[index], 0)
+
+            return lax.fori_loop(0, LOADED, one, rows)
+
+        self.write = jax.jit(written, donate_argnums=0)
+        self.rows = jax.jit(lambda: jax.numpy.zeros((manifest["rows"], bundle.n), "uint32"))
+
+    def run(self, given: dict[str, Sealed]) -> dict[str, bytes]:
+        """All waves. Returns what is stored, packed, by name."""
+        manifest, results = self.bundle.manifest, dict[str, bytes]()
+        rows = self.rows()
+        for what, first, count, _ in self.bundle.plan["waves"].tolist():
+            if what >= 2:
+                stage, lists = self.stages[what - 2]
+                rows = stage(rows, np.int32(first), np.int32(count), *lists)
+            elif what == 0:
+                for load in manifest["loads"][first : first + count]:
+                    rows = self.load(rows, load["rows"], self.bundle.value(load, given))
+            else:
+                for stored in manifest["stores"][first : first + count]:
+                    limbs = np.asarray(rows[np.array(stored["rows"])])
+                    moduli = (self.bundle.primes[index] for index in stored["primes"])
+                    results[stored["name"]] = b"".join(map(packed, limbs, moduli))
+        return results
+
+    def load(self, rows: Any, numbers: list[int], words: Words) -> Any:
+        """Bring a value into the store."""
+        for start in range(0, len(numbers), LOADED):
+            part = words[start : start + LOADED]
+            to = np.array(numbers[start : start + LOADED], np.int32)
+            spare = LOADED - len(to)
+            to = np.pad(to, (0, spare), constant_values=SPARE)
+            rows = self.write(rows, to, np.pad(part, ((0, spare), (0, 0))))
+        return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Run this program on an encrypted query.")
+    parser.add_argument("query", type=Path, help="query, as `palladion encrypt` wrote it")
+    parser.add_argument("--keys", type=Path, required=True, help="evaluation keys")
+    parser.add_argument("--output", type=Path, required=True, help="file for the answer")
+    asked = parser.parse_args()
+    try:
+        bundle = Bundle(Path(__file__).parent)
+        kinds, fingerprint = bundle.manifest["kinds"], bundle.manifest["fingerprint"]
+        query = Sealed(asked.query, kinds["query"], fingerprint)
+        keys = Sealed(asked.keys, kinds["keys"], fingerprint)
+        images = int.from_bytes(query.payload[SEED : SEED + NUMBER], "little")
+        if not 1 <= images <= bundle.manifest["batch"]:
+            batch = bundle.manifest["batch"]
+            raise Refused(f"{asked.query} has {images} images, expected 1 to {batch}")
+        device = Device(bundle)
+        started = time.perf_counter()
+        results = device.run({"keys": keys, "query": query})
+        asked.output.write_bytes(bundle.answer(results, query))
+    except Refused as error:
+        sys.exit(f"error: {error}")
+    print(f"{asked.output}: in {time.perf_counter() - started:.2f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""Writes a bundle: modules of StableHLO, their tables, the plan, and a program that runs them.
+
+:func:`palladion.xla.enable` must be called before this is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.export
+import numpy as np
+
+from palladion import _native, files
+from palladion.errors import UsageError
+from palladion.xla import stages
+from palladion.xla.bundle import run
+from palladion.xla.device import chunk
+from palladion.xla.executor import run_chunks
+from palladion.xla.plan import Plan, Stage, Words
+
+PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
+"""Platforms that modules are made for, and the kind of device that each is."""
+DEFAULT: Final = ("cpu", "cuda", "tpu")
+
+KINDS: Final = {
+    "keys": {"tag": "EKEY", "version": 1, "words": "evaluation keys"},
+    "query": {"tag": "ENCI", "version": 1, "words": "encrypted images"},
+    "answer": {"tag": "ENCO", "version": 2, "words": "encrypted results"},
+}
+"""Files of a run, as the crate `exchange` defines them."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """A device of a platform, which need not be here. Measured choices of kernels do not hold."""
+
+    platform: str
+    device_kind: str = "of a bundle"
+
+
+class Folder:
+    """A folder that is being written, and the checksums of its files."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.sums: dict[str, str] = {}
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot make the folder {path}: {error.strerror}") from error
+
+    def write(self, name: str, data: bytes) -> None:
+        """A file."""
+        files.write(self.path / name, data)
+        self.sums[name] = hashlib.sha256(data).hexdigest()
+
+    def arrays(self, name: str, arrays: dict[str, Words]) -> None:
+        """A file of arrays."""
+        data = io.BytesIO()
+        np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
+        self.write(name, data.getvalue())
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What files a program reads and writes."""
+
+    network: str
+    fingerprint: str
+    batch: int
+    lengths: dict[str, int]
+    """Bytes of the payloads of ``keys`` and ``query``."""
+    places: dict[str, Place]
+    """Where the seed and the bodies of a name lie."""
+    answer: list[list[str]]
+    """Names of the components of each result."""
+
+
+class Place(NamedTuple):
+    """Offsets in the payload of a file."""
+
+    file: str
+    seed: int
+    bodies: int
+    body_len: int
+
+
+def write(
+    program: _native.Program, path: Path, platforms: Sequence[str] = DEFAULT
+) -> dict[str, Any]:
+    """Write the bundle of a program to a folder. Returns its manifest.
+
+    Raises
+    ------
+    UsageError
+        If a modulus of the program has more than 32 bits, or the folder cannot be made.
+    """
+    report, lengths = program.report(), dict[str, int]()
+    places = {}
+    for name, of_query, (seed, bodies, body_len, end) in _native.file_places(program):
+        file = "query" if of_query else "keys"
+        places[name], lengths[file] = Place(file, seed, bodies, body_len), end
+    waves = _native.Waves.of_program(program)
+    results = len(_native.waves_moves(waves)[1]) // 2
+    answer = [[f"answer/{index}/{part}" for part in (0, 1)] for index in range(results)]
+    fingerprint = program.to_bytes()[16:48].hex()
+    terms = Terms(report["network"], fingerprint, report["batch"], lengths, places, answer)
+    return write_plan(Plan(waves), terms, path, platforms)
+
+
+def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -> dict[str, Any]:
+    """Write the bundle of a plan."""
+    folder = Folder(path)
+    loads, stores = _native.waves_moves(plan.native)
+    forms = [form_of(plan, folder, name) for name in platforms]
+    folder.arrays("plan.npz", lists_of(plan))
+    named = sorted({name for kind, name, *_ in loads if kind == "constant"}, key=int)
+    folder.arrays("constants.npz", {name: constant(plan.native, int(name)) for name in named})
+    folder.write("run.py", Path(run.__file__).read_bytes())
+    kinds = {name: dict(kind) for name, kind in KINDS.items()}
+    for name, length in terms.lengths.items():
+        kinds[name]["bytes"] = length
+    manifest = {
+        "format": run.FORMAT,
+        "network": terms.network,
+        "fingerprint": terms.fingerprint,
+        "jax": jax.__version__,
+        "platforms": list(platforms),
+        "n": plan.n,
+        "rows": plan.rows,
+        "primes": plan.primes.tolist(),
+        "batch": terms.batch,
+        "kinds": kinds,
+        "loads": [load(crossing, terms.places) for crossing in loads],
+        "stores": [
+            {"name": name, "primes": primes, "rows": rows} for _, name, _, primes, rows in stores
+        ],
+        "answer": terms.answer,
+        "stages": [
+            {"name": stage.name, "forms": dict(zip(platforms, each, strict=True))}
+            for stage, *each in zip(plan.stages, *forms, strict=True)
+        ],
+        "files": folder.sums,
+    }
+    files.write(path / "manifest.json", json.dumps(manifest).encode())
+    return manifest
+
+
+def load(crossing: _native.Crossing, places: dict[str, Place]) -> dict[str, Any]:
+    """Where a value that is loaded comes from, and its rows."""
+    kind, name, stream, primes, rows = crossing
+    common = {"kind": kind, "primes": primes, "rows": rows}
+    if kind == "constant":
+        return {**common, "name": name}
+    if kind == "mask":
+        place = places[name]
+        return {**common, "file": place.file, "at": place.seed, "stream": stream}
+    seed, _, index = name.rpartition("/")
+    place = places[seed]
+    return {**common, "file": place.file, "at": place.bodies + int(index) * place.body_len}
+
+
+def lists_of(plan: Plan) -> dict[str, Words]:
+    """Waves, and rows and words of the instructions of each stage."""
+    found = {"waves": np.frombuffer(plan.native.waves(), np.uint32).reshape(-1, 4)}
+    for index, stage in enumerate(plan.stages):
+        found[f"{index}/reads"] = stage.read_rows
+        found[f"{index}/writes"] = stage.write_rows
+        found[f"{index}/words"] = stage.words
+    return found
+
+
+def constant(native: _native.Waves, index: int) -> Words:
+    """The words of a constant, in the smallest type that holds them."""
+    words = np.frombuffer(_native.waves_constant(native, index), np.int64)
+    return words.astype(np.result_type(np.min_scalar_type(words.min()),
+                                       np.min_scalar_type(words.max())))  # fmt: skip
+
+
+def form_of(plan: Plan, folder: Folder, platform: str) -> list[dict[str, Any]]:
+    """Write the modules of all stages for a platform, and their tables, each table once."""
+    device: Any = Absent(PLATFORMS[platform])
+    tables: dict[str, Words] = {}
+    made: dict[object, list[str]] = {}
+    forms = []
+    for index, stage in enumerate(plan.stages):
+        work = stages.work(plan, stage, device)
+        given = work.tables()
+        leaves, tree = jax.tree.flatten(given)
+        if work.key not in made:
+            made[work.key] = [kept(tables, leaf) for leaf in leaves]
+        size = chunk(device, stage, plan.n)
+        module = exported(plan, stage, (work.apply, size), (leaves, tree), platform)
+        name = f"{index:03}-{platform}.jax"
+        folder.write(name, module)
+        forms.append({"file": name, "chunk": size, "tables": made[work.key]})
+    folder.arrays(f"tables-{platform}.npz", tables)
+    return forms
+
+
+def kept(tables: dict[str, Words], leaf: Any) -> str:
+    """The name of an array, which has that of its content."""
+    array = np.asarray(leaf)
+    sum_ = hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()
+    tables[sum_[:16]] = array
+    return sum_[:16]
+
+
+def exported(
+    plan: Plan, stage: Stage, work: tuple[Any, int], tables: tuple[list[Any], Any], platform: str
+) -> bytes:
+    """The function ``(store, first, count, reads, writes, words, tables...) -> store``."""
+    (apply, size), (leaves, tree) = work, tables
+
+    def function(rows: Any, first: Any, count: Any, *given: Any) -> Any:
+        own = jax.tree.unflatten(tree, given[3:])
+        return run_chunks(apply, size, rows, first, count, tables=own, lists=given[:3])
+
+    lists = (stage.read_rows, stage.write_rows, stage.words)
+    shaped: Any = jax.ShapeDtypeStruct
+    number = shaped((), np.int32)
+    shapes = [
+        shaped((plan.rows, plan.n), np.uint32),
+        *(number, number),
+        *(shaped((len(part) + size, part.shape[1]), part.dtype) for part in lists),
+        *(shaped(np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves),
+    ]
+    made = jax.export.export(jax.jit(function), platforms=[platform])(*shapes)
+    return bytes(made.serialize())

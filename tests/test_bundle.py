@@ -1,0 +1,246 @@
+"""Bundles: they run where only JAX is, give the words of a replay, and refuse what does not fit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import site
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import palladion
+import pytest
+from click.testing import CliRunner
+from palladion import _native, xla
+from palladion.cli import commands
+from palladion.errors import UsageError
+
+from tests.random_traces import Writer, random_trace
+
+pytest.importorskip("jax")
+
+N = 64
+FINGERPRINT = bytes(range(32))
+SEED = bytes(range(100, 132))
+IMAGES = 2
+
+
+def packed(words: list[int], bits: int) -> bytes:
+    """Words without gaps, by the definition."""
+    whole = sum(word << (k * bits) for k, word in enumerate(words))
+    return whole.to_bytes((len(words) * bits + 7) // 8, "little")
+
+
+def sealed(tag: bytes, version: int, payload: bytes, fingerprint: bytes = FINGERPRINT) -> bytes:
+    """A file as `crates/rlwe/src/bytes.rs` describes it."""
+    head = b"PALLADIO" + tag + version.to_bytes(4, "little") + fingerprint
+    data = head + len(payload).to_bytes(8, "little") + payload
+    return data + hashlib.sha256(data).digest()
+
+
+def replayed(writer: Writer, values: dict[str, list[list[int]]]) -> dict[str, list[list[int]]]:
+    """What a replay of the trace stores."""
+    words = {
+        name: [np.array(limb, np.uint64).tobytes() for limb in limbs]
+        for name, limbs in values.items()
+    }
+    outside = _native.WavesOutside.of_values(words, {"seed": SEED})
+    _native.Waves.of_text(writer.text(), 50).replay(outside)
+    return {
+        name: [np.frombuffer(limb, np.uint64).tolist() for limb in limbs]
+        for name, limbs in outside.values().items()
+    }
+
+
+class Made:
+    """A bundle of a random trace, whose inputs are the keys, with the answer that is right."""
+
+    def __init__(self, root: Path) -> None:
+        xla.enable()
+        from palladion.xla.bundle import write
+        from palladion.xla.plan import Plan
+
+        rng = np.random.default_rng(7)
+        writer = random_trace(rng, N, 1 << 16, 40)
+        keys, places, values = SEED, {"seed": write.Place("keys", 0, 0, 0)}, {}
+        for name, value in writer.inputs.items():
+            moduli = [writer.moduli[limb] for limb in value.limbs]
+            values[name] = [rng.integers(q, size=N).tolist() for q in moduli]
+            values[name][0][:2] = [0, moduli[0] - 1]
+            index = int(name.rpartition("/")[2])
+            writer.lines = [
+                line.replace(f"load {name}", f"load in{index}/0") for line in writer.lines
+            ]
+            places[f"in{index}"] = write.Place("keys", 0, len(keys), 0)
+            keys += b"".join(
+                packed(limb, q.bit_length()) for limb, q in zip(values[name], moduli, strict=True)
+            )
+        values = {f"in{name.rpartition('/')[2]}/0": limbs for name, limbs in values.items()}
+        query = bytes(32) + IMAGES.to_bytes(8, "little")
+        stored = replayed(writer, values)
+        lengths = {"keys": len(keys), "query": len(query)}
+        terms = write.Terms(
+            "random", FINGERPRINT.hex(), IMAGES, lengths, places, [[name] for name in stored]
+        )
+        self.root, self.bundle = root, root / "bundle"
+        plan = Plan(_native.Waves.of_text(writer.text(), 50))
+        write.write_plan(plan, terms, self.bundle, ("cpu",))
+        self.keys, self.query, self.answer = (root / name for name in ("keys", "query", "answer"))
+        self.keys.write_bytes(sealed(b"EKEY", 1, keys))
+        self.query.write_bytes(sealed(b"ENCI", 1, query))
+        payload = (32).to_bytes(8, "little") + hashlib.sha256(self.query.read_bytes()).digest()
+        payload += query[32:]
+        for name, limbs in stored.items():
+            value = writer.values[int(name.rpartition("/")[2])]
+            bits = [writer.moduli[limb].bit_length() for limb in value.limbs]
+            payload += (1).to_bytes(8, "little")
+            payload += b"".join(map(packed, limbs, bits))
+        self.expected = sealed(b"ENCO", 2, payload)
+
+    def run(self, bundle: Path | None = None, **given: Any) -> subprocess.CompletedProcess[str]:
+        """Run it in an interpreter that finds all packages but this one."""
+        only = self.root / "only"
+        if not only.exists():
+            only.mkdir()
+            for folder in site.getsitepackages():
+                for path in Path(folder).iterdir():
+                    if not path.name.startswith("palladion") and path.suffix != ".pth":
+                        (only / path.name).symlink_to(path)
+        files = {"keys": self.keys, "query": self.query, **given}
+        arguments = ["--keys", files["keys"], "--output", self.answer, files["query"]]
+        line = [sys.executable, "-S", (bundle or self.bundle) / "run.py", *arguments]
+        environment = {"PYTHONPATH": str(only), "JAX_PLATFORMS": "cpu", "HOME": str(self.root)}
+        return subprocess.run(
+            [str(word) for word in line],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    return Made(tmp_path_factory.mktemp("bundle"))
+
+
+def test_a_bundle_gives_the_words_of_a_replay_without_this_package(made: Made) -> None:
+    result = made.run()
+    assert result.returncode == 0, result.stderr
+    assert made.answer.read_bytes() == made.expected
+    text = (made.bundle / "run.py").read_text()
+    assert "import palladion" not in text
+    assert "from palladion" not in text
+
+
+def test_masks_are_those_of_the_core() -> None:
+    from palladion.xla.bundle.run import uniform
+
+    primes = (97, 65537, 4293918721)
+    moduli = " ".join(map(str, primes))
+    body = "main:\n  %0: eval 0..3 = sample seed 5\n  store y %0\nend\n"
+    outside = _native.WavesOutside.of_values({}, {"seed": SEED})
+    waves = _native.Waves.of_text(f"palladion-trace/1\nring 16\nmoduli {moduli}\n\n{body}")
+    waves.replay(outside)
+    for index, limb in enumerate(outside.values()["y"]):
+        found = uniform(SEED, (5 << 32) + index, primes[index], 16)
+        assert found.tolist() == np.frombuffer(limb, np.uint64).tolist()
+
+
+def test_values_of_a_program_are_read_as_the_core_reads_them(tmp_path: Path) -> None:
+    xla.enable()
+    from palladion.xla.bundle import run, write
+
+    program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1, words=32)
+    secret, keys = palladion.keygen(program)
+    query = secret.encrypt([[0] * 784])
+    manifest = write.write(program, tmp_path / "bundle", ())
+    bundle = run.Bundle(tmp_path / "bundle")
+    given = {}
+    for name, data in (("keys", keys.to_bytes()), ("query", query.to_bytes())):
+        (tmp_path / name).write_bytes(data)
+        kind = manifest["kinds"][name]
+        given[name] = run.Sealed(tmp_path / name, kind, manifest["fingerprint"])
+    waves = _native.Waves.of_program(program)
+    outside = _native.WavesOutside.of_run(program, keys, query)
+    seen: dict[object, int] = {}
+    for index, load in enumerate(manifest["loads"]):
+        key = (load["kind"], load.get("file"))
+        seen[key] = seen.get(key, 0) + 1
+        if seen[key] % 40 != 1:
+            continue
+        rows, data = waves.load((index, 1), outside)
+        assert load["rows"] == np.frombuffer(rows, np.int32).tolist()
+        words = np.frombuffer(data, np.uint32).reshape(-1, waves.n)
+        np.testing.assert_array_equal(bundle.value(load, given), words)
+    assert set(seen) == {
+        *(("body", file) for file in ("keys", "query")),
+        *(("mask", file) for file in ("keys", "query")),
+        ("constant", None),
+    }
+
+
+def test_what_does_not_fit_is_refused_by_name(made: Made, tmp_path: Path) -> None:
+    def changed(path: Path, *words: str, **files: Any) -> None:
+        result = made.run(path, **files)
+        assert result.returncode == 1
+        assert "Traceback" not in result.stderr
+        for word in words:
+            assert word in result.stderr, result.stderr
+
+    def written(name: str, data: bytes) -> Path:
+        (tmp_path / name).write_bytes(data)
+        return tmp_path / name
+
+    good = made.keys.read_bytes()
+    other = sealed(b"EKEY", 1, good[56:-32], bytes(32))
+    damaged = good[:100] + bytes([good[100] ^ 1]) + good[101:]
+    short = sealed(b"EKEY", 1, good[56:-33])
+    changed(made.bundle, "evaluation keys made for another program", "000102030405",
+            keys=written("other", other))  # fmt: skip
+    changed(made.bundle, "damaged", keys=written("damaged", damaged))
+    changed(made.bundle, f"{len(good) - 89} bytes, expected {len(good) - 88}",
+            keys=written("short", short))  # fmt: skip
+    changed(made.bundle, "kind ENCI, expected evaluation keys (EKEY)", keys=made.query)
+    changed(made.bundle, "cannot read", keys=tmp_path / "absent")
+    many = sealed(b"ENCI", 1, bytes(32) + (3).to_bytes(8, "little"))
+    changed(made.bundle, "3 images, expected 1 to 2", query=written("many", many))
+
+    manifest = json.loads((made.bundle / "manifest.json").read_bytes())
+    for name, fields, words in (
+        ("platform", {"platforms": ["tpu"]}, ("for tpu", "--platform cpu")),
+        ("format", {"format": "palladion-bundle/9"}, ("palladion-bundle/9",)),
+    ):
+        path = tmp_path / name
+        shutil.copytree(made.bundle, path)
+        (path / "manifest.json").write_text(json.dumps({**manifest, **fields}))
+        changed(path, *words)
+    (tmp_path / "format" / "manifest.json").write_text(json.dumps(manifest))
+    module = tmp_path / "format" / "000-cpu.jax"
+    module.write_bytes(b"x" + module.read_bytes())
+    changed(tmp_path / "format", "000-cpu.jax of the bundle is damaged")
+    manifest["files"]["000-cpu.jax"] = hashlib.sha256(module.read_bytes()).hexdigest()
+    (tmp_path / "format" / "manifest.json").write_text(json.dumps(manifest))
+    changed(tmp_path / "format", "does not read 000-cpu.jax", manifest["jax"])
+
+
+def test_the_command_refuses_what_is_no_bundle(tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    line = ["export", str(tmp_path / "program"), "--output", str(tmp_path / "net.onnx")]
+    result = run(commands, [*line, "--platform", "cpu"])
+    assert isinstance(result.exception, UsageError)
+    assert "--target stablehlo" in str(result.exception)
+    full = tmp_path / "full"
+    full.mkdir()
+    (full / "file").touch()
+    line = ["export", str(tmp_path / "program"), "--target", "stablehlo", "--output", str(full)]
+    assert "expected a new folder" in str(run(commands, line).exception)
+    wide = tmp_path / "wide"
+    program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1)
+    wide.write_bytes(program.to_bytes())
+    line = ["export", str(wide), "--target", "stablehlo", "--output", str(tmp_path / "new")]
+    assert "--words 32" in str(run(commands, line).exception)

@@ -1,0 +1,176 @@
+"""``palladion reproduce cross``: the paper's figures, our counts, and the model beside them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from palladion import ckks
+from palladion.circuit import Circuit
+from palladion.cli.reproduce import WIDTH, reproduce
+from palladion.reproduce import PAPERS
+from palladion.reproduce.cross import fig4, table5, table6, table7, table8
+from palladion.reproduce.cross.measured import on_cpu
+from palladion.reproduce.cross.model import TPU_V4, Chip, Work
+from palladion.reproduce.cross.operations import SETS, WRITTEN, Set, operation
+from palladion.reproduce.cross.paper import AREAS, OPERATIONS, SPEEDUPS, TABLE_5, TABLE_7
+
+MODULES = {"table5": table5, "table6": table6, "table7": table7, "table8": table8, "fig4": fig4}
+ARGUMENTS = {"table5": ("--set", "cross-6")}
+SMALL = Set("small-insecure", 10, (6, 28), (2, 29), 2)
+
+
+def run(*arguments: object) -> str:
+    line = ["cross", *map(str, arguments)]
+    result = CliRunner().invoke(reproduce, line, catch_exceptions=False, standalone_mode=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def rows(item: str, *arguments: object) -> list[dict[str, Any]]:
+    found: dict[str, Any] = json.loads(run(item, *arguments, "--json"))
+    assert (found["paper"], found["item"]) == ("cross", item)
+    result: list[dict[str, Any]] = found["rows"]
+    return result
+
+
+def test_every_item_has_its_module_and_its_notes_fit_a_terminal() -> None:
+    assert PAPERS["cross"].items.keys() == MODULES.keys()
+    for item, module in MODULES.items():
+        columns = module.COLUMNS
+        for names in ([c.name for c in columns], [c.title for c in columns]):
+            assert len(set(names)) == len(names), item
+        lines = run(item, *ARGUMENTS.get(item, ())).splitlines()
+        assert max(map(len, lines[-3:])) <= WIDTH, item
+
+
+def test_sets_are_the_papers_and_say_where_they_are_insecure() -> None:
+    for name, given in SETS.items():
+        assert ("insecure" in given.name) == (not given.params().security.enough), name
+    six = SETS["cross-6"].params()
+    assert six.log_qp == pytest.approx(1904, abs=20)
+    assert [column.times for column in TABLE_5 if column.library == "CROSS"] == [
+        (3.26, 1628, 216, 1128)
+    ]
+
+
+def key_switch(limbs: int, special: int, digits: list[int]) -> dict[str, int]:
+    """Transforms and terms of a key switch, by its definition: digits are raised to all other
+    limbs, and both sums are divided by the special moduli."""
+    whole = limbs + special
+    return {
+        "ntt": sum(whole - size for size in digits) + 2 * limbs,
+        "intt": limbs + 2 * special,
+        "dot terms": 2 * len(digits) * whole,
+    }
+
+
+def test_counts_are_those_of_the_definitions() -> None:
+    params = SMALL.params()
+    limbs, special = SMALL.limbs[0], SMALL.special[0]
+    n = 1 << SMALL.log_n
+    work = {name: operation(SMALL, params, name).work for name in OPERATIONS}
+    switch = key_switch(limbs, special, [2, 2, 2])
+    assert work["rotation"].transforms == switch["ntt"] + switch["intt"]
+    assert work["rotation"].passes["dot terms"] == switch["dot terms"]
+    assert work["rescale"].transforms == 2 * (1 + limbs - 1)
+    assert work["add"].transforms == 0
+    assert work["add"].word_products == 0
+    # Two ciphertexts in, one out, of two polynomials each.
+    assert work["add"].compulsory_bytes == 3 * 2 * limbs * n * 4
+    # A ciphertext and a key in, bodies and masks, and a ciphertext out.
+    key = 2 * 3 * (limbs + special)
+    assert work["rotation"].compulsory_bytes == (2 * 2 * limbs + key) * n * 4
+    # Matrices of both roots of N for each word, and four digits of each factor.
+    assert work["rescale"].transform_products == 2 * limbs * n * (32 + 32)
+    terms = work["rescale"].passes["conversion terms"]
+    assert work["rescale"].byte_products == 16 * n * (2 * limbs * 64 + terms)
+
+
+def test_wider_primes_have_more_digits_and_longer_words() -> None:
+    passes = operation(SMALL, SMALL.params(), "add").work.passes
+    narrow, wide = Work(1 << 10, 28, passes), Work(1 << 10, 59, passes)
+    assert (narrow.digits, wide.digits) == (4, 8)
+    assert wide.compulsory_bytes == 2 * narrow.compulsory_bytes
+    assert Work(1 << 11, 28, {**passes, "ntt": 1}).transform_products == 2048 * (64 + 32)
+
+
+def test_the_roofline_is_the_larger_time() -> None:
+    chip = Chip("one", 4.0, 2.0)
+    assert chip.seconds(10, 2) == 5  # two operations for each product
+    assert chip.seconds(1, 20) == 10
+    (row,) = (row for row in rows("table5", "--set", "cross-6") if row["operation"] == "product")
+    assert row["paper_us"] == 1628
+    assert row["library"] == "CROSS, TPUv4"
+    by_products = 2e9 * row["giga_byte_products"] / TPU_V4.int8_per_second
+    by_bytes = 1e6 * row["unfused_megabytes"] / TPU_V4.bytes_per_second
+    assert row["tpuv4_us"] == pytest.approx(1e6 * by_products)
+    assert row["tpuv4_unfused_us"] == pytest.approx(1e6 * max(by_products, by_bytes))
+    assert row["cpu_ms"] is None
+
+
+def test_operations_are_what_they_are_called() -> None:
+    """What is counted in traces is what is measured, on ciphertexts, and computes as named."""
+    params = SMALL.params()
+    secret = ckks.keygen(params)
+    keys = secret.evaluation_keys(rotations=[1])
+    x, y = (secret.encrypt(values).with_keys(keys) for values in ([0.5, 0.25], [0.125, -0.5]))
+    expected = {
+        "add": (0.625, -0.25),
+        "product": (0.0625, -0.125),
+        "rescale": (0.25, 0.125),
+        "rotation": (0.25, 0.0),
+    }
+    for name, (operands, write) in WRITTEN.items():
+        found = secret.decrypt_real(write(*(x, y)[:operands]))[:2]
+        assert found == pytest.approx(expected[name], abs=1e-2), name
+        circuit = Circuit(params)
+        circuit.output("z", write(*(circuit.input(f"x{k}") for k in range(operands))))
+    times = on_cpu(params, OPERATIONS, 1)
+    assert all(seconds > 0 for seconds in times.values())
+
+
+def test_an_operation_runs_through_xla() -> None:
+    pytest.importorskip("jax")
+    from palladion.reproduce.cross.measured import through_xla
+
+    assert through_xla(operation(SMALL, SMALL.params(), "add"), 1) > 0
+
+
+def test_table_7_has_the_printed_ratios() -> None:
+    for row, (shape, times), printed in zip(rows("table7"), TABLE_7.items(), SPEEDUPS, strict=True):
+        assert row["speedup"] == pytest.approx(times[0] / times[1])
+        assert row["printed_speedup"] == printed
+        assert row["giga_byte_products"] == pytest.approx(16 * shape[0] * shape[1] * shape[2] / 1e9)
+        # No printed time is below the peak.
+        assert row["used_percent"] < 100
+        assert row["tpuv4_us"] <= row["bat_us"]
+
+
+def test_table_8_follows_from_the_areas() -> None:
+    found = {row["element"]: row for row in rows("table8")}
+    for name, (_, printed, _) in AREAS.items():
+        assert found[name]["ratio"] == pytest.approx(printed, abs=0.01)
+    assert max(row["net"] or 0 for row in found.values()) == pytest.approx(1.34, abs=0.005)
+
+
+def test_shares_add_up() -> None:
+    for row in rows("fig4"):
+        kinds = ("transforms", "basis_changes", "products", "sums")
+        assert sum(row[kind] for kind in kinds) == pytest.approx(100)
+
+
+def test_tables_and_plots_are_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    run("table7", "--output", tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"cross-table7.{kind}" for kind in ("csv", "svg", "png")
+    }
+
+
+def test_a_matrix_product_is_measured() -> None:
+    pytest.importorskip("jax")
+    assert table7.seconds((8, 16, 32), 1) > 0
