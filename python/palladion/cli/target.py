@@ -51,17 +51,11 @@ class Target:
         if self.name == "cpu":
             steps.start_run()
             return program.run(keys, query, steps.update, *saved)
+        if self.devices is not None:
+            return self._run_shared(self.devices, program, (keys, query), steps, saved)
         from palladion import xla
 
         xla.enable()
-        if self.devices is not None:
-            from palladion.xla.mesh.run import MeshRun
-
-            with steps.step(f"prepare for {self.devices} devices"):
-                shared = MeshRun.of(program, self.devices, self.device)
-            steps.start_run()
-            (answer,), report = shared.run(keys, [query], steps.update)
-            return answer, report
         from palladion.xla.device import chosen_device
         from palladion.xla.run import Run
 
@@ -70,6 +64,28 @@ class Target:
             prepared = Run.of(program, device)
         steps.start_run()
         return prepared.run(keys, query, steps.update)
+
+    def _run_shared(
+        self,
+        devices: int,
+        program: palladion.Program,
+        given: tuple[palladion.EvaluationKeys, palladion.Query],
+        steps: Steps,
+        saved: Saved,
+    ) -> tuple[palladion.Answer, dict[str, Any]]:
+        """Run a program with its limbs over several devices."""
+        if saved != (None, None):
+            raise UsageError("--checkpoint is for one device: leave out --devices")
+        from palladion import xla
+
+        xla.enable()
+        from palladion.xla.mesh.run import MeshRun
+
+        with steps.step(f"prepare for {devices} devices"):
+            shared = MeshRun.of(program, devices, self.device)
+        steps.start_run()
+        (answer,), report = shared.run(given[0], [given[1]], steps.update)
+        return answer, report
 
 
 CPU: Final = Target()
