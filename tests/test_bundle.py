@@ -239,8 +239,3 @@ def test_the_command_refuses_what_is_no_bundle(tmp_path: Path) -> None:
     (full / "file").touch()
     line = ["export", str(tmp_path / "program"), "--target", "stablehlo", "--output", str(full)]
     assert "expected a new folder" in str(run(commands, line).exception)
-    wide = tmp_path / "wide"
-    program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1)
-    wide.write_bytes(program.to_bytes())
-    line = ["export", str(wide), "--target", "stablehlo", "--output", str(tmp_path / "new")]
-    assert "--words 32" in str(run(commands, line).exception)

@@ -94,8 +94,8 @@ def seconds(shape: Shape, runs: int) -> float:
     table = way.table(left, np.full(rows, q, np.uint64))
 
     def product(table: Any, words: Any, modulus: Any, only: Any) -> Any:
-        division = residues.division.rows(only, 1)
-        return way.product(table, way.centred(words, modulus), "left", modulus, division)
+        own = residues.rows(only, 1)
+        return way.product(table, way.centred(words, modulus), "left", own)
 
     given = (table, right, np.full((1, 1), q, np.uint32), np.zeros(1, np.int32))
     compiled, placed = jax.jit(product), jax.device_put(given)
