@@ -69,7 +69,7 @@ class Target:
             steps.start_run()
             return trace.replay(keys, query, steps.update)
         if self.devices is not None:
-            raise UsageError("a trace is executed on one device: leave --devices out")
+            raise UsageError("a trace is executed on one device: leave out --devices")
         device = self._device()
         from palladion.xla.run import Prepared
 
@@ -90,8 +90,7 @@ class Target:
     ) -> tuple[palladion.Answer, dict[str, Any]]:
         """A run whose limbs several devices share."""
         if any(saved):
-            raise UsageError("a run on several devices has no checkpoints: leave --checkpoint or "
-                             "--devices out")  # fmt: skip
+            raise UsageError("--checkpoint is for one device: leave out --devices")
         from palladion import xla
 
         xla.enable()
