@@ -35,16 +35,24 @@ def given(
     return writer.text(), values
 
 
-@pytest.mark.parametrize(("n", "seed", "rows"), [(16, 1, 1), (64, 2, 1), (256, 3, 3)])
+@pytest.mark.parametrize(
+    ("n", "seed", "rows", "variant"), [(16, 1, 1, 0), (16, 5, 1, -1), (64, 2, 1, 0), (256, 3, 3, 0)]
+)
 def test_random_traces_give_the_words_of_a_replay(
-    n: int, seed: int, rows: int, monkeypatch: pytest.MonkeyPatch
+    n: int, seed: int, rows: int, variant: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     xla.enable()
-    from palladion.xla import device
+    from palladion.xla import device, stages
     from palladion.xla.executor import Executor
+    from palladion.xla.kernels import choice
     from palladion.xla.plan import Plan
 
     monkeypatch.setattr(device, "CACHED", rows)
+    kept = {
+        name: [kernel for kernel in kernels if choice.fits(kernel, "cpu")][variant]
+        for name, kernels in choice.OPERATIONS.items()
+    }
+    monkeypatch.setattr(stages, "chosen", lambda _device: kept)
     rng = np.random.default_rng(seed)
     text, values = given(rng, n, 1 << 16)
     seeds = {"seed": bytes(range(32))}

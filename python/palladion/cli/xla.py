@@ -24,12 +24,21 @@ def xla() -> None:
     help="Kind of the device; default: JAX's first one.",
 )
 @click.option("--n", type=int, default=1 << 15, help="Ring degree N: a power of two, 16 to 131072.")
-@click.option("--rows", type=click.IntRange(min=1), default=4, help="Rows of N words at a time.")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=1),
+    help="Rows of N words at a time; default: 1 on a CPU, as in runs, and 64 elsewhere.",
+)
 @click.option("--runs", type=click.IntRange(min=1), default=15, help="Runs of each kernel.")
 @click.option("--operation", "operations", multiple=True, help="Only this operation, and others.")
 @json_option
 def tune(
-    device: str | None, n: int, rows: int, runs: int, operations: tuple[str, ...], as_json: bool
+    device: str | None,
+    n: int,
+    rows: int | None,
+    runs: int,
+    operations: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Measure every variant of every kernel and keep the fastest ones.
 
@@ -55,6 +64,7 @@ def tune(
     except RuntimeError as error:
         here = ", ".join(sorted({each.platform for each in jax.devices()}))
         raise UsageError(f"no device {device!r}, expected one of those here: {here}") from error
+    rows = rows or (1 if found.platform == "cpu" else 64)
     wanted = operations or tuple(choice.OPERATIONS)
     total = sum(len(choice.OPERATIONS[name]) for name in wanted)
     measured = []
