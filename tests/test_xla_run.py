@@ -49,12 +49,12 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     network = Path(palladion.__file__).parent / "data" / "mnist.json"
     program = palladion.compile_network(network.read_text(), 1, words=32)
     secret = palladion.SecretKey.generate(program)
-    keys = secret.evaluation_keys()
     image = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:1])
     query = secret.encrypt(image.reshape(1, -1).tolist())
     (folder / "program").write_bytes(program.to_bytes())
     (folder / "query").write_bytes(query.to_bytes())
     secret.write_evaluation_keys(str(folder / "evaluation.key"))
+    keys = palladion.EvaluationKeys.from_bytes(program, (folder / "evaluation.key").read_bytes())
     saved: list[bytes] = []
     answer, _ = program.run(keys, query, None, None, saved.append)
     return Ran(folder, answer.to_bytes(), saved)

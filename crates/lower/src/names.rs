@@ -72,16 +72,34 @@ pub fn place_of_answer(name: &str) -> Option<(&str, usize)> {
     place(name, "answer/")
 }
 
-/// A result from which a run goes on after some of its steps: the value of one of these.
-pub fn held(done: usize, step: usize) -> String {
-    format!("{HELD}{done}/{step}")
+/// A result from which a run goes on after some of its steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Number of steps that are done.
+    pub done: usize,
+    /// The step that made the value.
+    pub step: usize,
+    /// Factor of its message: 1 for samples.
+    pub factor: u64,
 }
 
-/// Parses the name of a result from which a run goes on: the number of steps that are done, and the
-/// step of the value. `None` if it has another form.
-pub fn place_of_held(name: &str) -> Option<(usize, usize)> {
-    let (done, step) = name.strip_prefix(HELD)?.split_once('/')?;
-    Some((done.parse().ok()?, step.parse().ok()?))
+impl Held {
+    /// Its name.
+    pub fn name(&self) -> String {
+        let Self { done, step, factor } = self;
+        format!("{HELD}{done}/{step}/{factor}")
+    }
+
+    /// Parses its name. `None` if it has another form.
+    pub fn parse(name: &str) -> Option<Self> {
+        let mut parts = name.strip_prefix(HELD)?.split('/');
+        let found = Self {
+            done: parts.next()?.parse().ok()?,
+            step: parts.next()?.parse().ok()?,
+            factor: parts.next()?.parse().ok()?,
+        };
+        parts.next().is_none().then_some(found)
+    }
 }
 
 const HELD: &str = "held/";

@@ -12,7 +12,7 @@ use crate::server::StepResult;
 use circuits::Value;
 use exchange::Query;
 use exchange::files::{kind, read_hash};
-use lower::names;
+use lower::names::{self, Held};
 use program::{Op, Program, Type};
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
 use rlwe::lwe::LweBatch;
@@ -149,8 +149,8 @@ impl Checkpoint {
         query: &Query,
         results: &mut Results,
     ) -> Result<Option<Self>> {
-        let held = results.names().filter_map(names::place_of_held);
-        let Some(done) = held.map(|(done, _)| done).max() else {
+        let stored: Vec<Held> = results.names().filter_map(Held::parse).collect();
+        let Some(done) = stored.iter().map(|held| held.done).max() else {
             return Ok(None);
         };
         let (program, params) = (prepared.program(), prepared.params());
@@ -160,11 +160,15 @@ impl Checkpoint {
             ..Self::start(prepared, query)
         };
         for id in kept(program, done) {
-            let name = names::held(done, id);
+            let mut own = stored
+                .iter()
+                .filter(|held| (held.done, held.step) == (done, id));
+            let (step, factor) = (id, own.next().map_or(1, |held| held.factor));
+            let name = Held { done, step, factor }.name();
             let value = match (program.ty(id), prepared.rehearsed(id)) {
                 (&Type::Ciphertext { level, .. }, Some(rehearsed)) => {
                     let ct = results.ciphertext(&name, rlwe.basis(level))?;
-                    let ct = bfv::Ciphertext::new(ct, rehearsed.factor());
+                    let ct = bfv::Ciphertext::new(ct, factor);
                     let value = Value::encrypted(ct, rehearsed.noise());
                     StepResult::Ciphertext(Box::new(value))
                 }
@@ -176,16 +180,20 @@ impl Checkpoint {
             };
             state.held.insert(id, value);
         }
-        results.retain(|name| names::place_of_held(name).is_none());
+        results.retain(|name| Held::parse(name).is_none());
         Ok(Some(state))
     }
 
     /// The limbs of a value that a run which goes on from here loads by this name.
     pub(crate) fn limbs(&self, name: &str) -> Option<Vec<Limb>> {
         let (name, component) = names::place_of_answer(name)?;
-        let (done, step) = names::place_of_held(name)?;
-        let value = self.held.get(&step).filter(|_| done == self.done)?;
-        match value {
+        let held = Held::parse(name).filter(|held| held.done == self.done)?;
+        self.part(held.step, component)
+    }
+
+    /// The limbs of a component of a value.
+    fn part(&self, step: usize, component: usize) -> Option<Vec<Limb>> {
+        match self.held.get(&step)? {
             StepResult::Ciphertext(value) => {
                 let part = value.ciphertext().rlwe().components().get(component)?;
                 let limbs = (0..part.limbs()).map(|i| Arc::new(part.limb(i).to_vec()));
@@ -211,8 +219,7 @@ impl Checkpoint {
             .take_while(|(_, (id, _))| *id < self.done)
         {
             for component in 0..2 {
-                let held = names::answer(&names::held(self.done, id), component);
-                let limbs = self.limbs(&held).unwrap_or_default();
+                let limbs = self.part(id, component).unwrap_or_default();
                 results.store(&names::answer(&index.to_string(), component), limbs)?;
             }
         }

@@ -6,6 +6,7 @@ use crate::prepared::{Prepared, work};
 use circuits::operations::{Record, Recorder};
 use circuits::steps::{Made, MadeBy};
 use circuits::{Value, engine_of};
+use lower::names::Held;
 use program::recording::Recording;
 use program::trace::Trace;
 use program::{Op, Type};
@@ -37,11 +38,14 @@ impl Prepared {
             {
                 return;
             }
-            for id in kept(self.program(), done) {
-                let name = lower::names::held(done, id);
-                match &made[id] {
-                    Made::Ciphertext(value) => recorder.output(&name, value.ciphertext()),
-                    Made::Samples(samples) => recorder.output_samples(&name, samples),
+            for step in kept(self.program(), done) {
+                let name = |factor| Held { done, step, factor }.name();
+                match &made[step] {
+                    Made::Ciphertext(value) => {
+                        let ct = value.ciphertext();
+                        recorder.output(&name(ct.factor()), ct);
+                    }
+                    Made::Samples(samples) => recorder.output_samples(&name(1), samples),
                 }
             }
         })

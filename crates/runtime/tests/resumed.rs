@@ -7,7 +7,7 @@ mod common;
 use client::Client;
 use common::{PIXELS, small_program, table_program};
 use exchange::{EvaluationKeys, Query, files};
-use lower::names::{place_of_answer, place_of_held};
+use lower::names::{Held, place_of_answer};
 use program::Program;
 use program::trace::Type;
 use rand::SeedableRng;
@@ -100,8 +100,8 @@ impl Outside for Saving<'_> {
     }
 
     fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> Result<()> {
-        let held = place_of_answer(name).and_then(|(name, _)| place_of_held(name));
-        let after = held.map(|(done, _)| done);
+        let held = place_of_answer(name).and_then(|(name, _)| Held::parse(name));
+        let after = held.map(|held| held.done);
         if after != self.after {
             let Run {
                 prepared, query, ..

@@ -35,7 +35,7 @@ pub struct RecordedCiphertext {
 
 impl RecordedCiphertext {
     /// Factor of the message, if the message is a residual.
-    pub(super) fn factor(&self) -> u64 {
+    pub fn factor(&self) -> u64 {
         match self.ty.message {
             Message::Modulo { factor, .. } => factor,
             Message::Approximate { .. } => 1,
