@@ -100,6 +100,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "security",
         "sets",
         "memory",
+        "prediction",
         "report",
         "text",
         "xla",
@@ -108,7 +109,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "xla": {"_native", "errors", "files", "memory", "text"},
     "text": set(),
     "memory": {"errors", "text"},
-    "report": {"nn", "text"},
+    "prediction": {"_native"},
+    "report": {"nn", "prediction", "text"},
     "deployment": {"_native", "errors", "files", "memory", "nn", "report"},
     "model": {"_native", "deployment", "errors", "files", "nn", "report"},
     # The package's own names.
