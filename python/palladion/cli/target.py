@@ -63,7 +63,7 @@ class Target:
         """Execute the trace of a program on ciphertexts. Returns the bytes of the answer."""
         if self.name == "cpu":
             steps.start_run()
-            return trace.replay(keys, query, steps.update)
+            return trace.replay(keys, query, steps.count)
         device = self._device()
         from palladion.xla.run import Prepared
 
