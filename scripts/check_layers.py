@@ -106,7 +106,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "xla",
     },
     # Another machine for programs; only those who ask for it import it.
-    "xla": {"_native", "errors", "files", "memory", "text"},
+    "xla": {"_native", "circuit", "errors", "files", "memory", "schemes", "text"},
     "text": set(),
     "memory": {"errors", "text"},
     "prediction": {"_native"},

@@ -110,7 +110,7 @@ def test_checkpoints_of_others_are_refused(
         "cpu",
     ]
     other = [*line, "--program", halves.program, "--keys", halves.evaluation, halves.query]
-    refused(command(*other), "checkpoint", "another program")
+    refused(command(*other), "a checkpoint made for other parameters")
     checkpoint.write_bytes(ran.answer)
     refused(command(*line, "--program", ran.program, *ran.given), "expected a checkpoint")
     assert not answer.exists()

@@ -518,6 +518,7 @@ class WavesOutside:
     @staticmethod
     def of_circuit(
         circuit: Circuit,
+        params: SchemeParams,
         inputs: dict[str, bytes | CkksCiphertext | ExactCiphertext],
         keys: SchemeKeys,
     ) -> WavesOutside:

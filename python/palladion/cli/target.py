@@ -67,7 +67,7 @@ class Target:
         """Execute the trace of a program on ciphertexts. Returns the bytes of the answer."""
         if self.name == "cpu":
             steps.start_run()
-            return trace.replay(keys, query, steps.update)
+            return trace.replay(keys, query, steps.count)
         if self.devices is not None:
             raise UsageError("a trace is executed on one device: leave out --devices")
         device = self._device()

@@ -62,7 +62,8 @@ class CircuitRun:
             If ``progress`` returned ``False``.
         """
         given = {name: self.circuit.given(name, value) for name, value in inputs.items()}
-        outside = _native.WavesOutside.of_circuit(self.circuit.native, given, keys.native)
+        of = (self.circuit.native, self.circuit.params.native)
+        outside = _native.WavesOutside.of_circuit(*of, given, keys.native)
         report = self.prepared.execute(outside, progress, profile=profile)
         found = outside.outputs().items()
         return {name: self.circuit.made(native, keys) for name, native in found}, report

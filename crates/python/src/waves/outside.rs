@@ -20,6 +20,7 @@ use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
 use crate::program::{Program, check_program};
 use crate::schemes::keys::SchemeKeys;
+use crate::schemes::params::SchemeParams;
 use crate::trace::Trace;
 
 /// What a trace loads from and stores to: keys and a query, or values by name.
@@ -162,10 +163,10 @@ impl WavesOutside {
     fn of_circuit(
         py: Python<'_>,
         circuit: Py<Circuit>,
+        params: &SchemeParams,
         inputs: BTreeMap<String, Input>,
         keys: Py<SchemeKeys>,
     ) -> PyResult<Self> {
-        let params = &keys.get().params;
         circuit.get().checked(params, &inputs, keys.get())?;
         let inputs = guard(py, || run::given(&circuit.get().circuit, params, &inputs))?;
         let given = Given::Circuit {

@@ -151,7 +151,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.run_observed(inputs, keys, |_| {})
     }
 
-    /// As [`Runner::run`]. `begin` is called with each step of [`Runner::circuit`] before it is
+    /// As [`Runner::run`]. `begin` is called with each step of [`Border::circuit`] before it is
     /// run.
     ///
     /// # Errors
