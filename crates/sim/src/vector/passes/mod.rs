@@ -23,6 +23,7 @@ mod operations;
 mod order;
 mod placement;
 mod profile;
+mod registers;
 mod schedule;
 mod spread;
 #[cfg(test)]
