@@ -85,17 +85,29 @@ impl Replay<'_> {
 
     /// Cycles in which the operands that register file and buffer lack, and a result that is needed elsewhere, pass the
     /// ports.
-    fn over_ports(&mut self, instruction: usize, cluster: u16, cycle: u64) -> Result<u64, Violation> {
+    fn over_ports(
+        &mut self,
+        instruction: usize,
+        cluster: u16,
+        cycle: u64,
+    ) -> Result<u64, Violation> {
         let kind = self.machine.clusters()[usize::from(cluster)].kind;
         let mut limbs = u64::from(!self.schedule.inside(instruction));
         self.files[usize::from(cluster)].next();
         for (operand, limb) in self.work.operands(instruction).enumerate() {
             let file = &mut self.files[usize::from(cluster)];
             let held = self.schedule.holds(instruction, operand);
-            let there = if held { file.keep(limb) } else { !self.inside(limb) };
+            let there = if held {
+                file.keep(limb)
+            } else {
+                !self.inside(limb)
+            };
             if !there {
                 return Err(Violation::Dependence {
-                    reader: format!("instruction {instruction} ({})", self.work.kind(instruction).name()),
+                    reader: format!(
+                        "instruction {instruction} ({})",
+                        self.work.kind(instruction).name()
+                    ),
                     limb,
                     cycle,
                     state: match held {

@@ -64,7 +64,11 @@ impl<'a> Replay<'a> {
         length("places", schedule.places.len(), instructions)?;
         length("durations on units", schedule.busy.len(), instructions)?;
         length("durations on ports", schedule.ports.len(), instructions)?;
-        length("operands in register files", schedule.held.len(), instructions)?;
+        length(
+            "operands in register files",
+            schedule.held.len(),
+            instructions,
+        )?;
         Ok(Self {
             machine,
             work,

@@ -146,15 +146,12 @@ impl<'a> Placer<'a> {
                 .map(|&unit| units[unit].latency)
                 .sum()
         };
-        let clusters = machine
-            .clusters()
-            .iter()
-            .map(|cluster| ClusterState {
-                units: cluster.units.iter().map(|&count| vec![0; count]).collect(),
-                ports: 0,
-                last_start: 0,
-                bytes_per_cycle: cluster.bytes_per_cycle,
-            });
+        let clusters = machine.clusters().iter().map(|cluster| ClusterState {
+            units: cluster.units.iter().map(|&count| vec![0; count]).collect(),
+            ports: 0,
+            last_start: 0,
+            bytes_per_cycle: cluster.bytes_per_cycle,
+        });
         Self {
             machine,
             work,

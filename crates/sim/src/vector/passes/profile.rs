@@ -29,13 +29,13 @@ pub(super) const PROFILES: [Profile; 2] = [
     Profile {
         transfer: 8,
         latency: 32,
-        ports: 32,
+        ports: 24,
         file: 8,
     },
     Profile {
-        transfer: 64,
+        transfer: 256,
         latency: 32,
-        ports: 32,
+        ports: 24,
         file: 8,
     },
 ];

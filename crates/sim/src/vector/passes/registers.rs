@@ -81,7 +81,8 @@ impl File {
         for (position, &i) in sequence.iter().enumerate() {
             let position = position as u32;
             for (place, limb) in work.operands(i as usize).enumerate() {
-                let known = self.until[limb as usize] == position || self.met[limb as usize] == position;
+                let known =
+                    self.until[limb as usize] == position || self.met[limb as usize] == position;
                 held[i as usize] |= u64::from(known) << place;
                 self.meet(limb, position, nexts.pop().expect("one for each"));
             }
@@ -113,6 +114,77 @@ impl File {
             self.until[place] = next;
             self.kept += 1;
             self.ranks.push((next, limb));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keep;
+    use crate::vector::testing::{Knobs, Random, work};
+    use crate::vector::work::Work;
+
+    /// The most operands that any choice of kept limbs finds in a file of so many, one cluster doing all in order: all
+    /// sets of limbs that may lie in it behind an instruction, with what was found on the way there.
+    fn most(work: &Work, room: usize) -> usize {
+        let mut ways: std::collections::BTreeMap<Vec<u32>, usize> = [(Vec::new(), 0)].into();
+        for i in 0..work.instructions() {
+            let mut reads: Vec<u32> = work.operands(i).collect();
+            let again = reads.len();
+            reads.sort_unstable();
+            reads.dedup();
+            let again = again - reads.len();
+            let mut next = std::collections::BTreeMap::new();
+            for (file, found) in ways {
+                let found = found + again + reads.iter().filter(|limb| file.contains(limb)).count();
+                let mut all = [&file[..], &reads[..], &[i as u32]].concat();
+                all.sort_unstable();
+                all.dedup();
+                for set in 0u32..1 << all.len() {
+                    if set.count_ones() as usize == room.min(all.len()) {
+                        let kept = (0..all.len()).filter(|place| set >> place & 1 == 1);
+                        let best = next
+                            .entry(kept.map(|place| all[place]).collect())
+                            .or_insert(0);
+                        *best = found.max(*best);
+                    }
+                }
+            }
+            ways = next;
+        }
+        ways.into_values().max().unwrap_or(0)
+    }
+
+    #[test]
+    fn no_other_choice_finds_more_and_larger_files_keep_what_smaller_ones_do() {
+        for seed in 0..60 {
+            let work = work(seed, 6);
+            let order = vec![(0..work.instructions() as u32).collect(), Vec::new()];
+            let of = |registers| {
+                let knobs = Knobs {
+                    registers,
+                    ..Knobs::random(&mut Random::new(seed))
+                };
+                keep(&knobs.machine(), &work, &order, &[])
+            };
+            let held: Vec<Vec<u64>> = (0..6).map(of).collect();
+            for (room, pair) in held.windows(2).enumerate() {
+                let within = pair[0].iter().zip(&pair[1]);
+                assert!(
+                    within.clone().all(|(small, large)| small & !large == 0),
+                    "seed {seed}, {room} limbs"
+                );
+            }
+            for room in 1..3 {
+                let found = held[room]
+                    .iter()
+                    .map(|held| (held << 1).count_ones() as usize);
+                assert_eq!(
+                    found.sum::<usize>(),
+                    most(&work, room),
+                    "seed {seed}, {room} limbs"
+                );
+            }
         }
     }
 }
