@@ -12,8 +12,9 @@ use std::collections::BinaryHeap;
 
 /// Ticks that a cluster may be ahead of the one that has least to do, and still be the home of what reads its results.
 const AHEAD: u64 = 64;
-/// Instructions in a queue from which on other clusters take one.
-const LONG: usize = 1;
+/// Instructions in a queue from which on other clusters take one, if there are at least as many moduli as clusters. Fewer
+/// moduli leave clusters without a home, which take what they can.
+const LONG: usize = 2;
 
 /// Events by rank, the first one first.
 type Heap = BinaryHeap<Reverse<(u32, u32)>>;

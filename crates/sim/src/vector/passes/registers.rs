@@ -38,9 +38,9 @@ pub(super) fn keep(
         }
     }
     let mut outside = vec![false; work.limbs()];
-    for i in 0..work.instructions() {
+    for (i, held) in held.iter().enumerate() {
         for (place, limb) in work.operands(i).enumerate() {
-            outside[limb as usize] |= held[i] >> place & 1 == 0;
+            outside[limb as usize] |= held >> place & 1 == 0;
         }
     }
     for &event in events {
