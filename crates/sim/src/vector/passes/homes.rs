@@ -34,6 +34,8 @@ pub(super) struct Queues<'a> {
     units: Vec<u64>,
     /// For each class of instructions and each cluster what waits there.
     queues: Vec<Vec<Heap>>,
+    /// For each class a bit for each cluster at which something waits.
+    waiting: Vec<Vec<u64>>,
     /// Instructions in a queue from which on other clusters take one.
     long: usize,
 }
@@ -81,6 +83,7 @@ impl<'a> Queues<'a> {
             } else {
                 LONG
             },
+            waiting: vec![vec![0; clusters.len().div_ceil(64)]; classes],
             queues: vec![vec![Heap::new(); clusters.len()]; classes],
         }
     }
@@ -92,8 +95,10 @@ impl<'a> Queues<'a> {
         instruction: usize,
         entry: Reverse<(u32, u32)>,
     ) {
-        let home = self.home(instruction, &model.clusters);
-        self.queues[model.class(instruction)][usize::from(home)].push(entry);
+        let home = usize::from(self.home(instruction, &model.clusters));
+        let class = model.class(instruction);
+        self.queues[class][home].push(entry);
+        self.waiting[class][home / 64] |= 1 << (home % 64);
     }
 
     /// The first event that can begin at home, or else one of the longest queue; and its cluster.
@@ -104,12 +109,21 @@ impl<'a> Queues<'a> {
             if !model.able(class) {
                 continue;
             }
-            for (cluster, queue) in queues.iter().enumerate() {
-                let Some(&head) = queue.peek() else { continue };
-                if model.able_on(class, cluster as u16) {
+            for (word, &waiting) in self.waiting[class].iter().enumerate() {
+                let able = model.able_in(class, word);
+                for place in places(waiting & able) {
+                    let cluster = 64 * word + place;
+                    let head = queues[cluster].peek().expect("something waits").to_owned();
                     best = best.max(Some((head, class, cluster)));
-                } else if queue.len() >= self.long {
-                    longest = longest.max(Some((queue.len(), Reverse((class, cluster)))));
+                }
+                if best.is_none() {
+                    for place in places(waiting & !able) {
+                        let (cluster, length) =
+                            (64 * word + place, queues[64 * word + place].len());
+                        if length >= self.long {
+                            longest = longest.max(Some((length, Reverse((class, cluster)))));
+                        }
+                    }
                 }
             }
         }
@@ -119,6 +133,9 @@ impl<'a> Queues<'a> {
             (None, None) => return None,
         };
         let Reverse((_, event)) = self.queues[class][from].pop().expect("it has a head");
+        if self.queues[class][from].is_empty() {
+            self.waiting[class][from / 64] &= !(1 << (from % 64));
+        }
         Some((event, cluster))
     }
 
@@ -153,4 +170,13 @@ impl<'a> Queues<'a> {
         }
         chosen
     }
+}
+
+/// Places of the bits that are set.
+fn places(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        place
+    })
 }

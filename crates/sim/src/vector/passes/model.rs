@@ -122,7 +122,7 @@ impl<'a> Model<'a> {
     }
 
     /// Clusters of a word of bits that can begin an instruction of a class.
-    fn able_in(&self, class: usize, word: usize) -> u64 {
+    pub(super) fn able_in(&self, class: usize, word: usize) -> u64 {
         let Class { units, clusters } = &self.classes[class];
         let units = units.iter().map(|&unit| self.with_unit[unit][word]);
         let free = self.with_ports[word] & clusters[word];
@@ -130,7 +130,7 @@ impl<'a> Model<'a> {
     }
 
     /// Whether an instruction of a class can begin now on a cluster.
-    pub(super) fn able_on(&self, class: usize, cluster: u16) -> bool {
+    fn able_on(&self, class: usize, cluster: u16) -> bool {
         let (word, bit) = (usize::from(cluster) / 64, cluster % 64);
         self.able_in(class, word) >> bit & 1 == 1
     }
