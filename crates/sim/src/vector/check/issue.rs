@@ -48,7 +48,7 @@ impl Replay<'_> {
             passes = passes.max(of.cycles(self.n, self.work.terms(instruction)));
             latency += of.latency;
         }
-        let ports = self.over_ports(instruction, place.cluster);
+        let ports = self.over_ports(instruction, place.cluster, cycle)?;
         self.duration(
             instruction,
             "ports",
@@ -83,31 +83,50 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Cycles in which the operands that register file and buffer lack, and the result, pass the ports.
-    fn over_ports(&mut self, instruction: usize, cluster: u16) -> u64 {
+    /// Cycles in which the operands that register file and buffer lack, and a result that is needed elsewhere, pass the
+    /// ports.
+    fn over_ports(
+        &mut self,
+        instruction: usize,
+        cluster: u16,
+        cycle: u64,
+    ) -> Result<u64, Violation> {
         let kind = self.machine.clusters()[usize::from(cluster)].kind;
-        let buffered = |limb: &u32| {
-            let others = self.buffers.iter().enumerate();
-            others
-                .filter(|(of, _)| *of != kind)
-                .any(|(_, buffer)| buffer.contains(limb))
-        };
-        let file = &mut self.files[usize::from(cluster)];
-        let holds = self.machine.register_limbs(usize::from(cluster), self.n);
-        let mut limbs = 1;
-        let operands: Vec<u32> = self.work.operands(instruction).collect();
-        for limb in operands.into_iter().chain([instruction as u32]) {
-            if limb as usize != instruction && !file.contains(&limb) && !buffered(&limb) {
-                limbs += 1;
+        let mut limbs = u64::from(!self.schedule.inside(instruction));
+        self.files[usize::from(cluster)].next();
+        for (operand, limb) in self.work.operands(instruction).enumerate() {
+            let file = &mut self.files[usize::from(cluster)];
+            let held = self.schedule.holds(instruction, operand);
+            let there = if held {
+                file.keep(limb)
+            } else {
+                !self.inside(limb)
+            };
+            if !there {
+                return Err(Violation::Dependence {
+                    reader: format!(
+                        "instruction {instruction} ({})",
+                        self.work.kind(instruction).name()
+                    ),
+                    limb,
+                    cycle,
+                    state: match held {
+                        true => "its cluster has not met it".into(),
+                        false => "it never left the register file in which it was made".into(),
+                    },
+                });
             }
-            file.push_front(limb);
-            file.truncate(holds);
+            let others = self.buffers.iter().enumerate();
+            let mut others = others.filter(|(of, _)| *of != kind);
+            limbs += u64::from(!held && !others.any(|(_, buffer)| buffer.contains(&limb)));
+            self.files[usize::from(cluster)].meet(limb);
         }
+        self.files[usize::from(cluster)].meet(instruction as u32);
         let buffer = &mut self.buffers[kind];
         buffer.push_front(instruction as u32);
         buffer.truncate(self.machine.buffer_limbs(self.n));
         let bytes = limbs * self.machine.limb_bytes(self.n);
-        bytes.div_ceil(self.machine.clusters()[usize::from(cluster)].bytes_per_cycle)
+        Ok(bytes.div_ceil(self.machine.clusters()[usize::from(cluster)].bytes_per_cycle))
     }
 
     fn duration(

@@ -5,6 +5,7 @@
 //! a limb that is read before it is there, a unit, port or channel that is used twice at once, a scratchpad that is
 //! too full, an instruction that is missing or comes twice.
 
+mod files;
 mod intervals;
 mod issue;
 mod replay;
@@ -112,6 +113,16 @@ pub enum Violation {
         /// The cycle.
         cycle: u64,
         /// Limbs in it.
+        found: usize,
+        /// Limbs that fit.
+        capacity: usize,
+    },
+    /// More limbs than a register file holds.
+    #[error("the register file of {cluster} keeps {found} limbs, expected at most {capacity}")]
+    Registers {
+        /// The cluster.
+        cluster: String,
+        /// Most limbs that are kept between two of its instructions.
         found: usize,
         /// Limbs that fit.
         capacity: usize,

@@ -1,6 +1,7 @@
 //! The events of a schedule, one after the other, against machine and work.
 
 use super::Violation;
+use super::files::File;
 use super::intervals::{Use, at_most, one_at_a_time};
 use crate::vector::machine::Machine;
 use crate::vector::passes::{Event, Schedule};
@@ -31,8 +32,7 @@ pub(super) struct Replay<'a> {
     channel: Vec<Use>,
     generators: Vec<Use>,
     changes: Vec<(u64, bool)>,
-    /// What each register file met last, the latest first.
-    pub(super) files: Vec<VecDeque<u32>>,
+    pub(super) files: Vec<File>,
     /// What clusters of each kind made last, the latest first.
     pub(super) buffers: Vec<VecDeque<u32>>,
     end: u64,
@@ -64,6 +64,11 @@ impl<'a> Replay<'a> {
         length("places", schedule.places.len(), instructions)?;
         length("durations on units", schedule.busy.len(), instructions)?;
         length("durations on ports", schedule.ports.len(), instructions)?;
+        length(
+            "operands in register files",
+            schedule.held.len(),
+            instructions,
+        )?;
         Ok(Self {
             machine,
             work,
@@ -77,7 +82,7 @@ impl<'a> Replay<'a> {
             channel: Vec::new(),
             generators: Vec::new(),
             changes: Vec::new(),
-            files: vec![VecDeque::new(); machine.clusters().len()],
+            files: machine.clusters().iter().map(|_| File::default()).collect(),
             buffers: vec![VecDeque::new(); machine.kinds().count()],
             end: 0,
         })
@@ -129,6 +134,11 @@ impl<'a> Replay<'a> {
             }
             Some(stay) => Ok(stay),
         }
+    }
+
+    /// Whether a limb is a result that does not leave its register file.
+    pub(super) fn inside(&self, limb: u32) -> bool {
+        (limb as usize) < self.work.instructions() && self.schedule.inside(limb as usize)
     }
 
     pub(super) fn arrive(&mut self, limb: u32, cycle: u64, ready: u64) -> Result<(), Violation> {
@@ -193,6 +203,14 @@ impl<'a> Replay<'a> {
 
     fn write_back(&mut self, limb: u32, cycle: u64) -> Result<(), Violation> {
         let until = cycle + self.machine.transfer(self.n);
+        if self.inside(limb) {
+            return Err(Violation::Dependence {
+                reader: "a write to memory".into(),
+                limb,
+                cycle,
+                state: "it never left the register file in which it was made".into(),
+            });
+        }
         let stay = self.read(limb, cycle, || "a write to memory".into())?;
         stay.needed = stay.needed.max(until);
         self.channel.push(Use {
@@ -253,6 +271,16 @@ impl<'a> Replay<'a> {
                 || format!("the ports of {}", cluster.name),
                 instruction,
             )?;
+        }
+        for (place, (file, cluster)) in self.files.iter().zip(self.machine.clusters()).enumerate() {
+            let (found, capacity) = (file.most(), self.machine.register_limbs(place, self.n));
+            if found > capacity {
+                return Err(Violation::Registers {
+                    cluster: cluster.name.clone(),
+                    found,
+                    capacity,
+                });
+            }
         }
         let transfer = |who| format!("the transfer of limb {who}");
         one_at_a_time(self.channel, || "the memory channel".into(), transfer)?;

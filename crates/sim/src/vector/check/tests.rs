@@ -2,7 +2,7 @@
 
 use super::{Violation, check};
 use crate::vector::machine::Machine;
-use crate::vector::passes::{Event, Options, Place, Schedule, schedule};
+use crate::vector::passes::{Event, INSIDE, Options, Place, Schedule, schedule};
 use crate::vector::testing::{Knobs, Random, work};
 use crate::vector::work::Work;
 
@@ -37,7 +37,7 @@ fn mutate(
         unreachable!("an issue")
     };
     let i = instruction as usize;
-    Some(match random.below(15) {
+    Some(match random.below(17) {
         0 => {
             remove(schedule, issue);
             "an instruction is left out"
@@ -66,7 +66,8 @@ fn mutate(
             "units are busy for another time"
         }
         5 => {
-            schedule.ports[i] = (schedule.ports[i] + 2).saturating_sub(random.below(2) as u64 * 3);
+            let less = random.below(2) == 1 && schedule.ports[i] > 0;
+            schedule.ports[i] = (schedule.ports[i] + 2) - u64::from(less) * 3;
             "ports are busy for another time"
         }
         6 => {
@@ -129,6 +130,24 @@ fn mutate(
             }
             schedule.places[i].cluster = other;
             "a cluster that does not execute it"
+        }
+        14 => {
+            if machine.buffer_limbs(work.n()) > 0 {
+                // What the buffer has passes no ports either.
+                return None;
+            }
+            let operand = random.below(work.operands(i).count());
+            if schedule.holds(i, operand) {
+                schedule.held[i] &= !(1 << operand);
+                "an operand passes the ports in no time"
+            } else {
+                schedule.held[i] |= 1 << operand;
+                "an operand is in the register file without having passed the ports"
+            }
+        }
+        15 => {
+            schedule.held[i] ^= INSIDE;
+            "a result leaves the register file, or does not, in another time"
         }
         _ => {
             let place = random.below(schedule.events.len());
@@ -231,6 +250,30 @@ fn a_scratchpad_that_is_too_small_is_found() {
                 ..
             })
         ),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_register_file_that_is_too_small_is_found() {
+    let knobs = Knobs {
+        limbs: 40,
+        bandwidth: 64,
+        lanes: 8,
+        ports: 4,
+        registers: 5,
+    };
+    let work = work(5, 30);
+    let machine = knobs.machine();
+    let good = schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
+    assert_eq!(check(&machine, &work, &good), Ok(()));
+    let smaller = Knobs {
+        registers: 1,
+        ..knobs
+    };
+    let found = check(&smaller.machine(), &work, &good);
+    assert!(
+        matches!(found, Err(Violation::Registers { capacity: 1, found, .. }) if found > 1),
         "{found:?}"
     );
 }

@@ -4,6 +4,7 @@
 //! a list can begin, the first one does. The order of beginnings, and the clusters, are all that is kept.
 
 use super::graph::Graph;
+use super::homes::Queues;
 use super::model::Model;
 use super::profile::{Profile, Ticks};
 use super::schedule::Event;
@@ -28,7 +29,7 @@ pub(super) fn order(machine: &Machine, work: &Work, graph: &Graph, profile: Prof
         ranks: critical(machine, work, graph, profile),
         waits: graph.waits.clone(),
         order: Vec::with_capacity(graph.events.len()),
-        classes: vec![Heap::new(); model.classes()],
+        instructions: Queues::new(machine, work, profile, model.classes()),
         memory: Channel::default(),
         generators: Channel::default(),
         generates: !machine.uses(Operation::Sample).is_empty(),
@@ -67,8 +68,7 @@ struct List<'a> {
     ranks: Vec<u32>,
     waits: Vec<u32>,
     order: Vec<u32>,
-    /// Instructions that wait for units, by class.
-    classes: Vec<Heap>,
+    instructions: Queues<'a>,
     memory: Channel,
     generators: Channel,
     generates: bool,
@@ -96,8 +96,8 @@ impl List<'_> {
         let entry = Reverse((rank, event));
         match Event::unpack(self.graph.events[event as usize]) {
             Event::Issue(instruction) => {
-                let class = self.model.class(instruction as usize);
-                self.classes[class].push(entry);
+                self.instructions
+                    .push(&self.model, instruction as usize, entry);
             }
             Event::Fetch(limb) if self.generated(limb) => self.generators.waiting.push(entry),
             Event::Fetch(_) | Event::WriteBack(_) => self.memory.waiting.push(entry),
@@ -123,16 +123,11 @@ impl List<'_> {
                 self.order.push(event);
             }
         }
-        loop {
-            let classes = self.classes.iter().enumerate();
-            let heads = classes.filter_map(|(class, waiting)| Some((waiting.peek()?, class)));
-            let head = heads.filter(|(_, class)| self.model.able(*class)).max();
-            let Some((_, class)) = head else { break };
-            let Reverse((_, event)) = self.classes[class].pop().expect("it has a head");
+        while let Some((event, cluster)) = self.instructions.pop(&mut self.model) {
             let Event::Issue(instruction) = Event::unpack(self.graph.events[event as usize]) else {
-                unreachable!("classes list instructions");
+                unreachable!("queues list instructions");
             };
-            self.model.issue(instruction as usize, event);
+            self.model.issue_on(instruction as usize, event, cluster);
             self.order.push(event);
         }
     }

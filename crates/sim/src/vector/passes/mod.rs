@@ -4,15 +4,17 @@
 //! 2. [`walk`] makes one limb of results after the other, and [`layers`] what stays within its limbs together.
 //! 3. [`spread`] brings instructions together that can run at the same time.
 //! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
-//! 5. [`list`] orders events by list scheduling on model machines.
-//! 6. [`placement`] gives each instruction units and a cycle.
+//! 5. [`list`] orders events by list scheduling on model machines. There instructions wait at their [`homes`].
+//! 6. [`registers`] decides which limbs stay in the register files of their clusters.
+//! 7. [`placement`] gives each instruction units and a cycle.
 //!
-//! All but the last fix an order of events, which does not depend on lanes, latencies, ports or bandwidth. The last one
-//! serves every unit, port and channel in that order. More lanes, ports or bandwidth therefore never slow a schedule
-//! (docs/adr/0024).
+//! The first five fix an order of events, which does not depend on lanes, latencies, ports, register files or bandwidth. A
+//! larger register file keeps more, and the last pass serves every unit, port and channel in that order. More of any of
+//! these therefore never slows a schedule (docs/adr/0024).
 
 mod assign;
 mod graph;
+mod homes;
 #[cfg(test)]
 mod kinds_tests;
 mod layers;
@@ -23,6 +25,7 @@ mod operations;
 mod order;
 mod placement;
 mod profile;
+mod registers;
 mod schedule;
 mod spread;
 #[cfg(test)]
@@ -39,6 +42,8 @@ use placement::place;
 use profile::{PROFILES, Profile};
 use spread::Reach;
 
+#[cfg(test)]
+pub(in crate::vector) use schedule::INSIDE;
 pub use schedule::{Event, Place, Schedule, Stall};
 
 /// Order of operations.

@@ -122,7 +122,7 @@ impl<'a> Model<'a> {
     }
 
     /// Clusters of a word of bits that can begin an instruction of a class.
-    fn able_in(&self, class: usize, word: usize) -> u64 {
+    pub(super) fn able_in(&self, class: usize, word: usize) -> u64 {
         let Class { units, clusters } = &self.classes[class];
         let units = units.iter().map(|&unit| self.with_unit[unit][word]);
         let free = self.with_ports[word] & clusters[word];
@@ -137,14 +137,20 @@ impl<'a> Model<'a> {
 
     /// Begins an instruction that can: where an operand was made, if it can there. It is told of as `name`.
     pub(super) fn issue(&mut self, instruction: usize, name: u32) {
-        let work = self.work;
         let class = self.class(instruction);
         let near = |limb: u32| {
             let cluster = *self.clusters.get(limb as usize)?;
             (cluster != NOWHERE && self.able_on(class, cluster)).then_some(cluster)
         };
-        let near = work.operands(instruction).find_map(near);
+        let near = self.work.operands(instruction).find_map(near);
         let cluster = near.unwrap_or_else(|| self.next_able(class));
+        self.issue_on(instruction, name, cluster);
+    }
+
+    /// Begins an instruction on a cluster that can.
+    pub(super) fn issue_on(&mut self, instruction: usize, name: u32, cluster: u16) {
+        let work = self.work;
+        let class = self.class(instruction);
         self.clusters[instruction] = cluster;
         let place = usize::from(cluster);
         let terms = work.terms(instruction);
@@ -173,8 +179,8 @@ impl<'a> Model<'a> {
         self.begin(name, ticks.busy.max(ports), ticks.latency);
     }
 
-    /// The first cluster behind the last one that was taken here.
-    fn next_able(&mut self, class: usize) -> u16 {
+    /// The first cluster that can begin an instruction of a class, behind the last one that was found here.
+    pub(super) fn next_able(&mut self, class: usize) -> u16 {
         let clusters = self.files.len();
         let able = |&cluster: &usize| self.able_in(class, cluster / 64) >> (cluster % 64) & 1 == 1;
         let mut places = (self.last + 1..clusters).chain(0..=self.last);
@@ -191,10 +197,16 @@ impl<'a> Model<'a> {
         self.gives[(end + latency as usize) % ring].push(name);
     }
 
-    /// Goes on by a tick. Gives what ends and what gives its result; the lists are to be handed back.
+    /// Goes on to the next tick in which something happens: there is one. Gives what ends and what gives its result.
     pub(super) fn tick(&mut self) -> (Vec<u32>, Vec<u32>) {
-        self.now += 1;
-        let place = self.now % self.ends.len();
+        let happens = |place: usize| {
+            let all = self.ends[place].len() + self.gives[place].len() + self.ports[place].len();
+            all > 0
+        };
+        let ring = self.ends.len();
+        let ticks = (1..=ring).find(|ticks| happens((self.now + ticks) % ring));
+        self.now += ticks.expect("something is under way");
+        let place = self.now % ring;
         while let Some(cluster) = self.ports[place].pop() {
             set(&mut self.with_ports, usize::from(cluster));
         }

@@ -11,6 +11,7 @@
 use super::assign::Assign;
 use super::graph::Graph;
 use super::list::Listed;
+use super::registers;
 use super::schedule::{Event, Place, Schedule, Stall};
 use crate::error::{Error, Result};
 use crate::vector::machine::{Machine, Operation};
@@ -28,21 +29,35 @@ pub(super) fn place(
     limit: u64,
     go_on: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Option<Schedule>> {
-    let mut placer = Placer::new(machine, work, graph);
     let count = graph.events.len();
+    let order = |place: usize| listed.map_or(place, |listed| listed.order[place] as usize);
+    let issued = (0..count).filter_map(|place| match Event::unpack(graph.events[order(place)]) {
+        Event::Issue(instruction) => Some(instruction),
+        _ => None,
+    });
+    let mut assign = Assign::new(machine, work);
+    let mut sequences = vec![Vec::new(); machine.clusters().len()];
+    for instruction in issued {
+        let cluster = match listed {
+            Some(listed) => listed.clusters[instruction as usize],
+            None => assign.cluster(work, instruction as usize),
+        };
+        sequences[usize::from(cluster)].push(instruction);
+    }
+    let held = registers::keep(machine, work, &sequences, &graph.events);
+    let mut placer = Placer::new(machine, work, graph, held);
+    for (cluster, sequence) in sequences.iter().enumerate() {
+        for &instruction in sequence {
+            placer.schedule.places[instruction as usize].cluster = cluster as u16;
+        }
+    }
     for place in 0..count {
         if place % STEP == 0 && !go_on(1000 * place / count) {
             return Err(Error::Stopped);
         }
-        let event = listed.map_or(place, |listed| listed.order[place] as usize);
+        let event = order(place);
         let start = match Event::unpack(graph.events[event]) {
-            Event::Issue(instruction) => {
-                let cluster = match listed {
-                    Some(listed) => listed.clusters[instruction as usize],
-                    None => placer.assign.cluster(work, instruction as usize),
-                };
-                placer.issue(event, instruction, cluster)
-            }
+            Event::Issue(instruction) => placer.issue(event, instruction),
             Event::Fetch(limb) => placer.fetch(event, limb),
             Event::WriteBack(limb) => placer.write_back(limb),
             Event::Release(limb) => placer.release(event, limb),
@@ -59,7 +74,6 @@ pub(super) fn place(
 struct Placer<'a> {
     machine: &'a Machine,
     work: &'a Work,
-    assign: Assign<'a>,
     schedule: Schedule,
     /// For each limb the cycle from which it can be read, and whether it came from outside the last time.
     ready: Vec<u64>,
@@ -68,7 +82,7 @@ struct Placer<'a> {
     held: Vec<u64>,
     clusters: Vec<ClusterState>,
     /// For each kind of clusters the limbs that they made last, for those of other kinds.
-    buffers: Vec<Registers>,
+    buffers: Vec<Buffer>,
     memory: u64,
     generators: u64,
     graph: &'a Graph,
@@ -82,18 +96,17 @@ struct ClusterState {
     units: Vec<Vec<u64>>,
     ports: u64,
     last_start: u64,
-    registers: Registers,
     bytes_per_cycle: u64,
 }
 
-/// The limbs that a register file met last: operands and results of its cluster, in order. Or those that a buffer met.
-struct Registers {
+/// The limbs that clusters of one kind made last.
+struct Buffer {
     /// A ring of as many limbs as fit.
     limbs: Vec<u32>,
     next: usize,
 }
 
-impl Registers {
+impl Buffer {
     fn new(limbs: usize) -> Self {
         Self {
             limbs: vec![NONE; limbs],
@@ -101,14 +114,12 @@ impl Registers {
         }
     }
 
-    /// Puts a limb in the place of the oldest one; `true` if it was there.
-    fn meet(&mut self, limb: u32) -> bool {
-        let known = self.limbs.contains(&limb);
+    /// Puts a limb in the place of the oldest one.
+    fn meet(&mut self, limb: u32) {
         if let Some(oldest) = self.limbs.get_mut(self.next) {
             *oldest = limb;
             self.next = (self.next + 1) % self.limbs.len();
         }
-        known
     }
 }
 
@@ -125,7 +136,7 @@ struct Costs {
 }
 
 impl<'a> Placer<'a> {
-    fn new(machine: &'a Machine, work: &'a Work, graph: &'a Graph) -> Self {
+    fn new(machine: &'a Machine, work: &'a Work, graph: &'a Graph, held: Vec<u64>) -> Self {
         let (n, instructions, limbs) = (work.n(), work.instructions(), work.limbs());
         let units = machine.units();
         let latency = |operation| {
@@ -135,27 +146,22 @@ impl<'a> Placer<'a> {
                 .map(|&unit| units[unit].latency)
                 .sum()
         };
-        let clusters = machine
-            .clusters()
-            .iter()
-            .enumerate()
-            .map(|(place, cluster)| ClusterState {
-                units: cluster.units.iter().map(|&count| vec![0; count]).collect(),
-                ports: 0,
-                last_start: 0,
-                registers: Registers::new(machine.register_limbs(place, n)),
-                bytes_per_cycle: cluster.bytes_per_cycle,
-            });
+        let clusters = machine.clusters().iter().map(|cluster| ClusterState {
+            units: cluster.units.iter().map(|&count| vec![0; count]).collect(),
+            ports: 0,
+            last_start: 0,
+            bytes_per_cycle: cluster.bytes_per_cycle,
+        });
         Self {
             machine,
             work,
-            assign: Assign::new(machine, work),
             schedule: Schedule {
                 starts: Vec::with_capacity(graph.events.len()),
                 events: Vec::with_capacity(graph.events.len()),
                 places: vec![Place::default(); instructions],
                 busy: vec![0; instructions],
                 ports: vec![0; instructions],
+                held,
                 ..Schedule::default()
             },
             ready: vec![0; limbs],
@@ -164,7 +170,7 @@ impl<'a> Placer<'a> {
             clusters: clusters.collect(),
             buffers: machine
                 .kinds()
-                .map(|_| Registers::new(machine.buffer_limbs(n)))
+                .map(|_| Buffer::new(machine.buffer_limbs(n)))
                 .collect(),
             memory: 0,
             generators: 0,
@@ -225,16 +231,19 @@ impl<'a> Placer<'a> {
         self.left[event]
     }
 
-    fn issue(&mut self, event: usize, instruction: u32, chosen: u16) -> u64 {
+    fn issue(&mut self, event: usize, instruction: u32) -> u64 {
         let (work, i) = (self.work, instruction as usize);
+        let mut place = self.schedule.places[i];
+        let chosen = place.cluster;
         let kind = work.kind(i);
         let room = self.room(event);
         let cluster = &mut self.clusters[usize::from(chosen)];
 
-        // What register file and buffer lack comes over the ports, and the result goes out over them.
+        // What register file and buffer lack comes over the ports, and a result that is needed elsewhere goes out.
         let own = self.machine.clusters()[usize::from(chosen)].kind;
-        let (mut computed, mut loaded, mut moved) = (0, 0, 1);
-        for limb in work.operands(i) {
+        let (mut computed, mut loaded) = (0, 0);
+        let mut moved = u64::from(!self.schedule.inside(i));
+        for (operand, limb) in work.operands(i).enumerate() {
             let limb = limb as usize;
             let wait = if self.fetched[limb] {
                 &mut loaded
@@ -242,20 +251,14 @@ impl<'a> Placer<'a> {
                 &mut computed
             };
             *wait = self.ready[limb].max(*wait);
-            let known = cluster.registers.meet(limb as u32);
             let others = self.buffers.iter().enumerate();
             let mut others = others.filter(|&(kind, _)| kind != own);
-            let buffered = others.any(|(_, buffer)| buffer.limbs.contains(&(limb as u32)));
-            moved += u64::from(!known && !buffered);
+            let mut buffered = || others.any(|(_, buffer)| buffer.limbs.contains(&(limb as u32)));
+            moved += u64::from(!self.schedule.holds(i, operand) && !buffered());
         }
-        cluster.registers.meet(instruction);
         self.buffers[own].meet(instruction);
         let ports = (moved * self.costs.limb_bytes).div_ceil(cluster.bytes_per_cycle);
 
-        let mut place = Place {
-            cluster: chosen,
-            ..Place::default()
-        };
         let (mut free, mut busy) = (0, ports);
         let uses = self.machine.uses(kind);
         for (unit, &of) in place.units.iter_mut().zip(uses) {

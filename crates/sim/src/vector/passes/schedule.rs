@@ -72,11 +72,17 @@ pub struct Schedule {
     pub(in crate::vector) busy: Vec<u64>,
     /// For each instruction the cycles in which it occupies the ports of its cluster.
     pub(in crate::vector) ports: Vec<u64>,
+    /// For each instruction a bit for each operand that its cluster's register file holds, and [`INSIDE`] if the result
+    /// leaves the register file neither for the scratchpad nor for another cluster.
+    pub(in crate::vector) held: Vec<u64>,
     /// Cycle in which everything is done.
     pub(in crate::vector) cycles: u64,
     /// Cycles between the instructions of a cluster, summed over clusters, by what the later one waited for.
     pub(in crate::vector) stalls: [u64; Stall::ALL.len()],
 }
+
+/// Marks a result that does not leave the register file.
+pub(in crate::vector) const INSIDE: u64 = 1 << 63;
 
 const BITS: u32 = 30;
 const MASK: u32 = (1 << BITS) - 1;
@@ -130,6 +136,16 @@ impl Schedule {
     /// Cycles in which an instruction occupies the ports of its cluster.
     pub fn ports(&self, instruction: usize) -> u64 {
         self.ports[instruction]
+    }
+
+    /// Whether the register file of an instruction's cluster holds an operand, by its place among the operands.
+    pub fn holds(&self, instruction: usize, operand: usize) -> bool {
+        self.held[instruction] >> operand & 1 == 1
+    }
+
+    /// Whether the result of an instruction stays in the register file of its cluster: all that read it find it there.
+    pub fn inside(&self, instruction: usize) -> bool {
+        self.held[instruction] & INSIDE != 0
     }
 
     /// Cycles between the instructions of a cluster, summed over clusters, by what the later one waited for.
