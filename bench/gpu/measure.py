@@ -21,7 +21,7 @@ from PIL import Image
 NETWORKS = {
     "MNIST": "python/palladion/data/mnist.json",
     "LeNet-5": "models/lenet5_w6a7.json",
-    "ResNet-20": "models/resnet20_w6a7.json",
+    "ResNet-20": "models/resnet20_w6a7_words32.json",
 }
 BYTES = 1 << 26
 """Bytes of the rows that a transform is measured on."""
