@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,7 @@ def test_a_timeline_is_what_the_schema_of_perfetto_says(
     assert all(track.child_ordering == explicit for track in clusters)
     opened: dict[int, int] = {}
     slices: dict[str, int] = {}
+    transforms: Counter[str] = Counter()
     busy: dict[int, int] = {}
     counted = []
     for packet in trace.packet:
@@ -225,6 +227,7 @@ def test_a_timeline_is_what_the_schema_of_perfetto_says(
             category = categories[event.category_iids[0]]
             assert category in name or category == "inputs and hints"
             slices[name] = slices.get(name, 0) + 1
+            transforms[tracks[event.track_uuid].name] += name.startswith("ntt")
         elif event.type == TrackEvent.TYPE_SLICE_END:
             length = packet.timestamp - opened.pop(event.track_uuid)
             assert length > 0
@@ -236,12 +239,14 @@ def test_a_timeline_is_what_the_schema_of_perfetto_says(
     assert not opened
     steps = {step["name"] for step in found["steps"]}
     assert {name.split(" (", 1)[1][:-1] for name in slices if " (" in name} == steps
-    # A transform occupies one unit and the ports, a loaded limb the channel.
+    # A transform occupies one unit, a loaded limb the channel. A result that its readers find in
+    # their register file passes no port.
+    assert transforms["ntt"] == found["instructions"]["ntt"] > transforms["ports"] > 0
+    assert sum(transforms.values()) == transforms["ntt"] + transforms["ports"]
     operations: dict[str, int] = {}
     for name, count in slices.items():
         what = name.split(" (")[0]
         operations[what] = operations.get(what, 0) + count
-    assert operations["ntt"] == 2 * found["instructions"]["ntt"]
     limb = 32768 * 4
     loaded = sum(
         found["traffic_bytes"][kind]
