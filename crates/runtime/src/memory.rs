@@ -32,7 +32,7 @@ pub struct Memory {
 impl Memory {
     /// Largest resident memory of a process that makes or reads the keys and runs the program.
     ///
-    /// Half of the pool counts. Measured runs of MNIST, LeNet-5 and ResNet-20 took 150 to 316 MB
+    /// Half of the pool counts. Measured runs of MNIST, LeNet-5 and ResNet-20 took 119 to 229 MB
     /// less than with all of it, since polynomials are taken from it where most are in use.
     pub fn run(&self) -> u64 {
         let running = self.running - ring::POOL_BYTES as u64 / 2;
