@@ -1,6 +1,6 @@
 """Run a circuit that a paper measures on the CPU's kernels and through XLA, and compare the bytes.
 
-    python examples/xla_circuit.py lola-mnist
+    python examples/xla_circuit.py
     python examples/xla_circuit.py ckks-bootstrapping-16 --device gpu
 
 Weights, tables and messages are made up. Needs JAX: pip install 'palladion[xla]'.
@@ -48,7 +48,7 @@ def peak() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name")
+    parser.add_argument("name", nargs="?", default="lola-mnist")
     parser.add_argument("--device", choices=["cpu", "gpu", "tpu"])
     parser.add_argument("--digit-limbs", type=int, default=1)
     parser.add_argument("--replay", action="store_true")
