@@ -30,6 +30,8 @@ STANDS_ON: dict[str, set[str]] = {
     "tfhe": {"rlwe"},
     "network": set(),
     "program": set(),
+    # Both halves of the hybrid mode: docs/adr/0032-linear-layers-between-two-parties.md.
+    "hybrid": {"rlwe", "network"},
     # Shared by both halves, then the halves: docs/adr/0021-client-and-server-are-crates.md.
     "exchange": {"bfv", "program"},
     "client": {"exchange"},
@@ -47,7 +49,16 @@ STANDS_ON: dict[str, set[str]] = {
     # Machines of many limbs run traces: docs/adr/0026-traces-as-waves.md.
     "waves": {"program", "kernels"},
     "server": {"runtime"},
-    "python": {"server", "inspect", "timing", "compiler", "applications", "sim", "waves"},
+    "python": {
+        "server",
+        "inspect",
+        "timing",
+        "compiler",
+        "applications",
+        "sim",
+        "waves",
+        "hybrid",
+    },
 }
 # External crates that only some of our crates may use.
 RESERVED = {"pyo3": {"python"}}
@@ -56,7 +67,7 @@ RESERVED = {"pyo3": {"python"}}
 MAY_HOLD_SECRETS = {
     *{"ring", "rlwe", "exact", "circuits"},
     *SCHEMES,
-    *{"client", "inspect", "timing", "python"},
+    *{"client", "inspect", "timing", "python", "hybrid"},
 }
 # The crates of a client in a browser, and what they may not use.
 PORTABLE = {"exchange", "client"}

@@ -1,0 +1,196 @@
+//! The client's half: it holds the input, and learns the logits.
+
+use ring::sample::SecretRng;
+use rlwe::bytes::Fingerprint;
+
+use crate::activation::Activation;
+use crate::bits::{mask, unpack};
+use crate::cipher::{PublicKey, SecretKey};
+use crate::error::{Error, Result};
+use crate::half::Half;
+use crate::handshake::{Wish, ask, meet};
+use crate::link::Channel;
+use crate::program::PublicProgram;
+use crate::report::{Meter, Observer, Progress, Report, Taken};
+
+/// A client that has met a server, and knows its program.
+pub struct Client<C> {
+    channel: C,
+    half: Half,
+    fingerprint: Fingerprint,
+    handshake: Taken,
+}
+
+/// A client whose keys and material are made, for a number of inputs. They are used up by
+/// [`Ready::run`], which takes the value away.
+pub struct Ready<C> {
+    client: Client<C>,
+    keys: Vec<SecretKey>,
+    activation: Activation,
+    report: Report,
+}
+
+impl<C: Channel> Client<C> {
+    /// Greets a server and checks its program. With `expected`, a server with another program is
+    /// refused.
+    ///
+    /// # Errors
+    /// [`Error::Message`] for another kind of server, another version or another program,
+    /// [`Error::Program`] for a program that is insecure or does not fit together,
+    /// [`Error::Protocol`] if the connection ends.
+    pub fn meet(mut channel: C, expected: Option<&Fingerprint>) -> Result<Self> {
+        let mut meter = Meter::start(&channel);
+        let (public, fingerprint) = meet(&mut channel, expected)?;
+        let half = Half::new(public)?;
+        let handshake = meter.lap(&channel);
+        Ok(Self {
+            channel,
+            half,
+            fingerprint,
+            handshake,
+        })
+    }
+
+    /// The server's program.
+    pub fn public(&self) -> &PublicProgram {
+        &self.half.public
+    }
+
+    /// Hash of the server's program.
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    /// The offline phase: keys and material for `inputs` inputs.
+    ///
+    /// # Errors
+    /// [`Error::Message`] if the server refuses, [`Error::Protocol`] if the connection ends,
+    /// [`Error::Stopped`] if the observer answers `false`.
+    pub fn prepare(mut self, inputs: u32, observe: Observer<'_>) -> Result<Ready<C>> {
+        let mut meter = Meter::start(&self.channel);
+        let mut report = Report::new(&self.half.public, inputs);
+        let wish = Wish {
+            hash: self.fingerprint,
+            shape: self.half.public.input.shape.map(|side| side as u32),
+            inputs,
+        };
+        ask(&mut self.channel, &wish)?;
+        report.handshake = self.handshake;
+        report.handshake.add(&meter.lap(&self.channel));
+        let total = 2 + self.half.public.layers.len() * inputs as usize;
+        let mut tell = |doing: &str, done| {
+            let progress = Progress { doing, done, total };
+            if observe(progress) {
+                Ok(())
+            } else {
+                Err(Error::Stopped)
+            }
+        };
+        tell("keys", 0)?;
+        let mut rng = SecretRng::from_os();
+        let mut keys = Vec::with_capacity(self.half.bases.len());
+        for basis in &self.half.bases {
+            let secret = SecretKey::generate(basis, &mut rng);
+            self.channel.send(&PublicKey::generate(&secret, &mut rng))?;
+            keys.push(secret);
+        }
+        self.channel.flush()?;
+        tell("material", 1)?;
+        let activation = Activation::client(&self.half, &mut self.channel, inputs)?;
+        report.offline = meter.lap(&self.channel);
+        Ok(Ready {
+            client: self,
+            keys,
+            activation,
+            report,
+        })
+    }
+}
+
+impl<C: Channel> Ready<C> {
+    /// The online phase: the logits of each input.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for other inputs than the material was made for, before anything is sent;
+    /// [`Error::Protocol`] if the connection ends, [`Error::Message`] for malformed messages,
+    /// [`Error::Stopped`] if the observer answers `false`.
+    pub fn run(
+        mut self,
+        inputs: &[Vec<i64>],
+        observe: Observer<'_>,
+    ) -> Result<(Vec<Vec<i64>>, Report)> {
+        let public = &self.client.half.public;
+        public.check_inputs(inputs, self.report.inputs)?;
+        let layers = public.layers.len();
+        let total = 2 + layers * inputs.len();
+        let mut meter = Meter::start(&self.client.channel);
+        let mut logits = Vec::with_capacity(inputs.len());
+        for (index, input) in inputs.iter().enumerate() {
+            let values = input.iter().map(|&x| x as u64).collect();
+            let mut shares = vec![Some(values)];
+            for layer in 0..layers {
+                let doing = &self.client.half.public.layers[layer].name;
+                let done = 2 + index * layers + layer;
+                if !observe(Progress { doing, done, total }) {
+                    return Err(Error::Stopped);
+                }
+                let sums = self.linear(layer, &shares)?;
+                let linear = meter.lap(&self.client.channel);
+                let outputs = self.activate(layer, sums)?;
+                shares.push(Some(outputs));
+                let taken = &mut self.report.layers[layer];
+                taken.linear.add(&linear);
+                taken.activation.add(&meter.lap(&self.client.channel));
+            }
+            let last = shares.pop().flatten().unwrap_or_default();
+            logits.push(last.into_iter().map(|x| x as i64).collect());
+        }
+        Ok((logits, self.report))
+    }
+
+    /// The client's share of a layer's accumulators.
+    fn linear(&mut self, layer: usize, shares: &[Option<Vec<u64>>]) -> Result<Vec<u64>> {
+        let Client { channel, half, .. } = &mut self.client;
+        let terms = || {
+            half.public.layers[layer]
+                .encrypted
+                .iter()
+                .zip(&half.tables[layer])
+        };
+        for (term, tables) in terms() {
+            let share = shares[term.source].as_deref().unwrap_or_default();
+            channel.send(&tables.query(&self.keys[term.ring], share))?;
+            channel.flush()?;
+        }
+        let mut sums = vec![0; half.values(layer)];
+        half.add_local(layer, shares, &mut sums);
+        for (term, tables) in terms() {
+            let mut answer = vec![0; tables.answer_len()];
+            channel.receive(&mut answer)?;
+            let own = tables.open(&self.keys[term.ring], &answer);
+            for (sum, own) in sums.iter_mut().zip(own) {
+                *sum = sum.wrapping_add(own);
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The client's share of a layer's outputs, or the outputs themselves if the accumulators are
+    /// revealed.
+    fn activate(&mut self, layer: usize, sums: Vec<u64>) -> Result<Vec<u64>> {
+        let Client { channel, half, .. } = &mut self.client;
+        if !half.reveals(layer) {
+            return self.activation.run(channel, layer, sums);
+        }
+        let plan = &half.public.layers[layer];
+        let mut bytes = vec![0; half.revealed_len(layer)];
+        channel.receive(&mut bytes)?;
+        let others = unpack(&bytes, sums.len(), plan.bits);
+        let shift = 64 - plan.bits;
+        let value = |(own, other): (u64, u64)| {
+            let sum = own.wrapping_add(other) & mask(plan.bits);
+            plan.step.apply((sum << shift) as i64 >> shift) as u64
+        };
+        Ok(sums.into_iter().zip(others).map(value).collect())
+    }
+}

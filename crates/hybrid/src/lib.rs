@@ -1,0 +1,45 @@
+//! The hybrid mode: client and server evaluate a network together.
+//!
+//! *Concept.* Every intermediate value is the sum of two shares modulo `2^l`, one of each party.
+//! Convolutions and matrix products are computed under small encryptions of the client's share
+//! ([`compile`] chooses their rings); maps with public weights by each party alone; activations with
+//! requantisation by the protocols of `mpc`. The client learns the logits, and they equal those of
+//! `network::Evaluator` exactly. `docs/hybrid.md` says what each party learns.
+//!
+//! *Sources.* Huang, Lu, Hong, Ding, "Cheetah: Lean and Fast Secure Two-Party Deep Neural Network
+//! Inference", USENIX Security 2022 (convolutions in coefficients, extraction of outputs);
+//! Juvekar, Vaikuntanathan, Chandrakasan, "GAZELLE", USENIX Security 2018 (the combination).
+
+#![forbid(unsafe_code)]
+
+mod activation;
+mod bits;
+mod cipher;
+mod client;
+mod error;
+mod form;
+mod geometry;
+mod half;
+mod handshake;
+mod linear;
+pub mod link;
+mod local;
+mod noise;
+mod plan;
+mod program;
+mod report;
+mod server;
+
+pub use cipher::RingSpec;
+pub use client::{Client, Ready};
+pub use error::{Error, Result};
+pub use form::Form;
+pub use geometry::ConvShape;
+pub use handshake::hex;
+pub use plan::{STATISTICAL, compile};
+pub use program::{
+    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, Program,
+    PublicProgram, Step,
+};
+pub use report::{LayerTaken, Observer, Progress, Report, Taken};
+pub use server::Server;

@@ -1,0 +1,238 @@
+//! One encrypted term of a layer: the client's query, the server's work, the client's share.
+//!
+//! The client encrypts its share of the source. The server adds its own share in plain, multiplies
+//! with the kernels, and hides the results: a random share, a flood over the noise
+//! (`noise.rs`), and an encryption of zero. It sends only the coefficients that are outputs, modulo
+//! a small power of two. After Cheetah (Huang et al., USENIX Security 2022).
+
+use ring::sample::{self, Masks, SecretRng};
+use ring::{Basis, Coeff, Eval, Poly};
+
+use crate::bits::{mask as low_bits, pack, packed_len, unpack};
+use crate::cipher::{PublicKey, Scaled, SecretKey, ToPower, read_body, split_seed, write_body};
+use crate::error::{Error, Result};
+use crate::geometry::Geometry;
+use crate::program::EncryptedTerm;
+use rand::RngCore;
+
+/// Bytes of a seed.
+pub(crate) const SEED: usize = 32;
+
+/// What both parties compute for an encrypted term.
+pub(crate) struct Tables {
+    pub(crate) geometry: Geometry,
+    scaled: Scaled,
+    body_len: usize,
+    answer_bits: u32,
+    outputs: usize,
+}
+
+impl Tables {
+    /// `bits` are those of the shares; `basis` is that of the term's ring.
+    ///
+    /// # Errors
+    /// [`Error::Program`] for a term that does not fit its ring.
+    pub(crate) fn new(term: &EncryptedTerm, basis: &Basis, bits: u32) -> Result<Self> {
+        let fault = |found| Error::program("a band of a convolution", found, basis.n());
+        let moduli = basis.moduli();
+        Ok(Self {
+            geometry: Geometry::new(&term.shape, basis.n()).map_err(fault)?,
+            scaled: Scaled::new(basis, bits),
+            body_len: moduli.map(|m| packed_len(basis.n(), m.bits())).sum(),
+            answer_bits: term.answer_bits,
+            outputs: term.shape.output().iter().product(),
+        })
+    }
+
+    /// Bytes of the client's message.
+    pub(crate) fn query_len(&self) -> usize {
+        SEED + self.geometry.queries() * self.body_len
+    }
+
+    /// Bytes of the server's message.
+    pub(crate) fn answer_len(&self) -> usize {
+        let answers = self.geometry.answers();
+        (0..answers).map(|answer| self.one_answer_len(answer)).sum()
+    }
+
+    fn one_answer_len(&self, answer: usize) -> usize {
+        let words = self.scaled.basis.n() + self.geometry.answer_places(answer).len();
+        packed_len(words, self.answer_bits)
+    }
+
+    fn encoded(&self, query: usize, share: &[u64]) -> Poly<Coeff> {
+        let places = self.geometry.query_places(query);
+        let messages = places.iter().map(|p| (p.coefficient, share[p.value]));
+        self.scaled.encode(messages)
+    }
+
+    /// The client's message: encryptions of its share of the source.
+    pub(crate) fn query(&self, secret: &SecretKey, share: &[u64]) -> Vec<u8> {
+        let mut rng = SecretRng::from_os();
+        let mut masks = Masks::random(&mut rng);
+        let mut bytes = Vec::with_capacity(self.query_len());
+        bytes.extend_from_slice(&masks.seed().0);
+        for query in 0..self.geometry.queries() {
+            let message = self.encoded(query, share);
+            let body = secret.encrypt(message, &mut masks, &mut rng);
+            write_body(&mut bytes, &body);
+        }
+        bytes
+    }
+
+    /// The client's shares of the outputs, from the server's message of the right length.
+    pub(crate) fn open(&self, secret: &SecretKey, mut bytes: &[u8]) -> Vec<u64> {
+        let mut shares = vec![0; self.outputs];
+        let (n, bits) = (self.scaled.basis.n(), self.answer_bits);
+        let mut parts = Vec::with_capacity(self.geometry.answers());
+        for answer in 0..self.geometry.answers() {
+            let (part, rest) = bytes.split_at(self.one_answer_len(answer));
+            parts.push(part);
+            bytes = rest;
+        }
+        let opened = ring::par_map(parts.len(), |answer| {
+            let places = self.geometry.answer_places(answer);
+            let words = unpack(parts[answer], n + places.len(), bits);
+            let (mask, bodies) = words.split_at(n);
+            let found = secret.decrypt(mask, bodies, &places, (bits, self.scaled.bits));
+            (places, found)
+        });
+        for (places, found) in opened {
+            for (place, share) in places.iter().zip(found) {
+                shares[place.value] = share;
+            }
+        }
+        shares
+    }
+}
+
+/// A term with its kernels, as the server holds it.
+pub(crate) struct Prepared {
+    /// For each group, block and tile.
+    kernels: Vec<Poly<Eval>>,
+    to: ToPower,
+    flood_bits: u32,
+}
+
+/// Products that one call of the kernels adds up.
+const MOST_TILES: usize = 256;
+
+impl Prepared {
+    /// Transforms the kernels.
+    ///
+    /// # Errors
+    /// [`Error::Program`] for a term that does not fit its ring.
+    pub(crate) fn new(tables: &Tables, term: &EncryptedTerm, weights: &[i64]) -> Result<Self> {
+        let basis = &tables.scaled.basis;
+        let geometry = &tables.geometry;
+        let (tiles, blocks) = (geometry.tiles(), geometry.blocks());
+        if tiles > MOST_TILES {
+            return Err(Error::program("the tiles of a term", tiles, MOST_TILES));
+        }
+        let kernels = ring::par_map(geometry.groups() * blocks * tiles, |index| {
+            let (rest, tile) = (index / tiles, index % tiles);
+            let kernel = geometry.kernel(weights, rest / blocks, rest % blocks, tile);
+            Poly::from_signed(basis, &kernel).into_eval()
+        });
+        Ok(Self {
+            to: ToPower::new(basis),
+            flood_bits: term.flood_bits,
+            kernels,
+        })
+    }
+
+    /// Evaluates the term on a query of the right length and the server's share of the source, which
+    /// is `None` if it is zero. Returns the message to the client and the server's shares of the
+    /// outputs.
+    ///
+    /// # Errors
+    /// [`Error::Message`] for residues out of range.
+    pub(crate) fn answer(
+        &self,
+        tables: &Tables,
+        key: &PublicKey,
+        query: &[u8],
+        share: Option<&[u64]>,
+    ) -> Result<(Vec<u8>, Vec<u64>)> {
+        let Tables {
+            geometry, scaled, ..
+        } = tables;
+        let (seed, bodies) = split_seed(query);
+        let inputs = ring::par_map(geometry.queries(), |index| {
+            let bytes = &bodies[index * tables.body_len..][..tables.body_len];
+            let mut body = read_body(&scaled.basis, bytes, "a query")?;
+            if let Some(share) = share {
+                body.add_assign(&tables.encoded(index, share).into_eval());
+            }
+            let mask: Poly<Eval> = sample::uniform_from_seed(&scaled.basis, &seed, index as u32);
+            Ok([body, mask])
+        });
+        let inputs = inputs.into_iter().collect::<Result<Vec<_>>>()?;
+        let results = ring::par_map(geometry.answers(), |answer| {
+            self.one(tables, (key, &inputs), answer)
+        });
+        let mut bytes = Vec::with_capacity(tables.answer_len());
+        let mut shares = vec![0; tables.outputs];
+        for (answer, (part, own)) in results.into_iter().enumerate() {
+            bytes.extend(part);
+            for (place, share) in geometry.answer_places(answer).iter().zip(own) {
+                shares[place.value] = share;
+            }
+        }
+        Ok((bytes, shares))
+    }
+
+    /// One ciphertext of the answer, and the server's shares of its outputs.
+    fn one(
+        &self,
+        tables: &Tables,
+        (key, inputs): (&PublicKey, &[[Poly<Eval>; 2]]),
+        answer: usize,
+    ) -> (Vec<u8>, Vec<u64>) {
+        let Tables {
+            geometry,
+            scaled,
+            answer_bits,
+            ..
+        } = tables;
+        let (tiles, blocks) = (geometry.tiles(), geometry.blocks());
+        let rest = answer / blocks;
+        let kernel = ((rest % geometry.groups()) * blocks + answer % blocks) * tiles;
+        let kernels: Vec<&Poly<Eval>> = self.kernels[kernel..][..tiles].iter().collect();
+        let inputs = &inputs[rest * tiles..][..tiles];
+        let mut rng = SecretRng::from_os();
+        let zero = key.times_ternary(&mut rng);
+        let [body, mask] = [0, 1].map(|part| {
+            let inputs: Vec<&Poly<Eval>> = inputs.iter().map(|input| &input[part]).collect();
+            let mut sum = Poly::dot(&inputs, &kernels);
+            sum.add_assign(&zero[part]);
+            sum.into_coeff()
+        });
+        let n = scaled.basis.n();
+        let error = Poly::from_signed(&scaled.basis, &sample::gaussian(n, &mut rng));
+        let mask = mask.add(&error);
+        let switched = (0..n).map(|k| self.to.apply(|i| mask.limb(i)[k], *answer_bits));
+        let mut words: Vec<u64> = switched.collect();
+        let places = geometry.answer_places(answer);
+        let errors = sample::gaussian(places.len(), &mut rng);
+        let mut shares = Vec::with_capacity(places.len());
+        let limbs = scaled.basis.len();
+        let mut residues = vec![0; limbs];
+        for (place, &error) in places.iter().zip(errors.iter()) {
+            let random = rng.next_u64() & low_bits(scaled.bits);
+            let flood = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
+            let flood = flood >> (127 - self.flood_bits);
+            for (i, m) in scaled.basis.moduli().enumerate() {
+                let below = m.reduce_u128(1 << self.flood_bits);
+                let body = body.limb(i)[place.coefficient];
+                let body = m.sub(m.add(body, m.from_i64(error)), below);
+                residues[i] = scaled.add_to(i, body, random, flood);
+            }
+            words.push(self.to.apply(|i| residues[i], *answer_bits));
+            shares.push(random.wrapping_neg() & low_bits(scaled.bits));
+        }
+        let mut bytes = Vec::with_capacity(packed_len(words.len(), *answer_bits));
+        pack(&mut bytes, words, *answer_bits);
+        (bytes, shares)
+    }
+}

@@ -1,0 +1,164 @@
+//! The server's half: it holds the weights.
+
+use rlwe::bytes::{Fingerprint, fingerprint};
+
+use crate::activation::Activation;
+use crate::bits::{mask, pack};
+use crate::cipher::PublicKey;
+use crate::error::{Error, Result};
+use crate::half::Half;
+use crate::handshake::{Wish, receive_client};
+use crate::linear::{Prepared, SEED};
+use crate::link::Channel;
+use crate::program::{Program, PublicProgram};
+use crate::report::{Meter, Observer, Progress, Report};
+
+/// A program ready to be served to any number of clients.
+pub struct Server {
+    half: Half,
+    /// For each layer, its encrypted terms with their kernels.
+    terms: Vec<Vec<Prepared>>,
+    biases: Vec<Vec<i64>>,
+    public_json: String,
+    fingerprint: Fingerprint,
+    most_inputs: u32,
+}
+
+impl Server {
+    /// Transforms the weights of a program. A session takes at most `most_inputs` inputs.
+    ///
+    /// # Errors
+    /// [`Error::Program`] for a program that does not pass its check.
+    pub fn new(program: &Program, most_inputs: u32) -> Result<Self> {
+        program.check()?;
+        let half = Half::new(program.public.clone())?;
+        let mut terms = Vec::with_capacity(program.weights.len());
+        for (index, (plan, weights)) in half.public.layers.iter().zip(&program.weights).enumerate()
+        {
+            let prepared = plan.encrypted.iter().zip(&half.tables[index]);
+            let prepared = prepared.zip(&weights.terms);
+            let prepared = prepared.map(|((term, tables), w)| Prepared::new(tables, term, w));
+            terms.push(prepared.collect::<Result<Vec<_>>>()?);
+        }
+        let public_json = half.public.to_json();
+        Ok(Self {
+            half,
+            terms,
+            biases: program.weights.iter().map(|w| w.bias.clone()).collect(),
+            fingerprint: fingerprint(public_json.as_bytes()),
+            public_json,
+            most_inputs,
+        })
+    }
+
+    /// Hash of the public part, by which both parties know that they mean one program.
+    pub fn fingerprint(&self) -> &Fingerprint {
+        &self.fingerprint
+    }
+
+    /// The public part.
+    pub fn public(&self) -> &PublicProgram {
+        &self.half.public
+    }
+
+    /// Serves one client. All keys and material belong to this call, and end with it.
+    ///
+    /// # Errors
+    /// [`Error::Message`] for a client that does not fit, [`Error::Protocol`] if the connection
+    /// ends, [`Error::Stopped`] if the observer answers `false`.
+    pub fn serve<C: Channel>(&self, channel: &mut C, observe: Observer<'_>) -> Result<Report> {
+        let shape = self.half.public.input.shape.map(|side| side as u32);
+        let own = Wish {
+            hash: self.fingerprint,
+            shape,
+            inputs: self.most_inputs,
+        };
+        let mut meter = Meter::start(channel);
+        let wish = receive_client(channel, &self.public_json, &own)?;
+        let mut report = Report::new(&self.half.public, wish.inputs);
+        report.handshake = meter.lap(channel);
+        let total = 2 + self.half.public.layers.len() * wish.inputs as usize;
+        let mut tell = |doing: &str, done: usize| {
+            let progress = Progress { doing, done, total };
+            if observe(progress) {
+                Ok(())
+            } else {
+                Err(Error::Stopped)
+            }
+        };
+        tell("keys", 0)?;
+        let mut keys = Vec::with_capacity(self.half.bases.len());
+        for (ring, basis) in self.half.public.rings.iter().zip(&self.half.bases) {
+            let mut bytes = vec![0; SEED + ring.body_len()];
+            channel.receive(&mut bytes)?;
+            keys.push(PublicKey::read(basis, &bytes)?);
+        }
+        tell("material", 1)?;
+        let mut activation = Activation::server(&self.half, channel, wish.inputs)?;
+        report.offline = meter.lap(channel);
+        for input in 0..wish.inputs as usize {
+            let mut shares: Vec<Option<Vec<u64>>> = vec![None];
+            for layer in 0..self.half.public.layers.len() {
+                let name = &self.half.public.layers[layer].name;
+                tell(name, 2 + input * self.half.public.layers.len() + layer)?;
+                let taken = &mut report.layers[layer];
+                let sums = self.linear(channel, &keys, layer, &shares)?;
+                taken.linear.add(&meter.lap(channel));
+                shares.push(self.activate(channel, &mut activation, layer, sums)?);
+                taken.activation.add(&meter.lap(channel));
+            }
+        }
+        Ok(report)
+    }
+
+    /// The server's share of a layer's accumulators.
+    fn linear<C: Channel>(
+        &self,
+        channel: &mut C,
+        keys: &[PublicKey],
+        layer: usize,
+        shares: &[Option<Vec<u64>>],
+    ) -> Result<Vec<u64>> {
+        let plan = &self.half.public.layers[layer];
+        let [_, height, width] = plan.shape;
+        let biases = self.biases[layer].iter();
+        let mut sums: Vec<u64> = biases
+            .flat_map(|&bias| std::iter::repeat_n(bias as u64, height * width))
+            .collect();
+        self.half.add_local(layer, shares, &mut sums);
+        let terms = plan.encrypted.iter().zip(&self.half.tables[layer]);
+        for ((term, tables), prepared) in terms.zip(&self.terms[layer]) {
+            let mut query = vec![0; tables.query_len()];
+            channel.receive(&mut query)?;
+            let share = shares[term.source].as_deref();
+            let (answer, own) = prepared.answer(tables, &keys[term.ring], &query, share)?;
+            channel.send(&answer)?;
+            for (sum, own) in sums.iter_mut().zip(own) {
+                *sum = sum.wrapping_add(own);
+            }
+        }
+        if !plan.encrypted.is_empty() {
+            channel.flush()?;
+        }
+        Ok(sums)
+    }
+
+    /// The server's share of a layer's outputs; `None` if it is zero.
+    fn activate<C: Channel>(
+        &self,
+        channel: &mut C,
+        activation: &mut Activation,
+        layer: usize,
+        sums: Vec<u64>,
+    ) -> Result<Option<Vec<u64>>> {
+        if !self.half.reveals(layer) {
+            return activation.run(channel, layer, sums).map(Some);
+        }
+        let bits = self.half.public.layers[layer].bits;
+        let mut bytes = Vec::with_capacity(self.half.revealed_len(layer));
+        pack(&mut bytes, sums.iter().map(|&sum| sum & mask(bits)), bits);
+        channel.send(&bytes)?;
+        channel.flush()?;
+        Ok(None)
+    }
+}

@@ -1,0 +1,55 @@
+//! Two halves in two threads give the network's integers, every logit.
+
+use hybrid::link::memory_pair;
+use hybrid::{Activations, Client, Program, Report, Server, compile};
+use network::{Evaluator, IntNetwork};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+fn network(name: &str) -> IntNetwork {
+    let path = format!("{}/../../models/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn run(program: &Program, inputs: &[Vec<i64>]) -> (Vec<Vec<i64>>, Report, Report) {
+    let server = Server::new(program, 10).unwrap();
+    let (mut left, right) = memory_pair();
+    std::thread::scope(|scope| {
+        let served = scope.spawn(move || server.serve(&mut left, &mut |_| true));
+        let client = Client::meet(right, None).unwrap();
+        let ready = client.prepare(inputs.len() as u32, &mut |_| true).unwrap();
+        let (logits, report) = ready.run(inputs, &mut |_| true).unwrap();
+        (logits, report, served.join().unwrap().unwrap())
+    })
+}
+
+fn check(name: &str, activations: Activations, images: usize) -> Report {
+    let network = network(name);
+    let program = compile(&network, activations).unwrap();
+    let program = Program::from_json(&program.to_json()).unwrap();
+    let evaluator = Evaluator::new(&network).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let input = &network.input;
+    let inputs: Vec<Vec<i64>> = (0..images)
+        .map(|_| {
+            (0..input.values())
+                .map(|_| rng.random_range(input.min..=input.max))
+                .collect()
+        })
+        .collect();
+    let (logits, client, server) = run(&program, &inputs);
+    for (input, found) in inputs.iter().zip(&logits) {
+        assert_eq!(*found, evaluator.evaluate(input).unwrap().logits, "{name}");
+    }
+    let (ours, theirs) = (client.online(), server.online());
+    assert_eq!((ours.sent, ours.received), (theirs.received, theirs.sent));
+    client
+}
+
+#[test]
+fn mnist_with_revealed_accumulators() {
+    for name in ["mnist", "mnist_w6a7", "lenet5_w7a7", "resnet20_w7a7"] {
+        let report = check(name, Activations::Revealed, 1);
+        eprintln!("{name}: {:?} {:?}", report.offline, report.online());
+    }
+}
