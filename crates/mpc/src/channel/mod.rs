@@ -1,0 +1,211 @@
+//! Ordered bytes between the two parties, counted.
+//!
+//! Both parties know the length of every message beforehand, so a message has no header. A channel
+//! never blocks in `send` because the other party is sending too: implementations read ahead.
+
+mod memory;
+
+
+use std::io::{Read, Write};
+
+use crate::{Error, Result};
+
+pub use memory::memory_pair;
+
+
+/// Bytes and rounds that a channel has carried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Bytes that this party has sent.
+    pub sent: u64,
+    /// Bytes that this party has received.
+    pub received: u64,
+    /// Times that this party waited for an answer after it had sent something.
+    pub rounds: u64,
+}
+
+/// Ordered bytes in both directions.
+pub trait Channel: Send {
+    /// Sends all bytes. They may wait until [`Channel::flush`].
+    ///
+    /// # Errors
+    /// [`Error::Connection`].
+    fn send(&mut self, bytes: &[u8]) -> Result<()>;
+
+    /// Fills `bytes`, waiting for as long as it takes.
+    ///
+    /// # Errors
+    /// [`Error::Connection`], also if the other party has gone.
+    fn receive(&mut self, bytes: &mut [u8]) -> Result<()>;
+
+    /// Sends what waits.
+    ///
+    /// # Errors
+    /// [`Error::Connection`].
+    fn flush(&mut self) -> Result<()>;
+
+    /// What was carried so far, without what TLS or framing beneath add.
+    fn traffic(&self) -> Traffic;
+
+    /// Both directions, to be used from two threads at once. Counts bytes, but no rounds.
+    fn halves(&mut self) -> (&mut Outgoing, &mut Incoming);
+
+    /// Counts rounds of what went through [`Channel::halves`].
+    fn add_rounds(&mut self, rounds: u64);
+
+    /// One exchange: sends `bytes`, then receives `expected` bytes.
+    ///
+    /// # Errors
+    /// [`Error::Connection`].
+    fn exchange(&mut self, bytes: &[u8], expected: usize) -> Result<Vec<u8>> {
+        self.send(bytes)?;
+        self.flush()?;
+        let mut received = vec![0; expected];
+        self.receive(&mut received)?;
+        Ok(received)
+    }
+}
+
+impl<C: Channel + ?Sized> Channel for &mut C {
+    fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        (**self).send(bytes)
+    }
+
+    fn receive(&mut self, bytes: &mut [u8]) -> Result<()> {
+        (**self).receive(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        (**self).flush()
+    }
+
+    fn traffic(&self) -> Traffic {
+        (**self).traffic()
+    }
+
+    fn halves(&mut self) -> (&mut Outgoing, &mut Incoming) {
+        (**self).halves()
+    }
+
+    fn add_rounds(&mut self, rounds: u64) {
+        (**self).add_rounds(rounds);
+    }
+}
+
+/// The sending direction of a channel.
+pub struct Outgoing {
+    writer: Box<dyn Write + Send>,
+    bytes: u64,
+}
+
+impl Outgoing {
+    /// As [`Channel::send`].
+    ///
+    /// # Errors
+    /// [`Error::Connection`].
+    pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        let doing = "sending";
+        self.writer
+            .write_all(bytes)
+            .map_err(|source| Error::Connection { doing, source })?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// As [`Channel::flush`].
+    ///
+    /// # Errors
+    /// [`Error::Connection`].
+    pub fn flush(&mut self) -> Result<()> {
+        let doing = "sending";
+        self.writer
+            .flush()
+            .map_err(|source| Error::Connection { doing, source })
+    }
+}
+
+/// The receiving direction of a channel.
+pub struct Incoming {
+    reader: Box<dyn Read + Send>,
+    bytes: u64,
+}
+
+impl Incoming {
+    /// As [`Channel::receive`].
+    ///
+    /// # Errors
+    /// [`Error::Connection`].
+    pub fn receive(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let doing = "receiving";
+        self.reader
+            .read_exact(bytes)
+            .map_err(|source| Error::Connection { doing, source })?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// A channel over any writer and any reader.
+///
+/// The reader must take bytes from the network even while nobody reads, or two parties that send
+/// long messages at once would wait for each other.
+pub struct Duplex {
+    outgoing: Outgoing,
+    incoming: Incoming,
+    rounds: u64,
+    has_sent: bool,
+}
+
+impl Duplex {
+    /// Makes a channel of a writer and a reader.
+    pub fn new(writer: impl Write + Send + 'static, reader: impl Read + Send + 'static) -> Self {
+        let outgoing = Outgoing {
+            writer: Box::new(writer),
+            bytes: 0,
+        };
+        let incoming = Incoming {
+            reader: Box::new(reader),
+            bytes: 0,
+        };
+        Self {
+            outgoing,
+            incoming,
+            rounds: 0,
+            has_sent: false,
+        }
+    }
+}
+
+impl Channel for Duplex {
+    fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        self.has_sent |= !bytes.is_empty();
+        self.outgoing.send(bytes)
+    }
+
+    fn receive(&mut self, bytes: &mut [u8]) -> Result<()> {
+        if std::mem::take(&mut self.has_sent) {
+            self.rounds += 1;
+        }
+        self.incoming.receive(bytes)
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.outgoing.flush()
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic {
+            sent: self.outgoing.bytes,
+            received: self.incoming.bytes,
+            rounds: self.rounds,
+        }
+    }
+
+    fn halves(&mut self) -> (&mut Outgoing, &mut Incoming) {
+        (&mut self.outgoing, &mut self.incoming)
+    }
+
+    fn add_rounds(&mut self, rounds: u64) {
+        self.rounds += rounds;
+    }
+}

@@ -1,0 +1,144 @@
+//! Carries the streams of the library of oblivious transfers over a channel.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use cryprot_net::{Connection, Frame, Link};
+use rayon::ThreadPoolBuilder;
+
+use crate::channel::{Channel, Incoming, Outgoing};
+use crate::{Error, Result};
+
+/// In the place of the length of a stream's name: no frame follows.
+const END: u8 = 0xff;
+/// The same, after an error.
+const FAILED: u8 = 0xfe;
+/// Longest name of a stream that the library uses is about half of this.
+const MAX_NAME: usize = 8;
+/// Longest frame. The library writes at most some megabytes at once.
+const MAX_FRAME: usize = 64 << 20;
+/// Most bytes of the other party that wait to be read.
+const MAX_UNREAD: usize = 256 << 20;
+
+/// Threads for the library: one polls, and one computes for each direction. They are our own, since
+/// the library's computations wait for messages and would block the threads of others.
+const THREADS: usize = 3;
+
+/// Bytes of the frame that one write to a stream becomes, for a name of `depth` numbers.
+pub(super) fn frame_bytes(depth: usize, bytes: usize) -> usize {
+    1 + 2 * depth + 4 + bytes
+}
+
+/// Bytes that each party sends after the last frame.
+pub(super) const END_BYTES: usize = 1;
+
+/// Runs a protocol of the library to its end.
+pub(super) fn carry<T, F>(
+    channel: &mut dyn Channel,
+    protocol: impl FnOnce(Connection) -> F + Send,
+) -> Result<T>
+where
+    T: Send,
+    F: Future<Output = Result<T>>,
+{
+    let pool = ThreadPoolBuilder::new().num_threads(THREADS).build();
+    let pool = pool.map_err(|e| Error::Transfers {
+        reason: format!("no threads: {e}"),
+    })?;
+    let link = Link::new();
+    let (outgoing, incoming) = channel.halves();
+    let (result, sent, received) = thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let read = read(incoming, &link);
+            if let Err(error) = &read {
+                link.fail(&error.to_string());
+            }
+            read
+        });
+        let writer = scope.spawn(|| {
+            let written = write(outgoing, &link);
+            if let Err(error) = &written {
+                link.fail(&error.to_string());
+            }
+            written
+        });
+        let run = || {
+            let connection = Connection::new(link.clone());
+            pool.install(|| futures::executor::block_on(protocol(connection)))
+        };
+        // The library asserts what it expects of the other party.
+        let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+            Err(Error::Transfers {
+                reason: "the library refused the other party's messages".to_owned(),
+            })
+        });
+        match &result {
+            Ok(_) => link.close(),
+            Err(error) => link.fail(&error.to_string()),
+        }
+        (result, writer.join(), reader.join())
+    });
+    let broken = || Error::Transfers {
+        reason: "a thread of the connection broke".to_owned(),
+    };
+    // An error of the connection is the cause of the library's.
+    sent.map_err(|_| broken())??;
+    received.map_err(|_| broken())??;
+    let result = result?;
+    match link.unread() {
+        0 => Ok(result),
+        bytes => Err(Error::message(
+            format!("{bytes} bytes that no step reads"),
+            "the messages of the oblivious transfers alone",
+        )),
+    }
+}
+
+fn write(outgoing: &mut Outgoing, link: &Link) -> Result<()> {
+    while let Some(Frame { stream, bytes }) = link.next_frame() {
+        let mut head = vec![stream.len() as u8];
+        head.extend(stream.iter().flat_map(|number| number.to_le_bytes()));
+        head.extend((bytes.len() as u32).to_le_bytes());
+        outgoing.send(&head)?;
+        outgoing.send(&bytes)?;
+        if link.is_idle() {
+            outgoing.flush()?;
+        }
+    }
+    outgoing.send(&[if link.has_failed() { FAILED } else { END }])?;
+    outgoing.flush()
+}
+
+fn read(incoming: &mut Incoming, link: &Link) -> Result<()> {
+    loop {
+        let mut length = [0];
+        incoming.receive(&mut length)?;
+        let depth = match length[0] {
+            END => return Ok(()),
+            FAILED => {
+                return Err(Error::Transfers {
+                    reason: "the other party met an error".to_owned(),
+                });
+            }
+            depth if usize::from(depth) <= MAX_NAME => usize::from(depth),
+            depth => {
+                let expected = format!("at most {MAX_NAME}");
+                return Err(Error::message(format!("a stream's name of {depth} numbers"), expected));
+            }
+        };
+        let mut head = vec![0; 2 * depth + 4];
+        incoming.receive(&mut head)?;
+        let (name, length) = head.split_at(2 * depth);
+        let stream = name.chunks(2).map(|n| u16::from_le_bytes([n[0], n[1]])).collect();
+        let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+        if length == 0 || length > MAX_FRAME || link.unread() + length > MAX_UNREAD {
+            let found = format!("a frame of {length} bytes, beside {} unread", link.unread());
+            let expected = format!("1 to {MAX_FRAME}, and at most {MAX_UNREAD} unread");
+            return Err(Error::message(found, expected));
+        }
+        let mut bytes = vec![0; length];
+        incoming.receive(&mut bytes)?;
+        link.deliver(Frame { stream, bytes });
+    }
+}

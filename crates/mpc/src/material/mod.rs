@@ -1,0 +1,13 @@
+//! One-time material: made before there is any input, moved out and erased when it is used.
+
+mod carrier;
+mod needs;
+mod preprocess;
+#[cfg(test)]
+pub(crate) mod dealer;
+mod store;
+mod transfers;
+
+pub use needs::Needs;
+pub use preprocess::preprocess;
+pub use store::{Material, Squares, Triples};

@@ -1,0 +1,132 @@
+//! How much material protocols use up.
+
+use std::collections::BTreeMap;
+use std::ops::{Add, AddAssign};
+
+use super::transfers;
+use crate::cost::{Cost, Role};
+use crate::slices::packed_bytes;
+
+/// Material of each kind. The needs of several calls are added up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// By the party that chooses, and then by the bits of a message: words of 64 random OTs.
+    pub(crate) transfers: [BTreeMap<usize, usize>; 2],
+    /// By the bits of the modulus: words of 64 random bits.
+    pub(crate) random_bits: BTreeMap<u32, usize>,
+    /// By the bits of the modulus. Given to [`Material`](super::Material) by the caller.
+    squares: BTreeMap<u32, usize>,
+    /// By the bits of the modulus. Given to [`Material`](super::Material) by the caller.
+    triples: BTreeMap<u32, usize>,
+}
+
+impl Needs {
+    /// What [`Party::square`](crate::Party::square) of `count` values modulo `2^bits` uses up.
+    pub fn square(bits: u32, count: usize) -> Self {
+        let squares = BTreeMap::from([(bits, count)]);
+        Self {
+            squares,
+            ..Self::default()
+        }
+    }
+
+    /// What [`Party::multiply`](crate::Party::multiply) of `count` pairs modulo `2^bits` uses up.
+    pub fn multiply(bits: u32, count: usize) -> Self {
+        let triples = BTreeMap::from([(bits, count)]);
+        Self {
+            triples,
+            ..Self::default()
+        }
+    }
+
+    /// Random OTs in all, of both directions.
+    pub fn oblivious_transfers(&self) -> usize {
+        self.counts().iter().sum()
+    }
+
+    /// Squares that the caller must make, by the bits of their modulus.
+    pub fn squares(&self) -> &BTreeMap<u32, usize> {
+        &self.squares
+    }
+
+    /// Triples that the caller must make, by the bits of their modulus.
+    pub fn triples(&self) -> &BTreeMap<u32, usize> {
+        &self.triples
+    }
+
+    /// What [`preprocess`](super::preprocess) sends for these needs.
+    pub fn cost(&self) -> Cost {
+        transfers::cost(self)
+    }
+
+    pub(crate) fn add_transfers(&mut self, chooser: Role, width: usize, words: usize) {
+        if words > 0 {
+            *self.transfers[index(chooser)].entry(width).or_default() += words;
+        }
+    }
+
+    pub(crate) fn add_random_bits(&mut self, bits: u32, words: usize) {
+        if words > 0 {
+            *self.random_bits.entry(bits).or_default() += words;
+        }
+    }
+
+    /// Random OTs in which the server and in which the client chooses. Random bits take one each in
+    /// which the client does.
+    pub(crate) fn counts(&self) -> [usize; 2] {
+        let [server, client] = &self.transfers;
+        let bits: usize = self.random_bits.values().sum();
+        [
+            64 * server.values().sum::<usize>(),
+            64 * (client.values().sum::<usize>() + bits),
+        ]
+    }
+
+    /// Bytes from the server that turn random OTs into random bits.
+    pub(crate) fn correction_bytes(&self) -> usize {
+        let bits = self.random_bits.iter();
+        bits.map(|(&bits, &words)| packed_bytes(64 * words, bits - 1)).sum()
+    }
+
+    /// A number that differs for different needs, for parties to compare.
+    pub(crate) fn digest(&self) -> u64 {
+        // FNV-1a: it finds mistakes, not attacks.
+        let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+        for byte in format!("{self:?}").bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        hash
+    }
+}
+
+pub(crate) fn index(role: Role) -> usize {
+    match role {
+        Role::Server => 0,
+        Role::Client => 1,
+    }
+}
+
+impl AddAssign<&Needs> for Needs {
+    fn add_assign(&mut self, other: &Self) {
+        fn merge<K: Ord + Copy>(into: &mut BTreeMap<K, usize>, from: &BTreeMap<K, usize>) {
+            for (&key, count) in from {
+                *into.entry(key).or_default() += count;
+            }
+        }
+        for (into, from) in self.transfers.iter_mut().zip(&other.transfers) {
+            merge(into, from);
+        }
+        merge(&mut self.random_bits, &other.random_bits);
+        merge(&mut self.squares, &other.squares);
+        merge(&mut self.triples, &other.triples);
+    }
+}
+
+impl Add for Needs {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += &other;
+        self
+    }
+}

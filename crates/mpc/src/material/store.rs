@@ -1,0 +1,201 @@
+//! Material of one party, until it is used.
+
+use std::collections::BTreeMap;
+
+use zeroize::Zeroize;
+
+use super::needs::{Needs, index};
+use crate::cost::Role;
+use crate::{Error, Result};
+
+/// Rows of words that are taken from the front. What is taken is erased here.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    words: Vec<u64>,
+    taken: usize,
+}
+
+impl Rows {
+    pub(crate) fn new(words: Vec<u64>) -> Self {
+        Self { words, taken: 0 }
+    }
+
+    fn take(&mut self, count: usize) -> Vec<u64> {
+        let part = &mut self.words[self.taken..self.taken + count];
+        let taken = part.to_vec();
+        part.zeroize();
+        self.taken += count;
+        taken
+    }
+
+    pub(crate) fn push(&mut self, words: &[u64]) {
+        self.words.extend_from_slice(words);
+    }
+
+    fn left(&self) -> usize {
+        self.words.len() - self.taken
+    }
+}
+
+/// Random bits that are shared both ways: as bits modulo 2, and as numbers modulo `2^k`.
+pub(crate) struct RandomBits {
+    /// This party's shares modulo 2, 64 in a word.
+    pub(crate) bits: Vec<u64>,
+    /// This party's shares modulo `2^k`, one for each bit.
+    pub(crate) shares: Vec<u64>,
+}
+
+/// Shares of random `a` and of `a^2` modulo `2^bits`, for [`Party::square`](crate::Party::square).
+#[derive(Debug)]
+pub struct Squares {
+    /// This party's shares of the random numbers.
+    pub a: Vec<u64>,
+    /// This party's shares of their squares.
+    pub a_squared: Vec<u64>,
+}
+
+/// Shares of random `a` and `b` and of `a b` modulo `2^bits`, for
+/// [`Party::multiply`](crate::Party::multiply).
+#[derive(Debug)]
+pub struct Triples {
+    /// This party's shares of the first factors.
+    pub a: Vec<u64>,
+    /// This party's shares of the second factors.
+    pub b: Vec<u64>,
+    /// This party's shares of the products.
+    pub product: Vec<u64>,
+}
+
+/// One party's material. It cannot be copied: every part of it is used once.
+///
+/// The other party holds the matching part, and both must use it up in the same order.
+#[derive(Debug, Default)]
+pub struct Material {
+    /// By chooser, then by the bits of a message. Of OTs in which this party chooses, rows of the
+    /// choices and the chosen messages; else rows of the first messages and the differences to the
+    /// second ones.
+    pub(crate) transfers: [BTreeMap<usize, Rows>; 2],
+    pub(crate) random_bits: BTreeMap<u32, [Rows; 2]>,
+    squares: BTreeMap<u32, [Rows; 2]>,
+    triples: BTreeMap<u32, [Rows; 3]>,
+}
+
+impl Material {
+    /// Adds squares modulo `2^bits` that the caller has made.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the vectors differ in length.
+    pub fn add_squares(&mut self, bits: u32, squares: Squares) -> Result<()> {
+        let Squares { a, a_squared } = squares;
+        same_length("squares", [&a, &a_squared])?;
+        let rows = self.squares.entry(bits).or_default();
+        for (rows, words) in rows.iter_mut().zip([a, a_squared]) {
+            rows.push(&words);
+        }
+        Ok(())
+    }
+
+    /// Adds triples modulo `2^bits` that the caller has made.
+    ///
+    /// # Errors
+    /// [`Error::Length`] if the vectors differ in length.
+    pub fn add_triples(&mut self, bits: u32, triples: Triples) -> Result<()> {
+        let Triples { a, b, product } = triples;
+        same_length("triples", [&a, &b])?;
+        same_length("triples", [&a, &product])?;
+        let rows = self.triples.entry(bits).or_default();
+        for (rows, words) in rows.iter_mut().zip([a, b, product]) {
+            rows.push(&words);
+        }
+        Ok(())
+    }
+
+    /// Checks that this material suffices, before any of it is used.
+    ///
+    /// # Errors
+    /// [`Error::Exhausted`].
+    pub fn check(&self, role: Role, needs: &Needs) -> Result<()> {
+        for chooser in [Role::Server, Role::Client] {
+            for (&width, &words) in &needs.transfers[index(chooser)] {
+                let rows = self.transfers[index(chooser)].get(&width);
+                let left = rows.map_or(0, Rows::left) / stride(chooser == role, width);
+                enough(|| format!("oblivious transfers of {width} bits"), words, left, 64)?;
+            }
+        }
+        for (bits, &words) in &needs.random_bits {
+            let left = self.random_bits.get(bits).map_or(0, |rows| rows[0].left());
+            enough(|| format!("random bits modulo 2^{bits}"), words, left, 64)?;
+        }
+        for (bits, &count) in needs.squares() {
+            let left = self.squares.get(bits).map_or(0, |rows| rows[0].left());
+            enough(|| format!("squares modulo 2^{bits}"), count, left, 1)?;
+        }
+        for (bits, &count) in needs.triples() {
+            let left = self.triples.get(bits).map_or(0, |rows| rows[0].left());
+            enough(|| format!("triples modulo 2^{bits}"), count, left, 1)?;
+        }
+        Ok(())
+    }
+
+    /// Rows of OTs. [`Material::check`] has passed.
+    pub(crate) fn take_transfers(
+        &mut self,
+        chooser: Role,
+        is_own: bool,
+        (width, words): (usize, usize),
+    ) -> Vec<u64> {
+        let rows = self.transfers[index(chooser)].get_mut(&width);
+        let rows = rows.expect("checked before the call began");
+        rows.take(words * stride(is_own, width))
+    }
+
+    pub(crate) fn take_random_bits(&mut self, bits: u32, words: usize) -> RandomBits {
+        let rows = self.random_bits.get_mut(&bits);
+        let [of_bits, of_shares] = rows.expect("checked before the call began");
+        RandomBits {
+            bits: of_bits.take(words),
+            shares: of_shares.take(64 * words),
+        }
+    }
+
+    pub(crate) fn take_squares(&mut self, bits: u32, count: usize) -> [Vec<u64>; 2] {
+        match self.squares.get_mut(&bits) {
+            Some(rows) => rows.each_mut().map(|rows| rows.take(count)),
+            None => Default::default(),
+        }
+    }
+
+    pub(crate) fn take_triples(&mut self, bits: u32, count: usize) -> [Vec<u64>; 3] {
+        match self.triples.get_mut(&bits) {
+            Some(rows) => rows.each_mut().map(|rows| rows.take(count)),
+            None => Default::default(),
+        }
+    }
+}
+
+/// Words of a row, for 64 OTs with messages of `width` bits.
+pub(crate) fn stride(is_chooser: bool, width: usize) -> usize {
+    if is_chooser { 1 + width } else { 2 * width }
+}
+
+fn enough(what: impl Fn() -> String, needed: usize, left: usize, unit: usize) -> Result<()> {
+    if left < needed {
+        return Err(Error::Exhausted {
+            what: what(),
+            needed: needed * unit,
+            left: left * unit,
+        });
+    }
+    Ok(())
+}
+
+fn same_length(what: &'static str, [a, b]: [&[u64]; 2]) -> Result<()> {
+    if a.len() != b.len() {
+        return Err(Error::Length {
+            what,
+            found: b.len(),
+            expected: a.len().to_string(),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,1 @@
+//! What callers and the other party can get wrong.

@@ -1,0 +1,91 @@
+//! Whole runs with real oblivious transfers.
+
+use std::thread;
+
+use mpc::{Channel, Cost, Duplex, Needs, Party, Protocol, Requantisation, Role, memory_pair, preprocess};
+
+/// Runs both parties, and returns what the parties return with what went over the channel.
+fn both<T: Send>(run: impl Fn(Role, &mut Duplex) -> T + Sync) -> ([T; 2], Cost) {
+    let (mut server, mut client) = memory_pair();
+    let results = thread::scope(|scope| {
+        let of_server = scope.spawn(|| run(Role::Server, &mut server));
+        let of_client = run(Role::Client, &mut client);
+        [of_server.join().expect("the server ends"), of_client]
+    });
+    let (server, client) = (server.traffic(), client.traffic());
+    assert_eq!((server.sent, server.rounds), (client.received, client.rounds));
+    assert_eq!(server.received, client.sent);
+    let cost = Cost {
+        rounds: server.rounds,
+        bytes_to_server: server.received,
+        bytes_to_client: server.sent,
+    };
+    (results, cost)
+}
+
+const ACTIVATION: Requantisation = Requantisation {
+    bits: 24,
+    minimum: -(1 << 22),
+    maximum: (1 << 22) - 1,
+    offset: 1 << 9,
+    shift: 10,
+    low: -3,
+    high: 120,
+    out_bits: 20,
+};
+
+/// Few values take IKNP alone, many take both kinds of transfers.
+#[test]
+fn made_material_gives_exact_results_at_the_predicted_cost() {
+    let protocol = Protocol::requantise(&ACTIVATION).expect("in range");
+    for count in [0, 1, 65, 300] {
+        let x: Vec<i64> = (0..count).map(|i| (i * 7_654_321 % (1 << 23)) - (1 << 22)).collect();
+        let needs = protocol.needs(x.len());
+        let (results, cost) = both(|role, channel| {
+            let material = preprocess(role, channel, &needs, &mut |_, _| {}).expect("both agree");
+            let share = |(i, &x): (usize, &i64)| {
+                let mask = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                match role {
+                    Role::Server => mask,
+                    Role::Client => (x as u64).wrapping_sub(mask),
+                }
+            };
+            let shares: Vec<u64> = x.iter().enumerate().map(share).collect();
+            let mut party = Party::new(role, channel, material);
+            let y = party.run(&protocol, &shares).expect("enough material");
+            // Everything was used up.
+            party.run(&protocol, &[1]).expect_err("nothing is left");
+            party.reveal(20, &y).expect("connected")
+        });
+        let want: Vec<u64> = x
+            .iter()
+            .map(|x| ((x + 512) >> 10).clamp(-3, 120) as u64 & 0xf_ffff)
+            .collect();
+        assert_eq!(results[1], want);
+        let revealed = Party::<Duplex>::reveal_cost(20, x.len());
+        assert_eq!(cost, needs.cost() + protocol.cost(x.len()) + revealed, "{count} values");
+    }
+}
+
+#[test]
+fn different_needs_are_an_error_before_any_transfer() {
+    let protocol = Protocol::requantise(&ACTIVATION).expect("in range");
+    let (results, cost) = both(|role, channel| {
+        let count = if role == Role::Server { 64 } else { 128 };
+        preprocess(role, channel, &protocol.needs(count), &mut |_, _| {}).map(|_| ())
+    });
+    for result in results {
+        let text = result.expect_err("different needs").to_string();
+        assert!(text.contains("needs that differ"), "{text}");
+    }
+    assert_eq!(cost.bytes(), 20);
+}
+
+#[test]
+fn no_needs_take_no_transfers() {
+    let (results, cost) = both(|role, channel| {
+        preprocess(role, channel, &Needs::default(), &mut |_, _| {}).map(|_| ())
+    });
+    assert!(results.iter().all(Result::is_ok));
+    assert_eq!(cost, Needs::default().cost());
+}
