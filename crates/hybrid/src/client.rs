@@ -1,15 +1,15 @@
 //! The client's half: it holds the input, and learns the logits.
 
+use mpc::{Channel, Role};
 use ring::sample::SecretRng;
 use rlwe::bytes::Fingerprint;
 
-use crate::activation::Activation;
+use crate::activation::{Activation, Protocols};
 use crate::bits::{mask, unpack};
 use crate::cipher::{PublicKey, SecretKey};
 use crate::error::{Error, Result};
 use crate::half::Half;
 use crate::handshake::{Wish, ask, meet};
-use crate::link::Channel;
 use crate::program::PublicProgram;
 use crate::report::{Meter, Observer, Progress, Report, Taken};
 
@@ -17,6 +17,7 @@ use crate::report::{Meter, Observer, Progress, Report, Taken};
 pub struct Client<C> {
     channel: C,
     half: Half,
+    protocols: Protocols,
     fingerprint: Fingerprint,
     handshake: Taken,
 }
@@ -45,6 +46,7 @@ impl<C: Channel> Client<C> {
         let handshake = meter.lap(&channel);
         Ok(Self {
             channel,
+            protocols: Protocols::new(&half)?,
             half,
             fingerprint,
             handshake,
@@ -96,7 +98,8 @@ impl<C: Channel> Client<C> {
         }
         self.channel.flush()?;
         tell("material", 1)?;
-        let activation = Activation::client(&self.half, &mut self.channel, inputs)?;
+        let (protocols, channel) = (&self.protocols, &mut self.channel);
+        let activation = Activation::prepare(Role::Client, protocols, channel, inputs)?;
         report.offline = meter.lap(&self.channel);
         Ok(Ready {
             client: self,
@@ -178,9 +181,14 @@ impl<C: Channel> Ready<C> {
     /// The client's share of a layer's outputs, or the outputs themselves if the accumulators are
     /// revealed.
     fn activate(&mut self, layer: usize, sums: Vec<u64>) -> Result<Vec<u64>> {
-        let Client { channel, half, .. } = &mut self.client;
+        let Client {
+            channel,
+            half,
+            protocols,
+            ..
+        } = &mut self.client;
         if !half.reveals(layer) {
-            return self.activation.run(channel, layer, sums);
+            return self.activation.run(protocols, channel, layer, sums);
         }
         let plan = &half.public.layers[layer];
         let mut bytes = vec![0; half.revealed_len(layer)];

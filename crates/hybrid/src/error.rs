@@ -67,6 +67,10 @@ pub enum Error {
         most: usize,
     },
 
+    /// The other party, the connection to it, or the protocols on shares failed.
+    #[error(transparent)]
+    Protocol(#[from] mpc::Error),
+
     /// A ring that is not as it must be, in a program from outside.
     #[error(transparent)]
     Ring(#[from] ring::Error),

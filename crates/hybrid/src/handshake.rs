@@ -4,10 +4,10 @@
 //! answers with its program. The client checks it, and says what it wants to do. The server agrees,
 //! or says why not.
 
+use mpc::Channel;
 use rlwe::bytes::{Fingerprint, fingerprint};
 
 use crate::error::{Error, Result};
-use crate::link::Channel;
 use crate::program::PublicProgram;
 
 /// First bytes of both greetings.

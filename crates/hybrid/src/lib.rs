@@ -22,7 +22,6 @@ mod geometry;
 mod half;
 mod handshake;
 mod linear;
-pub mod link;
 mod local;
 mod noise;
 mod plan;

@@ -16,6 +16,9 @@ use crate::program::{
 /// `2^-STATISTICAL`.
 pub const STATISTICAL: u32 = 40;
 
+/// A table that is no line with clips is looked up on shares if accumulators are at most this.
+const MOST_TABLE: i64 = 1 << 16;
+
 /// Compiles a network.
 ///
 /// # Errors
@@ -62,6 +65,7 @@ pub fn compile(network: &IntNetwork, activations: Activations) -> Result<Program
 struct Normal<'a> {
     layer: &'a Layer,
     divisor: i64,
+    largest: i64,
     bits: u32,
     step: Step,
 }
@@ -87,8 +91,13 @@ impl<'a> Normal<'a> {
                     (Some(signed_bits(largest)), table(lut, divisor, layer))
                 }
                 (Activations::Shares, Some(form)) => (form.bits(largest), Step::Form(form)),
+                (Activations::Shares, None) if largest <= MOST_TABLE => {
+                    (Some(signed_bits(largest)), table(lut, divisor, layer))
+                }
                 (Activations::Shares, None) => {
-                    return Err(unsupported("a table that is no line with clips"));
+                    return Err(unsupported(
+                        "a table that is no line with clips, and too long",
+                    ));
                 }
             },
         };
@@ -96,6 +105,7 @@ impl<'a> Normal<'a> {
             Some(bits) if bits <= MOST_BITS => Ok(Self {
                 layer,
                 divisor,
+                largest,
                 bits,
                 step,
             }),
@@ -153,6 +163,7 @@ impl<'a> Normal<'a> {
             name: self.layer.name.clone(),
             shape,
             bits: self.bits,
+            largest: self.largest,
             output_bits: self.bits,
             encrypted,
             local,

@@ -60,6 +60,8 @@ pub struct LayerPlan {
     pub shape: [usize; 3],
     /// `l`: the accumulators are shared modulo `2^l`.
     pub bits: u32,
+    /// No accumulator is larger than this in absolute value, for any input.
+    pub largest: i64,
     /// The outputs are shared modulo two to this power, the largest `l` of the layers that read them.
     pub output_bits: u32,
     /// Terms with weights of the server.
@@ -230,6 +232,8 @@ impl PublicProgram {
                 MOST_VALUES,
             )?;
             in_range(place("the bits of a share"), layer.bits, 2, MOST_BITS)?;
+            let most = 1i64 << (layer.bits - 1);
+            in_range(place("the largest accumulator"), layer.largest, 0, most - 1)?;
             in_range(
                 place("the bits of an output"),
                 layer.output_bits,
@@ -253,7 +257,6 @@ impl PublicProgram {
                     in_range(place("the shift"), form.shift, 0, layer.bits - 1)?;
                     in_range(place("the clips"), form.low, -(1 << 15), form.high)?;
                     in_range(place("the clips"), form.high, form.low, 1 << 16)?;
-                    let most = 1i64 << (layer.bits - 1);
                     in_range(place("the multiplier"), form.multiplier, -most, most)?;
                     in_range(place("the offset"), form.offset, -most, most)?;
                 }

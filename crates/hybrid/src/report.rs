@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use crate::link::{Channel, Traffic};
+use mpc::{Channel, Traffic};
+
 use crate::program::{LayerPlan, PublicProgram};
 
 /// What a part of a session took, seen by one party.

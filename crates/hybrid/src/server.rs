@@ -1,21 +1,22 @@
 //! The server's half: it holds the weights.
 
+use mpc::{Channel, Role};
 use rlwe::bytes::{Fingerprint, fingerprint};
 
-use crate::activation::Activation;
+use crate::activation::{Activation, Protocols};
 use crate::bits::{mask, pack};
 use crate::cipher::PublicKey;
 use crate::error::{Error, Result};
 use crate::half::Half;
 use crate::handshake::{Wish, receive_client};
 use crate::linear::{Prepared, SEED};
-use crate::link::Channel;
 use crate::program::{Program, PublicProgram};
 use crate::report::{Meter, Observer, Progress, Report};
 
 /// A program ready to be served to any number of clients.
 pub struct Server {
     half: Half,
+    protocols: Protocols,
     /// For each layer, its encrypted terms with their kernels.
     terms: Vec<Vec<Prepared>>,
     biases: Vec<Vec<i64>>,
@@ -42,6 +43,7 @@ impl Server {
         }
         let public_json = half.public.to_json();
         Ok(Self {
+            protocols: Protocols::new(&half)?,
             half,
             terms,
             biases: program.weights.iter().map(|w| w.bias.clone()).collect(),
@@ -94,7 +96,8 @@ impl Server {
             keys.push(PublicKey::read(basis, &bytes)?);
         }
         tell("material", 1)?;
-        let mut activation = Activation::server(&self.half, channel, wish.inputs)?;
+        let mut activation =
+            Activation::prepare(Role::Server, &self.protocols, channel, wish.inputs)?;
         report.offline = meter.lap(channel);
         for input in 0..wish.inputs as usize {
             let mut shares: Vec<Option<Vec<u64>>> = vec![None];
@@ -152,7 +155,9 @@ impl Server {
         sums: Vec<u64>,
     ) -> Result<Option<Vec<u64>>> {
         if !self.half.reveals(layer) {
-            return activation.run(channel, layer, sums).map(Some);
+            return activation
+                .run(&self.protocols, channel, layer, sums)
+                .map(Some);
         }
         let bits = self.half.public.layers[layer].bits;
         let mut bytes = Vec::with_capacity(self.half.revealed_len(layer));

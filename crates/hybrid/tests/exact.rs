@@ -1,7 +1,7 @@
 //! Two halves in two threads give the network's integers, every logit.
 
-use hybrid::link::memory_pair;
 use hybrid::{Activations, Client, Program, Report, Server, compile};
+use mpc::memory_pair;
 use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -44,6 +44,14 @@ fn check(name: &str, activations: Activations, images: usize) -> Report {
     let (ours, theirs) = (client.online(), server.online());
     assert_eq!((ours.sent, ours.received), (theirs.received, theirs.sent));
     client
+}
+
+#[test]
+fn on_shares() {
+    for name in ["mnist", "lenet5_w4a4", "lenet5_w7a7"] {
+        let report = check(name, Activations::Shares, 2);
+        eprintln!("{name}: {:?} {:?}", report.offline, report.online());
+    }
 }
 
 #[test]
