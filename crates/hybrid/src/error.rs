@@ -97,6 +97,13 @@ pub enum Error {
         expected: String,
     },
 
+    /// TLS, a certificate or the connection failed.
+    #[error("TLS: {reason}")]
+    Tls {
+        /// What is wrong, and with what.
+        reason: String,
+    },
+
     /// The observer ended the session.
     #[error("the session was stopped")]
     Stopped,

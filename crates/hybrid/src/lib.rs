@@ -28,6 +28,7 @@ mod plan;
 mod program;
 mod report;
 mod server;
+mod tls;
 
 pub use cipher::RingSpec;
 pub use client::{Client, Ready};
@@ -42,3 +43,4 @@ pub use program::{
 };
 pub use report::{LayerTaken, Observer, Progress, Report, Taken};
 pub use server::Server;
+pub use tls::{Identity, accept, connect, fingerprint_of_file};

@@ -1,6 +1,10 @@
 //! Two halves in two threads give the network's integers, every logit.
 
-use hybrid::{Activations, Client, Program, Report, Server, compile};
+use std::net::TcpListener;
+
+use hybrid::{
+    Activations, Client, Identity, Program, Report, Server, accept, compile, connect,
+};
 use mpc::memory_pair;
 use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
@@ -60,4 +64,41 @@ fn mnist_with_revealed_accumulators() {
         let report = check(name, Activations::Revealed, 1);
         eprintln!("{name}: {:?} {:?}", report.offline, report.online());
     }
+}
+
+#[test]
+fn over_tls() {
+    let program = compile(&network("mnist"), Activations::Shares).unwrap();
+    let server = Server::new(&program, 10).unwrap();
+    let identity = Identity::fresh().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let trusted = *identity.fingerprint();
+    std::thread::scope(|scope| {
+        let served = scope.spawn(|| {
+            let (socket, _) = listener.accept().unwrap();
+            server.serve(&mut accept(socket, &identity).unwrap(), &mut |_| true)
+        });
+        let channel = connect(&address, &trusted).unwrap();
+        let client = Client::meet(channel, Some(server.fingerprint())).unwrap();
+        let ready = client.prepare(1, &mut |_| true).unwrap();
+        let input = vec![3; 784];
+        let (logits, _) = ready.run(std::slice::from_ref(&input), &mut |_| true).unwrap();
+        let evaluator = Evaluator::new(&network("mnist")).unwrap();
+        assert_eq!(logits[0], evaluator.evaluate(&input).unwrap().logits);
+        served.join().unwrap().unwrap();
+        // Another certificate, and another program.
+        scope.spawn(|| {
+            for _ in 0..2 {
+                let (socket, _) = listener.accept().unwrap();
+                let found = accept(socket, &identity);
+                found.and_then(|mut c| server.serve(&mut c, &mut |_| true)).unwrap_err();
+            }
+        });
+        let refused = connect(&address, &[7; 32]).err().unwrap().to_string();
+        assert!(refused.contains("another server"), "{refused}");
+        let channel = connect(&address, &trusted).unwrap();
+        let refused = Client::meet(channel, Some(&[7; 32])).err().unwrap().to_string();
+        assert!(refused.contains("another program"), "{refused}");
+    });
 }
