@@ -164,6 +164,13 @@ impl SendStreamBytes {
     }
 }
 
+impl Drop for SendStreamBytes {
+    /// Ends the stream. Some readers of the library read until it has ended.
+    fn drop(&mut self) {
+        self.link.end(&self.name);
+    }
+}
+
 impl ReceiveStreamBytes {
     /// Receives values over this stream.
     pub fn as_stream<T: DeserializeOwned>(&mut self) -> ReceiveStreamTemp<'_, T> {

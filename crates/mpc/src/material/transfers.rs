@@ -7,7 +7,6 @@
 //! Nissim, Petrank, "Extending Oblivious Transfers Efficiently", CRYPTO 2003.
 
 use cryprot_core::Block;
-use cryprot_core::alloc::HugePageMemory;
 use cryprot_net::Connection;
 use cryprot_ot::extension::{SemiHonestOtExtensionReceiver, SemiHonestOtExtensionSender};
 use cryprot_ot::silent_ot::{SemiHonestSilentOtReceiver, SemiHonestSilentOtSender};
@@ -35,6 +34,9 @@ fn batches(count: usize) -> impl Iterator<Item = usize> {
     whole.chain((last > 0).then_some(last))
 }
 
+// Buffers are vectors: `HugePageMemory::grow_zeroed` of cryprot-core 0.3.2 takes its capacity in
+// bytes for one in elements, and then leaves the mapped memory.
+
 /// Sends `count` random OTs or a few more. `store` gets the first ones, in order.
 pub(super) async fn send(
     mut connection: Connection,
@@ -45,7 +47,7 @@ pub(super) async fn send(
     let mut iknp = SemiHonestOtExtensionSender::new(connection.sub_connection());
     let mut left = count;
     for batch in batches(count) {
-        let mut found = HugePageMemory::zeroed(batch);
+        let mut found = vec![[Block::ZERO; 2]; batch];
         if batch <= MAX_IKNP {
             iknp.send_into(&mut found).await.map_err(failed)?;
         } else {
@@ -68,12 +70,13 @@ pub(super) async fn receive(
     let mut iknp = SemiHonestOtExtensionReceiver::new(connection.sub_connection());
     let mut left = count;
     for batch in batches(count) {
-        let mut found = HugePageMemory::zeroed(batch);
+        let mut found = vec![Block::ZERO; batch];
         let choices = if batch <= MAX_IKNP {
             let made = iknp.rand_choice_receive_into(&mut found).await;
             made.map_err(failed)?
         } else {
-            let made = silent.rand_choice_receive_into(&mut found).await;
+            found.resize(SemiHonestSilentOtReceiver::ots_buf_size(batch), Block::ZERO);
+            let made = silent.random_receive_into(batch, &mut found).await;
             made.map_err(failed)?
         };
         let used = left.min(batch);
