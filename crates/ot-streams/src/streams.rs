@@ -51,8 +51,11 @@ pub struct ReceiveStreamBytes {
 }
 
 /// The sending half of a stream of values.
-pub type SendStream<T> =
-    SymmetricallyFramed<FramedWrite<SendStreamBytes, LengthDelimitedCodec>, T, SymmetricalBincode<T>>;
+pub type SendStream<T> = SymmetricallyFramed<
+    FramedWrite<SendStreamBytes, LengthDelimitedCodec>,
+    T,
+    SymmetricalBincode<T>,
+>;
 
 /// A stream of values that borrows a [`SendStreamBytes`].
 pub type SendStreamTemp<'a, T> = SymmetricallyFramed<
@@ -62,8 +65,11 @@ pub type SendStreamTemp<'a, T> = SymmetricallyFramed<
 >;
 
 /// The receiving half of a stream of values.
-pub type ReceiveStream<T> =
-    SymmetricallyFramed<FramedRead<ReceiveStreamBytes, LengthDelimitedCodec>, T, SymmetricalBincode<T>>;
+pub type ReceiveStream<T> = SymmetricallyFramed<
+    FramedRead<ReceiveStreamBytes, LengthDelimitedCodec>,
+    T,
+    SymmetricalBincode<T>,
+>;
 
 /// A stream of values that borrows a [`ReceiveStreamBytes`].
 pub type ReceiveStreamTemp<'a, T> = SymmetricallyFramed<
