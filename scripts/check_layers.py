@@ -48,6 +48,9 @@ STANDS_ON: dict[str, set[str]] = {
     "sim": {"program", "ring"},
     # Machines of many limbs run traces: docs/adr/0026-traces-as-waves.md.
     "waves": {"program", "kernels"},
+    # Streams for the library of oblivious transfers: docs/adr/0031-shares-by-gmw.md.
+    "cryprot-net": set(),
+    "mpc": {"cryprot-net"},
     "server": {"runtime"},
     "python": {
         "server",

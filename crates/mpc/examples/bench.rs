@@ -29,7 +29,12 @@ struct Measured {
     after: Traffic,
 }
 
-fn party(role: Role, mut channel: Duplex, protocol: &Protocol, x: &[u64]) -> Result<Measured, Error> {
+fn party(
+    role: Role,
+    mut channel: Duplex,
+    protocol: &Protocol,
+    x: &[u64],
+) -> Result<Measured, Error> {
     let began = Instant::now();
     let needs = protocol.needs(x.len());
     let material = preprocess(role, &mut channel, &needs, &mut |_, _| {})?;
@@ -61,7 +66,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     })?;
 
     let needs = protocol.needs(count);
-    let (offline, online) = (measured.offline.as_secs_f64(), measured.online.as_secs_f64());
+    let (offline, online) = (
+        measured.offline.as_secs_f64(),
+        measured.online.as_secs_f64(),
+    );
     let transfers = needs.oblivious_transfers() as f64;
     println!("{count} values, both parties in this process");
     println!(
@@ -70,8 +78,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (measured.before.sent + measured.before.received) as f64 / transfers,
     );
     print("offline", needs.cost(), Traffic::default(), measured.before);
-    println!("online {online:.3} s: {:.2} million values a second", count as f64 / online / 1e6);
-    print("online", protocol.cost(count), measured.before, measured.after);
+    println!(
+        "online {online:.3} s: {:.2} million values a second",
+        count as f64 / online / 1e6
+    );
+    print(
+        "online",
+        protocol.cost(count),
+        measured.before,
+        measured.after,
+    );
     Ok(())
 }
 

@@ -95,7 +95,11 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn range(what: &'static str, range: (i64, i64), expected: impl Into<String>) -> Self {
+    pub(crate) fn range(
+        what: &'static str,
+        range: (i64, i64),
+        expected: impl Into<String>,
+    ) -> Self {
         let (low, high) = range;
         let expected = expected.into();
         Self::Range {

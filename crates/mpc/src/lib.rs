@@ -33,7 +33,8 @@ mod slices;
 mod tests;
 
 pub use channel::{
-    Channel, Duplex, Incoming, Outgoing, Traffic, memory_pair,
+    Channel, Duplex, Fingerprint, Incoming, Outgoing, ServerIdentity, Traffic, accept, connect,
+    memory_pair,
 };
 pub use cost::{Cost, Role};
 pub use error::{Error, Result};

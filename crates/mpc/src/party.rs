@@ -149,7 +149,9 @@ impl<C: Channel> Party<C> {
                     continue;
                 }
                 let is_own = chooser == self.role;
-                let rows = self.material.take_transfers(chooser, is_own, (width, words));
+                let rows = self
+                    .material
+                    .take_transfers(chooser, is_own, (width, words));
                 if is_own {
                     let rows = rows.chunks_exact(1 + width);
                     let left = wires.plane(product.left).iter();
@@ -185,7 +187,8 @@ impl<C: Channel> Party<C> {
                         let sent = received.next().expect("as many as were expected");
                         let (left, out) = wires.pair(product.left, product.outs[right]);
                         let rows = rows.chunks_exact(1 + width);
-                        for (((out, left), e), row) in out.iter_mut().zip(left).zip(sent).zip(rows) {
+                        for (((out, left), e), row) in out.iter_mut().zip(left).zip(sent).zip(rows)
+                        {
                             *out ^= row[1 + at] ^ (left & e);
                         }
                     }
@@ -240,7 +243,9 @@ impl<C: Channel> Party<C> {
             match bit {
                 Bit::Public(true) => {
                     let constant = is_server << place;
-                    results.iter_mut().for_each(|r| *r = r.wrapping_add(constant));
+                    results
+                        .iter_mut()
+                        .for_each(|r| *r = r.wrapping_add(constant));
                 }
                 // The highest bit of the ring: a share modulo 2 is one modulo 2.
                 Bit::Wire(wire) if place + 1 == output.ring as usize => {
@@ -257,10 +262,19 @@ impl<C: Channel> Party<C> {
     }
 
     /// The client's results of a protocol that reveals. The server gets zeros.
-    fn reveal_bits(&mut self, protocol: &Protocol, wires: &Wires, count: usize) -> Result<Vec<u64>> {
+    fn reveal_bits(
+        &mut self,
+        protocol: &Protocol,
+        wires: &Wires,
+        count: usize,
+    ) -> Result<Vec<u64>> {
         let words = wires.words;
         let shared: Vec<u32> = protocol.wire_bits().collect();
-        let mut planes: Vec<u64> = shared.iter().flat_map(|&wire| wires.plane(wire)).copied().collect();
+        let mut planes: Vec<u64> = shared
+            .iter()
+            .flat_map(|&wire| wires.plane(wire))
+            .copied()
+            .collect();
         if !shared.is_empty() && count > 0 {
             self.channel.add_rounds(1);
         }
@@ -305,7 +319,9 @@ impl<C: Channel> Party<C> {
         let mut bytes = vec![0; packed_bytes(shares.len(), bits)];
         self.channel.receive(&mut bytes)?;
         let servers = unpack(&bytes, shares.len(), bits).into_iter();
-        let values = servers.zip(shares).map(|(a, b)| a.wrapping_add(*b) & mask(bits));
+        let values = servers
+            .zip(shares)
+            .map(|(a, b)| a.wrapping_add(*b) & mask(bits));
         Ok(values.collect())
     }
 
@@ -324,7 +340,8 @@ impl<C: Channel> Party<C> {
     /// [`Error::Bits`], [`Error::Exhausted`] and [`Error::Connection`].
     pub fn square(&mut self, bits: u32, x: &[u64]) -> Result<Vec<u64>> {
         check_bits("the modulus", bits, (1, 64))?;
-        self.material.check(self.role, &Needs::square(bits, x.len()))?;
+        self.material
+            .check(self.role, &Needs::square(bits, x.len()))?;
         let [a, a_squared] = self.material.take_squares(bits, x.len());
         let masked: Vec<u64> = x.iter().zip(&a).map(|(x, a)| x.wrapping_sub(*a)).collect();
         let opened = self.open(bits, &masked)?;
@@ -353,7 +370,8 @@ impl<C: Channel> Party<C> {
                 expected: x.len().to_string(),
             });
         }
-        self.material.check(self.role, &Needs::multiply(bits, x.len()))?;
+        self.material
+            .check(self.role, &Needs::multiply(bits, x.len()))?;
         let [a, b, product] = self.material.take_triples(bits, x.len());
         let masked = x.iter().zip(&a).chain(y.iter().zip(&b));
         let masked: Vec<u64> = masked.map(|(x, a)| x.wrapping_sub(*a)).collect();
@@ -387,7 +405,9 @@ impl<C: Channel> Party<C> {
         let message = pack(shares.iter().copied(), bits);
         let received = self.channel.exchange(&message, message.len())?;
         let others = unpack(&received, shares.len(), bits).into_iter();
-        let values = others.zip(shares).map(|(a, b)| a.wrapping_add(*b) & mask(bits));
+        let values = others
+            .zip(shares)
+            .map(|(a, b)| a.wrapping_add(*b) & mask(bits));
         Ok(values.collect())
     }
 
@@ -398,7 +418,8 @@ impl<C: Channel> Party<C> {
         }
         self.send_words(message)?;
         let received = self.receive_words(expected)?;
-        self.channel.add_rounds(u64::from(message.is_empty() || expected == 0));
+        self.channel
+            .add_rounds(u64::from(message.is_empty() || expected == 0));
         Ok(received)
     }
 
@@ -449,7 +470,10 @@ impl Wires {
     /// A plane, and a later one to write to.
     fn pair(&mut self, a: u32, out: u32) -> (&[u64], &mut [u64]) {
         let (before, after) = self.planes.split_at_mut(out as usize * self.words);
-        (&before[a as usize * self.words..][..self.words], &mut after[..self.words])
+        (
+            &before[a as usize * self.words..][..self.words],
+            &mut after[..self.words],
+        )
     }
 
     fn local(&mut self, role: Role, operation: Local) {

@@ -11,8 +11,8 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::material::dealer::deal;
 use crate::slices::mask;
-use crate::{Cost, Duplex, Material, Needs, Party, Piece, Protocol, Requantisation, Result, Role};
 use crate::{Channel, memory_pair};
+use crate::{Cost, Duplex, Material, Needs, Party, Piece, Protocol, Requantisation, Result, Role};
 
 /// Runs both parties in threads of their own, and returns what each returns.
 pub(super) fn both<T: Send>(
@@ -29,7 +29,10 @@ pub(super) fn both<T: Send>(
         [of_server.join().expect("the server ends"), of_client]
     });
     let (sent, received) = (server.traffic(), client.traffic());
-    assert_eq!((sent.sent, sent.received), (received.received, received.sent));
+    assert_eq!(
+        (sent.sent, sent.received),
+        (received.received, received.sent)
+    );
     assert_eq!(sent.rounds, received.rounds, "both count the same rounds");
     let cost = Cost {
         rounds: sent.rounds,
@@ -41,7 +44,10 @@ pub(super) fn both<T: Send>(
 
 fn share(rng: &mut ChaCha20Rng, values: &[i64]) -> [Vec<u64>; 2] {
     let first: Vec<u64> = values.iter().map(|_| rng.random()).collect();
-    let second = values.iter().zip(&first).map(|(&v, f)| (v as u64).wrapping_sub(*f));
+    let second = values
+        .iter()
+        .zip(&first)
+        .map(|(&v, f)| (v as u64).wrapping_sub(*f));
     let second = second.collect();
     [first, second]
 }
@@ -60,7 +66,11 @@ fn results(protocol: &Protocol, values: &[i64], seed: u64) -> Vec<[u64; 2]> {
     });
     assert_eq!(cost, protocol.cost(count), "predicted and counted");
     let [server, client] = results;
-    server.into_iter().zip(client).map(|(s, c)| [s, c]).collect()
+    server
+        .into_iter()
+        .zip(client)
+        .map(|(s, c)| [s, c])
+        .collect()
 }
 
 fn values(protocol: &Protocol, of: &[i64], out_bits: u32, seed: u64) -> Vec<i64> {
@@ -68,7 +78,11 @@ fn values(protocol: &Protocol, of: &[i64], out_bits: u32, seed: u64) -> Vec<i64>
     let results = results(protocol, of, seed).into_iter();
     results
         .map(|[s, c]| {
-            assert_eq!((s & !mask(out_bits), c & !mask(out_bits)), (0, 0), "shares are reduced");
+            assert_eq!(
+                (s & !mask(out_bits), c & !mask(out_bits)),
+                (0, 0),
+                "shares are reduced"
+            );
             signed(s.wrapping_add(c))
         })
         .collect()
@@ -76,7 +90,15 @@ fn values(protocol: &Protocol, of: &[i64], out_bits: u32, seed: u64) -> Vec<i64>
 
 /// Both ends of a range, both sides of zero, and values between.
 fn inputs(rng: &mut ChaCha20Rng, (minimum, maximum): (i64, i64), count: usize) -> Vec<i64> {
-    let edges = [minimum, maximum, 0, -1, 1, minimum.saturating_add(1), maximum.saturating_sub(1)];
+    let edges = [
+        minimum,
+        maximum,
+        0,
+        -1,
+        1,
+        minimum.saturating_add(1),
+        maximum.saturating_sub(1),
+    ];
     let edges = edges.into_iter().map(|x| x.clamp(minimum, maximum));
     let random = std::iter::repeat_with(|| rng.random_range(minimum..=maximum));
     edges.chain(random).take(count).collect()
@@ -91,7 +113,12 @@ fn check_requantisation(r: &Requantisation, count: usize, seed: u64) {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let mut x = inputs(&mut rng, (r.minimum, r.maximum), count);
     // Around each threshold, as far as it lies in the range.
-    for y in [r.low, r.low.saturating_add(1), r.high, r.high.saturating_add(1)] {
+    for y in [
+        r.low,
+        r.low.saturating_add(1),
+        r.high,
+        r.high.saturating_add(1),
+    ] {
         let threshold = (i128::from(y) << r.shift) - i128::from(r.offset);
         for near in -1..=1 {
             let near = threshold + near;
@@ -107,7 +134,11 @@ fn check_requantisation(r: &Requantisation, count: usize, seed: u64) {
         .map(|&x| requantised(r, x))
         .map(|y| ((y as u64) << (64 - r.out_bits)) as i64 >> (64 - r.out_bits))
         .collect();
-    assert_eq!(values(&protocol, &x, r.out_bits, seed), want, "{r:?}, x = {x:?}");
+    assert_eq!(
+        values(&protocol, &x, r.out_bits, seed),
+        want,
+        "{r:?}, x = {x:?}"
+    );
 }
 
 #[test]
@@ -287,4 +318,26 @@ proptest! {
             + P::reveal_cost(bits, count) * 2;
         prop_assert_eq!(cost, want);
     }
+}
+
+/// The cheap forms must stay cheap: these numbers are in the record of the decision.
+#[test]
+fn an_activation_has_the_recorded_cost() {
+    let activation = Requantisation {
+        bits: 32,
+        minimum: -(1 << 30),
+        maximum: (1 << 30) - 1,
+        offset: 1 << 17,
+        shift: 18,
+        low: 0,
+        high: 63,
+        out_bits: 24,
+    };
+    let protocol = Protocol::requantise(&activation).expect("in range");
+    let cost = protocol.cost(64);
+    assert_eq!(protocol.needs(64).oblivious_transfers(), 64 * 107);
+    assert_eq!(
+        (cost.rounds, cost.bytes_to_server, cost.bytes_to_client),
+        (9, 1152, 1136)
+    );
 }

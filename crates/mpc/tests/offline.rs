@@ -2,7 +2,9 @@
 
 use std::thread;
 
-use mpc::{Channel, Cost, Duplex, Needs, Party, Protocol, Requantisation, Role, memory_pair, preprocess};
+use mpc::{
+    Channel, Cost, Duplex, Needs, Party, Protocol, Requantisation, Role, memory_pair, preprocess,
+};
 
 /// Runs both parties, and returns what the parties return with what went over the channel.
 fn both<T: Send>(run: impl Fn(Role, &mut Duplex) -> T + Sync) -> ([T; 2], Cost) {
@@ -13,7 +15,10 @@ fn both<T: Send>(run: impl Fn(Role, &mut Duplex) -> T + Sync) -> ([T; 2], Cost) 
         [of_server.join().expect("the server ends"), of_client]
     });
     let (server, client) = (server.traffic(), client.traffic());
-    assert_eq!((server.sent, server.rounds), (client.received, client.rounds));
+    assert_eq!(
+        (server.sent, server.rounds),
+        (client.received, client.rounds)
+    );
     assert_eq!(server.received, client.sent);
     let cost = Cost {
         rounds: server.rounds,
@@ -39,7 +44,9 @@ const ACTIVATION: Requantisation = Requantisation {
 fn made_material_gives_exact_results_at_the_predicted_cost() {
     let protocol = Protocol::requantise(&ACTIVATION).expect("in range");
     for count in [0, 1, 65, 300] {
-        let x: Vec<i64> = (0..count).map(|i| (i * 7_654_321 % (1 << 23)) - (1 << 22)).collect();
+        let x: Vec<i64> = (0..count)
+            .map(|i| (i * 7_654_321 % (1 << 23)) - (1 << 22))
+            .collect();
         let needs = protocol.needs(x.len());
         let (results, cost) = both(|role, channel| {
             let material = preprocess(role, channel, &needs, &mut |_, _| {}).expect("both agree");
@@ -63,7 +70,11 @@ fn made_material_gives_exact_results_at_the_predicted_cost() {
             .collect();
         assert_eq!(results[1], want);
         let revealed = Party::<Duplex>::reveal_cost(20, x.len());
-        assert_eq!(cost, needs.cost() + protocol.cost(x.len()) + revealed, "{count} values");
+        assert_eq!(
+            cost,
+            needs.cost() + protocol.cost(x.len()) + revealed,
+            "{count} values"
+        );
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) type Name = Vec<u16>;
 pub struct Frame {
     /// The numbers of the stream's connections from the outermost one, and its own.
     pub stream: Vec<u16>,
-    /// What was written, never empty.
+    /// What was written. Empty if the stream has ended.
     pub bytes: Vec<u8>,
 }
 
@@ -47,6 +47,7 @@ struct State {
 #[derive(Debug, Default)]
 struct Incoming {
     bytes: VecDeque<u8>,
+    has_ended: bool,
     reader: Option<Waker>,
 }
 
@@ -83,6 +84,7 @@ impl Link {
         let mut state = self.state();
         state.unread += frame.bytes.len();
         let stream = state.incoming.entry(frame.stream).or_default();
+        stream.has_ended |= frame.bytes.is_empty();
         stream.bytes.extend(frame.bytes);
         if let Some(reader) = stream.reader.take() {
             reader.wake();
@@ -148,6 +150,16 @@ impl Link {
         Poll::Ready(Ok(bytes.len()))
     }
 
+    /// Tells the peer that nothing more is written to a stream.
+    pub(crate) fn end(&self, stream: &Name) {
+        let frame = Frame {
+            stream: stream.clone(),
+            bytes: Vec::new(),
+        };
+        self.state().outgoing.push_back(frame);
+        self.0.written.notify_all();
+    }
+
     pub(crate) fn poll_read(
         &self,
         stream: &Name,
@@ -160,6 +172,9 @@ impl Link {
         }
         let incoming = state.incoming.entry(stream.clone()).or_default();
         if incoming.bytes.is_empty() {
+            if incoming.has_ended {
+                return Poll::Ready(Ok(()));
+            }
             incoming.reader = Some(context.waker().clone());
             return Poll::Pending;
         }

@@ -51,8 +51,11 @@ pub struct ReceiveStreamBytes {
 }
 
 /// The sending half of a stream of values.
-pub type SendStream<T> =
-    SymmetricallyFramed<FramedWrite<SendStreamBytes, LengthDelimitedCodec>, T, SymmetricalBincode<T>>;
+pub type SendStream<T> = SymmetricallyFramed<
+    FramedWrite<SendStreamBytes, LengthDelimitedCodec>,
+    T,
+    SymmetricalBincode<T>,
+>;
 
 /// A stream of values that borrows a [`SendStreamBytes`].
 pub type SendStreamTemp<'a, T> = SymmetricallyFramed<
@@ -62,8 +65,11 @@ pub type SendStreamTemp<'a, T> = SymmetricallyFramed<
 >;
 
 /// The receiving half of a stream of values.
-pub type ReceiveStream<T> =
-    SymmetricallyFramed<FramedRead<ReceiveStreamBytes, LengthDelimitedCodec>, T, SymmetricalBincode<T>>;
+pub type ReceiveStream<T> = SymmetricallyFramed<
+    FramedRead<ReceiveStreamBytes, LengthDelimitedCodec>,
+    T,
+    SymmetricalBincode<T>,
+>;
 
 /// A stream of values that borrows a [`ReceiveStreamBytes`].
 pub type ReceiveStreamTemp<'a, T> = SymmetricallyFramed<
@@ -161,6 +167,13 @@ impl SendStreamBytes {
     /// Sends values over this stream.
     pub fn as_stream<T: Serialize>(&mut self) -> SendStreamTemp<'_, T> {
         SymmetricallyFramed::new(codec().new_write(self), Bincode::default())
+    }
+}
+
+impl Drop for SendStreamBytes {
+    /// Ends the stream. Some readers of the library read until it has ended.
+    fn drop(&mut self) {
+        self.link.end(&self.name);
     }
 }
 

@@ -4,14 +4,14 @@
 //! never blocks in `send` because the other party is sending too: implementations read ahead.
 
 mod memory;
-
+mod tls;
 
 use std::io::{Read, Write};
 
 use crate::{Error, Result};
 
 pub use memory::memory_pair;
-
+pub use tls::{Fingerprint, ServerIdentity, accept, connect};
 
 /// Bytes and rounds that a channel has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

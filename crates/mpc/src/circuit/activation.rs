@@ -56,7 +56,9 @@ pub(crate) fn clamped_sum(
     let positive = builder.xor(positive_0, changes[0]);
     let mut fits = builder.xor(fits_0, changes[1]);
     if span.count_ones() as usize != width {
-        let bits: Vec<Bit> = (0..width).map(|bit| Bit::Public(span >> bit & 1 == 1)).collect();
+        let bits: Vec<Bit> = (0..width)
+            .map(|bit| Bit::Public(span >> bit & 1 == 1))
+            .collect();
         let above = greater(builder, &value, &bits);
         let at_most = builder.not(above);
         fits = builder.and(fits, at_most);
@@ -178,4 +180,3 @@ fn signed_digits(mut value: i128) -> Vec<(usize, bool)> {
     }
     digits
 }
-

@@ -82,7 +82,8 @@ impl Builder {
     }
 
     pub(crate) fn xor_all(&mut self, bits: impl IntoIterator<Item = Bit>) -> Bit {
-        bits.into_iter().fold(Bit::ZERO, |sum, bit| self.xor(sum, bit))
+        bits.into_iter()
+            .fold(Bit::ZERO, |sum, bit| self.xor(sum, bit))
     }
 
     pub(crate) fn not(&mut self, a: Bit) -> Bit {
@@ -182,7 +183,6 @@ impl Builder {
     pub(crate) fn finish(self) -> Circuit {
         Circuit {
             wires: self.wires.len(),
-            input_wires: self.input_wires,
             layers: self.layers,
         }
     }

@@ -48,7 +48,11 @@ pub(crate) fn run(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool)
 
 /// For each position, the run of it and all positions below.
 pub(crate) fn prefixes(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool) -> Vec<Run> {
-    let mut runs: Vec<Run> = a.iter().zip(b).map(|(&a, &b)| leaf(builder, a, b)).collect();
+    let mut runs: Vec<Run> = a
+        .iter()
+        .zip(b)
+        .map(|(&a, &b)| leaf(builder, a, b))
+        .collect();
     if !carries_in && let Some(lowest) = runs.first_mut() {
         lowest.propagate = Bit::ZERO;
     }

@@ -5,14 +5,21 @@ use super::{Bit, Builder};
 
 /// The largest of values without sign.
 pub(crate) fn maximum(builder: &mut Builder, values: Vec<Vec<Bit>>) -> Vec<Bit> {
-    let values = values.into_iter().map(|value| (value, Vec::new())).collect();
+    let values = values
+        .into_iter()
+        .map(|value| (value, Vec::new()))
+        .collect();
     tournament(builder, values).0
 }
 
 /// The index of the first of the largest values without sign.
 pub(crate) fn argmax(builder: &mut Builder, values: Vec<Vec<Bit>>) -> Vec<Bit> {
     let bits = usize::BITS - (values.len() - 1).leading_zeros();
-    let index = |index: usize| (0..bits).map(|bit| Bit::Public(index >> bit & 1 == 1)).collect();
+    let index = |index: usize| {
+        (0..bits)
+            .map(|bit| Bit::Public(index >> bit & 1 == 1))
+            .collect()
+    };
     let values = values.into_iter().enumerate();
     let values = values.map(|(at, value)| (value, index(at))).collect();
     tournament(builder, values).1
@@ -34,7 +41,11 @@ fn tournament(
             let second = greater(builder, b, a);
             // One product: both the value and the label take the same choice. Of a label alone the
             // last value is not needed.
-            let keep = if is_last && !a_label.is_empty() { 0 } else { a.len() };
+            let keep = if is_last && !a_label.is_empty() {
+                0
+            } else {
+                a.len()
+            };
             let ones: Vec<Bit> = b[..keep].iter().chain(b_label).copied().collect();
             let zeros: Vec<Bit> = a[..keep].iter().chain(a_label).copied().collect();
             let mut value = builder.choose(second, &ones, &zeros);

@@ -27,11 +27,23 @@ pub(crate) const MAX_WIDTH: usize = 128;
 /// A free operation: `out` is computed by each party from its own shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Local {
-    Xor { out: u32, a: u32, b: u32 },
+    Xor {
+        out: u32,
+        a: u32,
+        b: u32,
+    },
     /// `who` flips its share.
-    Not { out: u32, a: u32, who: Role },
+    Not {
+        out: u32,
+        a: u32,
+        who: Role,
+    },
     /// Both bits are known to the same party. The other's shares of both are zero.
-    And { out: u32, a: u32, b: u32 },
+    And {
+        out: u32,
+        a: u32,
+        b: u32,
+    },
 }
 
 /// One bit times several.
@@ -65,9 +77,8 @@ pub(crate) struct Layer {
 /// A finished circuit.
 #[derive(Clone, Debug)]
 pub(crate) struct Circuit {
+    /// The first ones are inputs: for each input value the server's bits and then the client's.
     pub(crate) wires: usize,
-    /// The first wires are inputs: for each input value the server's bits and then the client's.
-    pub(crate) input_wires: usize,
     pub(crate) layers: Vec<Layer>,
 }
 

@@ -70,7 +70,9 @@ fn products(builder: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
     }
     let (low, high) = bits.split_at(bits.len() / 2);
     let (low, high) = (products(builder, low), products(builder, high));
-    high.iter().flat_map(|&high| builder.and_many(high, &low)).collect()
+    high.iter()
+        .flat_map(|&high| builder.and_many(high, &low))
+        .collect()
 }
 
 /// Coefficients modulo 2 of each output bit, as a polynomial in the index's bits.
@@ -113,7 +115,10 @@ fn by_choices(builder: &mut Builder, index: &[Bit], values: &[u64], out_bits: us
         // All choices of a level have the same left operand: few OTs for many of them.
         for group in pairs.chunks((MAX_WIDTH / out_bits).max(1)) {
             let join = |of: fn(&(usize, usize)) -> usize| -> Vec<Bit> {
-                group.iter().flat_map(|pair| nodes[of(pair)].clone()).collect()
+                group
+                    .iter()
+                    .flat_map(|pair| nodes[of(pair)].clone())
+                    .collect()
             };
             let (zeros, ones) = (join(|pair| pair.0), join(|pair| pair.1));
             let chosen = builder.choose(choice, &ones, &zeros);

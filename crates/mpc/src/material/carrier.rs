@@ -124,17 +124,26 @@ fn read(incoming: &mut Incoming, link: &Link) -> Result<()> {
             depth if usize::from(depth) <= MAX_NAME => usize::from(depth),
             depth => {
                 let expected = format!("at most {MAX_NAME}");
-                return Err(Error::message(format!("a stream's name of {depth} numbers"), expected));
+                return Err(Error::message(
+                    format!("a stream's name of {depth} numbers"),
+                    expected,
+                ));
             }
         };
         let mut head = vec![0; 2 * depth + 4];
         incoming.receive(&mut head)?;
         let (name, length) = head.split_at(2 * depth);
-        let stream = name.chunks(2).map(|n| u16::from_le_bytes([n[0], n[1]])).collect();
-        let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
-        if length == 0 || length > MAX_FRAME || link.unread() + length > MAX_UNREAD {
+        let stream = name
+            .chunks(2)
+            .map(|n| u16::from_le_bytes([n[0], n[1]]))
+            .collect();
+        let length = length
+            .iter()
+            .rev()
+            .fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+        if length > MAX_FRAME || link.unread() + length > MAX_UNREAD {
             let found = format!("a frame of {length} bytes, beside {} unread", link.unread());
-            let expected = format!("1 to {MAX_FRAME}, and at most {MAX_UNREAD} unread");
+            let expected = format!("at most {MAX_FRAME}, and at most {MAX_UNREAD} unread");
             return Err(Error::message(found, expected));
         }
         let mut bytes = vec![0; length];

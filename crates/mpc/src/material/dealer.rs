@@ -35,7 +35,10 @@ pub(crate) fn deal(needs: &Needs, seed: u64) -> [Material; 2] {
         }
     }
     for (&bits, &words) in &needs.random_bits {
-        let (mut server_rows, mut client_rows) = ([Rows::default(), Rows::default()], [Rows::default(), Rows::default()]);
+        let (mut server_rows, mut client_rows) = (
+            [Rows::default(), Rows::default()],
+            [Rows::default(), Rows::default()],
+        );
         for _ in 0..words {
             let (a, b): (u64, u64) = (rng.random(), rng.random());
             server_rows[0].push(&[a]);
@@ -65,7 +68,9 @@ pub(crate) fn deal(needs: &Needs, seed: u64) -> [Material; 2] {
             of_client.1.push(second.1);
         }
         for (material, (a, a_squared)) in [(&mut server, of_server), (&mut client, of_client)] {
-            material.add_squares(bits, Squares { a, a_squared }).expect("equal lengths");
+            material
+                .add_squares(bits, Squares { a, a_squared })
+                .expect("equal lengths");
         }
     }
     for (&bits, &count) in needs.triples() {
@@ -74,15 +79,23 @@ pub(crate) fn deal(needs: &Needs, seed: u64) -> [Material; 2] {
             (0..count).map(|_| rng.random()).collect()
         };
         let [a, b, product, c, d] = [1, 2, 3, 4, 5].map(|part| numbers(seed ^ part));
-        let whole = |at: usize| a[at].wrapping_add(c[at]).wrapping_mul(b[at].wrapping_add(d[at]));
-        let rest = (0..count).map(|at| whole(at).wrapping_sub(product[at])).collect();
+        let whole = |at: usize| {
+            a[at]
+                .wrapping_add(c[at])
+                .wrapping_mul(b[at].wrapping_add(d[at]))
+        };
+        let rest = (0..count)
+            .map(|at| whole(at).wrapping_sub(product[at]))
+            .collect();
         let of_client = Triples {
             a: c.clone(),
             b: d.clone(),
             product: rest,
         };
         client.add_triples(bits, of_client).expect("equal lengths");
-        server.add_triples(bits, Triples { a, b, product }).expect("equal lengths");
+        server
+            .add_triples(bits, Triples { a, b, product })
+            .expect("equal lengths");
     }
     [server, client]
 }

@@ -1,10 +1,10 @@
 //! One-time material: made before there is any input, moved out and erased when it is used.
 
 mod carrier;
-mod needs;
-mod preprocess;
 #[cfg(test)]
 pub(crate) mod dealer;
+mod needs;
+mod preprocess;
 mod store;
 mod transfers;
 

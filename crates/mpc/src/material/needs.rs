@@ -85,7 +85,8 @@ impl Needs {
     /// Bytes from the server that turn random OTs into random bits.
     pub(crate) fn correction_bytes(&self) -> usize {
         let bits = self.random_bits.iter();
-        bits.map(|(&bits, &words)| packed_bytes(64 * words, bits - 1)).sum()
+        bits.map(|(&bits, &words)| packed_bytes(64 * words, bits - 1))
+            .sum()
     }
 
     /// A number that differs for different needs, for parties to compare.

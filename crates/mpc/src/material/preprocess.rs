@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cryprot_core::{AES_PAR_BLOCKS, Block};
 use cryprot_net::Connection;
 use futures::try_join;
-use rand_chacha::ChaCha20Rng;
 use rand::{RngCore, SeedableRng};
+use rand_chacha::ChaCha20Rng;
 use subtle::Choice;
 
 use super::needs::{Needs, index};
@@ -79,7 +79,7 @@ pub fn preprocess(
         async move { try_join!(receive, send).map(|_| ()) }
     };
     carrier::carry(channel, both)?;
-    channel.add_rounds(transfers::ROUNDS);
+    channel.add_rounds(transfers::rounds(needs));
     material.transfers[index(role)] = chosen.take_rows();
     material.transfers[index(role.other())] = sent.take_rows();
 

@@ -119,7 +119,12 @@ impl Material {
             for (&width, &words) in &needs.transfers[index(chooser)] {
                 let rows = self.transfers[index(chooser)].get(&width);
                 let left = rows.map_or(0, Rows::left) / stride(chooser == role, width);
-                enough(|| format!("oblivious transfers of {width} bits"), words, left, 64)?;
+                enough(
+                    || format!("oblivious transfers of {width} bits"),
+                    words,
+                    left,
+                    64,
+                )?;
             }
         }
         for (bits, &words) in &needs.random_bits {

@@ -6,16 +6,19 @@
 //! Computation", CCS 2019, with the code of Raghuraman, Rindal, Tanguy, CRYPTO 2023; Ishai, Kilian,
 //! Nissim, Petrank, "Extending Oblivious Transfers Efficiently", CRYPTO 2003.
 
-use cryprot_core::Block;
-use cryprot_core::alloc::HugePageMemory;
+use cryprot_core::{AES_PAR_BLOCKS, Block};
 use cryprot_net::Connection;
-use cryprot_ot::extension::{SemiHonestOtExtensionReceiver, SemiHonestOtExtensionSender};
+use cryprot_ot::extension::{
+    DEFAULT_OT_BATCH_SIZE, SemiHonestOtExtensionReceiver, SemiHonestOtExtensionSender,
+};
 use cryprot_ot::silent_ot::{SemiHonestSilentOtReceiver, SemiHonestSilentOtSender};
 use cryprot_ot::{RandChoiceRotReceiver, RotSender};
 use subtle::Choice;
 
 use super::Needs;
-use crate::cost::Cost;
+use super::carrier::{END_BYTES, frame_bytes};
+use super::preprocess::GREETING_BYTES;
+use crate::cost::{Cost, Role};
 use crate::{Error, Result};
 
 /// Transfers that are made at once. The library's buffers then take about 100 MB.
@@ -25,15 +28,15 @@ const BATCH: usize = 1 << 20;
 /// batch sends at least 100 kB.
 const MAX_IKNP: usize = 1 << 13;
 
-/// Exchanges of the transfers that must follow each other.
-pub(super) const ROUNDS: u64 = 5;
-
 /// The sizes of the batches in which `count` transfers are made. The last one is rounded up.
 fn batches(count: usize) -> impl Iterator<Item = usize> {
     let last = (count % BATCH).next_multiple_of(1024);
     let whole = std::iter::repeat_n(BATCH, count / BATCH);
     whole.chain((last > 0).then_some(last))
 }
+
+// Buffers are vectors: `HugePageMemory::grow_zeroed` of cryprot-core 0.3.2 takes its capacity in
+// bytes for one in elements, and then leaves the mapped memory.
 
 /// Sends `count` random OTs or a few more. `store` gets the first ones, in order.
 pub(super) async fn send(
@@ -45,7 +48,7 @@ pub(super) async fn send(
     let mut iknp = SemiHonestOtExtensionSender::new(connection.sub_connection());
     let mut left = count;
     for batch in batches(count) {
-        let mut found = HugePageMemory::zeroed(batch);
+        let mut found = vec![[Block::ZERO; 2]; batch];
         if batch <= MAX_IKNP {
             iknp.send_into(&mut found).await.map_err(failed)?;
         } else {
@@ -68,12 +71,13 @@ pub(super) async fn receive(
     let mut iknp = SemiHonestOtExtensionReceiver::new(connection.sub_connection());
     let mut left = count;
     for batch in batches(count) {
-        let mut found = HugePageMemory::zeroed(batch);
+        let mut found = vec![Block::ZERO; batch];
         let choices = if batch <= MAX_IKNP {
             let made = iknp.rand_choice_receive_into(&mut found).await;
             made.map_err(failed)?
         } else {
-            let made = silent.rand_choice_receive_into(&mut found).await;
+            found.resize(SemiHonestSilentOtReceiver::ots_buf_size(batch), Block::ZERO);
+            let made = silent.random_receive_into(batch, &mut found).await;
             made.map_err(failed)?
         };
         let used = left.min(batch);
@@ -90,6 +94,133 @@ fn failed(error: impl std::error::Error) -> Error {
 }
 
 /// What [`preprocess`](super::preprocess) sends.
-pub(super) fn cost(_needs: &Needs) -> Cost {
-    Cost::default()
+pub(super) fn cost(needs: &Needs) -> Cost {
+    let mut cost = Cost {
+        rounds: 1,
+        bytes_to_server: GREETING_BYTES as u64,
+        bytes_to_client: GREETING_BYTES as u64,
+    };
+    if needs.oblivious_transfers() == 0 {
+        return cost;
+    }
+    for (chooser, count) in [Role::Server, Role::Client].into_iter().zip(needs.counts()) {
+        let sent = direction(count);
+        cost.add_bytes(chooser, (sent.to_chooser + END_BYTES) as u64);
+        cost.add_bytes(chooser.other(), sent.from_chooser as u64);
+    }
+    // Each party sends one end, which was added with what goes to either chooser.
+    cost.rounds += rounds(needs);
+    let corrections = needs.correction_bytes();
+    cost.rounds += u64::from(corrections > 0);
+    cost.add_bytes(Role::Client, corrections as u64);
+    cost
+}
+
+/// Messages of the transfers that must follow each other. Both directions run at once.
+pub(super) fn rounds(needs: &Needs) -> u64 {
+    let of_direction = |count: usize| {
+        let (mut silent, mut iknp) = (0, 0);
+        for batch in batches(count) {
+            *(if batch <= MAX_IKNP {
+                &mut iknp
+            } else {
+                &mut silent
+            }) += 1;
+        }
+        // Base OTs take three messages, the last one together with the choices of IKNP. A silent
+        // batch takes these and the trees.
+        let silent_rounds = if silent > 0 { 2 + 2 * silent } else { 0 };
+        silent_rounds + 3 * iknp
+    };
+    needs
+        .counts()
+        .into_iter()
+        .map(of_direction)
+        .max()
+        .unwrap_or(0)
+}
+
+/// Bytes of one direction.
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    to_chooser: usize,
+    from_chooser: usize,
+}
+
+/// Numbers in the names of the streams: of IKNP's base OTs and extensions, which silent OT has one
+/// level deeper, and of silent OT's trees.
+const IKNP_DEPTH: usize = 4;
+const TREE_DEPTH: usize = 4;
+
+/// Bytes before a value on a stream.
+const LENGTH_BYTES: usize = 4;
+
+fn direction(count: usize) -> Sent {
+    let mut sent = Sent::default();
+    let (mut has_silent, mut has_iknp) = (false, false);
+    for batch in batches(count) {
+        if batch <= MAX_IKNP {
+            extension(&mut sent, IKNP_DEPTH, batch, &mut has_iknp);
+        } else {
+            let tree = Trees::new(batch);
+            let base = (tree.count * tree.depth).next_multiple_of(128);
+            extension(&mut sent, IKNP_DEPTH + 1, base, &mut has_silent);
+            trees(&mut sent, tree);
+        }
+    }
+    sent
+}
+
+/// An extension by IKNP. Its first one makes 128 base OTs with roles exchanged.
+fn extension(sent: &mut Sent, depth: usize, count: usize, has_base: &mut bool) {
+    if !std::mem::replace(has_base, true) {
+        // A point and a commitment; a point for each OT; the commitment's seed.
+        sent.from_chooser += frame_bytes(depth, LENGTH_BYTES + 32 + 32);
+        sent.to_chooser += frame_bytes(depth, LENGTH_BYTES + 1 + BASE_OTS * 32);
+        sent.from_chooser += frame_bytes(depth, LENGTH_BYTES + 16);
+        end_stream(sent, depth);
+    }
+    for at in (0..count).step_by(DEFAULT_OT_BATCH_SIZE) {
+        let part = DEFAULT_OT_BATCH_SIZE.min(count - at);
+        sent.from_chooser += BASE_OTS * frame_bytes(depth, part / 8);
+    }
+    end_stream(sent, depth);
+}
+
+/// The trees of a silent batch, in groups that are encrypted at once.
+fn trees(sent: &mut Sent, tree: Trees) {
+    for group in (0..tree.count).step_by(AES_PAR_BLOCKS) {
+        let sums = 1 + (tree.depth - 1) * AES_PAR_BLOCKS * 16;
+        let last = 1 + AES_PAR_BLOCKS * 4 * 16;
+        let number = if group <= 250 { 1 } else { 3 };
+        sent.to_chooser += frame_bytes(TREE_DEPTH, LENGTH_BYTES + number + 2 * sums + last);
+    }
+    end_stream(sent, TREE_DEPTH);
+}
+
+/// Both ends of a stream say that they send nothing more.
+fn end_stream(sent: &mut Sent, depth: usize) {
+    sent.to_chooser += frame_bytes(depth, 0);
+    sent.from_chooser += frame_bytes(depth, 0);
+}
+
+/// IKNP's base OTs.
+const BASE_OTS: usize = 128;
+
+/// Sizes that the library chooses for 128 bits of security.
+#[derive(Clone, Copy)]
+struct Trees {
+    count: usize,
+    depth: usize,
+}
+
+impl Trees {
+    /// The noise of a code whose relative distance is 0.15 needs `128 / -log2(1 - 2 * 0.15)` points.
+    fn new(batch: usize) -> Self {
+        let points = (-128.0 / (1.0f64 - 2.0 * 0.15).log2()) as usize;
+        let count = points.next_multiple_of(AES_PAR_BLOCKS);
+        let leaves = (2 * batch).div_ceil(count).next_multiple_of(2);
+        let depth = leaves.next_power_of_two().ilog2() as usize;
+        Self { count, depth }
+    }
 }

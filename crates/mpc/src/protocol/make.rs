@@ -96,7 +96,10 @@ impl Protocol {
         check_range("the range of x", (minimum, maximum), bits)?;
         // Values are stored above the smallest, in as few bits as hold the largest difference.
         let smallest = *values.iter().min().expect("not empty");
-        let mut table: Vec<u64> = values.iter().map(|v| v.abs_diff(smallest) & mask(out_bits)).collect();
+        let mut table: Vec<u64> = values
+            .iter()
+            .map(|v| v.abs_diff(smallest) & mask(out_bits))
+            .collect();
         let largest = *table.iter().max().expect("not empty");
         let value_bits = unsigned_bits(largest).min(out_bits as usize);
         let width = unsigned_bits(values.len() as u64 - 1);
@@ -151,7 +154,11 @@ impl Protocol {
             let end = next.map_or(maximum, |next| next.start.saturating_sub(1));
             if end < piece.start {
                 let range = (piece.start, end);
-                return Err(Error::range("a piece", range, "ascending starts up to the maximum"));
+                return Err(Error::range(
+                    "a piece",
+                    range,
+                    "ascending starts up to the maximum",
+                ));
             }
             let multiplier = i128::from(piece.multiplier);
             let at = |x: i64| multiplier * i128::from(x) + i128::from(piece.constant);

@@ -72,7 +72,11 @@ impl Protocol {
         for part in self.parts(count) {
             let words = plane_words(part);
             cost += self.circuit.cost(words);
-            let converted = if self.reveals { 0 } else { self.random_bits().count() };
+            let converted = if self.reveals {
+                0
+            } else {
+                self.random_bits().count()
+            };
             if converted > 0 {
                 let bytes = 8 * (words * converted) as u64;
                 cost += Cost {
@@ -81,7 +85,11 @@ impl Protocol {
                     bytes_to_client: bytes,
                 };
             }
-            let revealed = if self.reveals { self.wire_bits().count() } else { 0 };
+            let revealed = if self.reveals {
+                self.wire_bits().count()
+            } else {
+                0
+            };
             if revealed > 0 {
                 cost.rounds += 1;
                 cost.bytes_to_client += 8 * (words * revealed) as u64;
