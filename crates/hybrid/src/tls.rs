@@ -201,6 +201,10 @@ fn establish(mut socket: TcpStream, mut connection: Connection) -> Result<Duplex
     while connection.wants_write() {
         connection.write_tls(&mut socket).map_err(tls)?;
     }
+    // The other party's first message may have come with the end of its handshake.
+    let state = connection.process_new_packets().map_err(tls)?;
+    let mut first = vec![0; state.plaintext_bytes_to_read()];
+    connection.reader().read_exact(&mut first).map_err(tls)?;
     socket.set_read_timeout(None).map_err(tls)?;
     let connection = Arc::new(Mutex::new(connection));
     let (to_reader, plain) = channel();
@@ -226,7 +230,7 @@ fn establish(mut socket: TcpStream, mut connection: Connection) -> Result<Duplex
     };
     let reader = TlsReader {
         plain,
-        bytes: Vec::new(),
+        bytes: first,
         at: 0,
     };
     Ok(Duplex::new(writer, reader))
