@@ -31,7 +31,7 @@ STANDS_ON: dict[str, set[str]] = {
     "network": set(),
     "program": set(),
     # Both halves of the hybrid mode: docs/adr/0032-linear-layers-between-two-parties.md.
-    "hybrid": {"rlwe", "network"},
+    "hybrid": {"rlwe", "network", "mpc"},
     # Shared by both halves, then the halves: docs/adr/0021-client-and-server-are-crates.md.
     "exchange": {"bfv", "program"},
     "client": {"exchange"},

@@ -181,7 +181,7 @@ impl ToPower {
 }
 
 /// The client's secret of one ring, overwritten when dropped.
-pub struct SecretKey {
+pub(crate) struct SecretKey {
     pub(crate) basis: Basis,
     secret: Zeroizing<Poly<Eval>>,
     /// The fewest limbs that hold a product of an answer's mask and the secret.
@@ -300,7 +300,7 @@ impl Lift {
 }
 
 /// The server's means to hide what it did: an encryption of zero by the client.
-pub struct PublicKey {
+pub(crate) struct PublicKey {
     body: Poly<Eval>,
     mask: Poly<Eval>,
 }

@@ -111,6 +111,11 @@ impl<C: Channel> Client<C> {
 }
 
 impl<C: Channel> Ready<C> {
+    /// What the session took so far.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
     /// The online phase: the logits of each input.
     ///
     /// # Errors

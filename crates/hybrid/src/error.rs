@@ -71,6 +71,10 @@ pub enum Error {
     #[error(transparent)]
     Protocol(#[from] mpc::Error),
 
+    /// A file is damaged or of another kind.
+    #[error(transparent)]
+    File(#[from] rlwe::bytes::BytesError),
+
     /// A ring that is not as it must be, in a program from outside.
     #[error(transparent)]
     Ring(#[from] ring::Error),

@@ -16,7 +16,9 @@ mod activation;
 mod bits;
 mod cipher;
 mod client;
+mod cost;
 mod error;
+mod file;
 mod form;
 mod geometry;
 mod half;
@@ -32,10 +34,13 @@ mod tls;
 
 pub use cipher::RingSpec;
 pub use client::{Client, Ready};
+pub use cost::{LayerPrediction, Predicted, Prediction};
 pub use error::{Error, Result};
 pub use form::Form;
 pub use geometry::ConvShape;
 pub use handshake::hex;
+/// A connection between the two parties.
+pub use mpc::Duplex as Connection;
 pub use plan::{STATISTICAL, compile};
 pub use program::{
     Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, Program,

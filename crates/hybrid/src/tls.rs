@@ -60,7 +60,10 @@ impl Identity {
     /// [`Error::Tls`], naming the file.
     pub fn from_files(certificate: &Path, key: &Path) -> Result<Self> {
         let fault = |path: &Path, what: &str, reason: String| {
-            tls(format!("{}: no {what} in PEM form: {reason}", path.display()))
+            tls(format!(
+                "{}: no {what} in PEM form: {reason}",
+                path.display()
+            ))
         };
         let chain = CertificateDer::pem_file_iter(certificate).and_then(Iterator::collect);
         let chain: Vec<CertificateDer<'static>> =
@@ -72,7 +75,9 @@ impl Identity {
 
     fn new(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Self> {
         let Some(first) = chain.first() else {
-            return Err(tls("the file of the certificate has none, expected at least 1"));
+            return Err(tls(
+                "the file of the certificate has none, expected at least 1",
+            ));
         };
         let fingerprint = fingerprint(first);
         let config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
@@ -150,7 +155,9 @@ impl ServerCertVerifier for Pinned {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }
 
@@ -173,7 +180,9 @@ pub fn connect(address: &str, expected: &Fingerprint) -> Result<Duplex> {
     let unreachable = |e: io::Error| tls(format!("cannot connect to {address}: {e}"));
     let mut addresses = address.to_socket_addrs().map_err(unreachable)?;
     let Some(first) = addresses.next() else {
-        return Err(tls(format!("cannot connect to {address}: it has no address")));
+        return Err(tls(format!(
+            "cannot connect to {address}: it has no address"
+        )));
     };
     let socket = TcpStream::connect_timeout(&first, WRITE_PATIENCE).map_err(unreachable)?;
     let name = ServerName::try_from("palladion").map_err(tls)?;
@@ -193,7 +202,9 @@ pub fn accept(socket: TcpStream, identity: &Identity) -> Result<Duplex> {
 fn establish(mut socket: TcpStream, mut connection: Connection) -> Result<Duplex> {
     socket.set_nonblocking(false).map_err(tls)?;
     socket.set_nodelay(true).map_err(tls)?;
-    socket.set_write_timeout(Some(WRITE_PATIENCE)).map_err(tls)?;
+    socket
+        .set_write_timeout(Some(WRITE_PATIENCE))
+        .map_err(tls)?;
     socket.set_read_timeout(Some(WRITE_PATIENCE)).map_err(tls)?;
     while connection.is_handshaking() {
         connection.complete_io(&mut socket).map_err(tls)?;

@@ -2,9 +2,7 @@
 
 use std::net::TcpListener;
 
-use hybrid::{
-    Activations, Client, Identity, Program, Report, Server, accept, compile, connect,
-};
+use hybrid::{Activations, Client, Identity, Program, Report, Server, accept, compile, connect};
 use mpc::memory_pair;
 use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
@@ -83,7 +81,9 @@ fn over_tls() {
         let client = Client::meet(channel, Some(server.fingerprint())).unwrap();
         let ready = client.prepare(1, &mut |_| true).unwrap();
         let input = vec![3; 784];
-        let (logits, _) = ready.run(std::slice::from_ref(&input), &mut |_| true).unwrap();
+        let (logits, _) = ready
+            .run(std::slice::from_ref(&input), &mut |_| true)
+            .unwrap();
         let evaluator = Evaluator::new(&network("mnist")).unwrap();
         assert_eq!(logits[0], evaluator.evaluate(&input).unwrap().logits);
         served.join().unwrap().unwrap();
@@ -92,13 +92,18 @@ fn over_tls() {
             for _ in 0..2 {
                 let (socket, _) = listener.accept().unwrap();
                 let found = accept(socket, &identity);
-                found.and_then(|mut c| server.serve(&mut c, &mut |_| true)).unwrap_err();
+                found
+                    .and_then(|mut c| server.serve(&mut c, &mut |_| true))
+                    .unwrap_err();
             }
         });
         let refused = connect(&address, &[7; 32]).err().unwrap().to_string();
         assert!(refused.contains("another server"), "{refused}");
         let channel = connect(&address, &trusted).unwrap();
-        let refused = Client::meet(channel, Some(&[7; 32])).err().unwrap().to_string();
+        let refused = Client::meet(channel, Some(&[7; 32]))
+            .err()
+            .unwrap()
+            .to_string();
         assert!(refused.contains("another program"), "{refused}");
     });
 }

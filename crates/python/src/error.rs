@@ -236,6 +236,33 @@ impl ToPython for ::waves::Error {
     }
 }
 
+impl ToPython for ::mpc::Error {
+    fn to_python(self) -> PyErr {
+        of_mpc(&self).exception(self.to_string())
+    }
+}
+
+impl ToPython for ::hybrid::Error {
+    fn to_python(self) -> PyErr {
+        use ::hybrid::Error::{
+            Activation, Bits, File, Input, Message, Network, NoParameters, Program, Protocol, Ring,
+            Stopped, Tls, Window,
+        };
+        let fault = match self {
+            Network(error) => return error.to_python(),
+            Activation { .. } | Bits { .. } | NoParameters { .. } | Window { .. } => Fault::Network,
+            File(ref error) => of_bytes(error),
+            Ring(ref error) => of_ring(error),
+            Program { .. } | Message { .. } => Fault::File,
+            Protocol(ref error) => of_mpc(error),
+            Input { .. } | Tls { .. } => Fault::Usage,
+            Stopped => Fault::Stop,
+            _ => Fault::Internal,
+        };
+        fault.exception(self.to_string())
+    }
+}
+
 impl ToPython for inspect::Error {
     fn to_python(self) -> PyErr {
         use inspect::Error::{Bfv, Circuits, Client, Misfit, Runtime};
@@ -260,6 +287,16 @@ impl ToPython for timing::Error {
             other @ Stopped { .. } => Fault::Stop.exception(other.to_string()),
             other => Fault::Internal.exception(other.to_string()),
         }
+    }
+}
+
+fn of_mpc(error: &::mpc::Error) -> Fault {
+    use ::mpc::Error::{Bits, Connection, Exhausted, Length, Message, Range, Tls, Transfers};
+    match error {
+        Message { .. } | Bits { .. } | Range { .. } | Length { .. } => Fault::File,
+        Connection { .. } | Tls { .. } => Fault::Usage,
+        Transfers { .. } | Exhausted { .. } => Fault::Internal,
+        _ => Fault::Internal,
     }
 }
 

@@ -10,6 +10,7 @@ mod choices;
 mod circuit;
 mod error;
 mod guard;
+mod hybrid;
 mod info;
 mod inspect;
 mod keys;
@@ -46,6 +47,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<messages::Answer>()?;
     module.add_class::<inspect::Inspector>()?;
     module.add_class::<network::IntNetwork>()?;
+    module.add_class::<hybrid::HybridProgram>()?;
+    module.add_class::<hybrid::HybridClient>()?;
+    module.add_function(wrap_pyfunction!(hybrid::hybrid_compile, module)?)?;
+    module.add_function(wrap_pyfunction!(hybrid::hybrid_certificate_hash, module)?)?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
     module.add_function(wrap_pyfunction!(info::machine_factors, module)?)?;

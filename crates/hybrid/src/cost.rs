@@ -1,0 +1,190 @@
+//! What a session will take, from its program alone.
+
+use mpc::Cost;
+use serde::Serialize;
+
+use crate::activation::Protocols;
+use crate::error::Result;
+use crate::half::Half;
+use crate::linear::SEED;
+use crate::program::{Program, PublicProgram};
+
+/// Seconds of computation on one core of an AMD EPYC with AVX-512 (Turin), from the layers of
+/// ResNet-20: for each ciphertext of a query and of an answer, by client and server together, per
+/// coefficient of the ring.
+const QUERY_SECONDS: f64 = 1.0e-7;
+const ANSWER_SECONDS: f64 = 1.0e-7;
+/// Seconds of both parties for a byte that a protocol on shares sends, online; and for a random
+/// oblivious transfer, offline.
+const BYTE_SECONDS: f64 = 4.0e-9;
+const TRANSFER_SECONDS: f64 = 1.5e-7;
+
+/// Messages and seconds of a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Predicted {
+    /// Times that the client waits for an answer.
+    pub rounds: u64,
+    /// Messages that must follow each other, in either direction.
+    pub messages: u64,
+    /// Bytes from the client.
+    pub bytes_to_server: u64,
+    /// Bytes from the server.
+    pub bytes_to_client: u64,
+    /// Seconds of computation, of both parties, one core each.
+    pub compute_seconds: f64,
+}
+
+impl Predicted {
+    /// Seconds over a connection of `bandwidth` bytes per second in each direction, and `latency`
+    /// seconds there and back.
+    pub fn seconds(&self, bandwidth: f64, latency: f64) -> f64 {
+        let bytes = (self.bytes_to_server + self.bytes_to_client) as f64;
+        self.compute_seconds + bytes / bandwidth + self.messages as f64 * latency / 2.0
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.rounds += other.rounds;
+        self.messages += other.messages;
+        self.bytes_to_server += other.bytes_to_server;
+        self.bytes_to_client += other.bytes_to_client;
+        self.compute_seconds += other.compute_seconds;
+    }
+
+    fn of_cost(cost: &Cost) -> Self {
+        Self {
+            rounds: cost.rounds,
+            messages: cost.rounds,
+            bytes_to_server: cost.bytes_to_server,
+            bytes_to_client: cost.bytes_to_client,
+            compute_seconds: 0.0,
+        }
+    }
+}
+
+/// What a layer will take, and its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerPrediction {
+    /// Its name.
+    pub name: String,
+    /// `l`: shares are modulo `2^l`.
+    pub bits: u32,
+    /// Ring degree of its encrypted terms, if it has any.
+    pub n: Option<usize>,
+    /// log2 of the modulus.
+    pub log_q: Option<f64>,
+    /// Estimated bits of security.
+    pub security_bits: Option<f64>,
+    /// `f` of the flood.
+    pub flood_bits: Option<u32>,
+    /// Ciphertexts of queries and answers.
+    pub ciphertexts: [usize; 2],
+    /// Values of the layer.
+    pub values: usize,
+    /// Its encrypted terms.
+    pub linear: Predicted,
+    /// Its activation.
+    pub activation: Predicted,
+}
+
+/// What a session of one input will take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Keys, once for a session.
+    pub keys: Predicted,
+    /// Material for one input.
+    pub material: Predicted,
+    /// The layers.
+    pub layers: Vec<LayerPrediction>,
+    /// All layers together.
+    pub online: Predicted,
+}
+
+impl Prediction {
+    /// # Errors
+    /// [`Error::Program`](crate::Error::Program) and [`Error::Protocol`](crate::Error::Protocol) for
+    /// a program that does not pass its check.
+    pub fn new(public: &PublicProgram) -> Result<Self> {
+        let half = Half::new(public.clone())?;
+        let protocols = Protocols::new(&half)?;
+        let mut keys = Predicted {
+            messages: 1,
+            ..Predicted::default()
+        };
+        for ring in &public.rings {
+            keys.bytes_to_server += (SEED + ring.body_len()) as u64;
+        }
+        let needs = protocols.needs();
+        let mut material = Predicted::of_cost(&needs.cost());
+        material.compute_seconds = needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
+        let mut online = Predicted::default();
+        let layers: Vec<LayerPrediction> = (0..public.layers.len())
+            .map(|layer| {
+                let found = predict_layer(&half, &protocols, layer);
+                online.add(&found.linear);
+                online.add(&found.activation);
+                found
+            })
+            .collect();
+        Ok(Self {
+            keys,
+            material,
+            layers,
+            online,
+        })
+    }
+}
+
+fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPrediction {
+    let plan = &half.public.layers[layer];
+    let first = plan.encrypted.first();
+    let ring = first.map(|term| &half.public.rings[term.ring]);
+    let mut linear = Predicted::default();
+    let mut ciphertexts = [0, 0];
+    if first.is_some() {
+        let [queries, answers] = half.linear_len(layer);
+        linear = Predicted {
+            rounds: 1,
+            messages: 2,
+            bytes_to_server: queries as u64,
+            bytes_to_client: answers as u64,
+            compute_seconds: 0.0,
+        };
+        for (term, tables) in plan.encrypted.iter().zip(&half.tables[layer]) {
+            let n = half.public.rings[term.ring].n as f64;
+            let counts = [tables.geometry.queries(), tables.geometry.answers()];
+            ciphertexts = [ciphertexts[0] + counts[0], ciphertexts[1] + counts[1]];
+            linear.compute_seconds +=
+                n * (counts[0] as f64 * QUERY_SECONDS + counts[1] as f64 * ANSWER_SECONDS);
+        }
+    }
+    let mut activation = Predicted::of_cost(&protocols.cost(layer));
+    activation.compute_seconds =
+        (activation.bytes_to_server + activation.bytes_to_client) as f64 * BYTE_SECONDS;
+    if half.reveals(layer) {
+        // It follows an answer in one direction, unless the layer has no encrypted term.
+        activation.messages = u64::from(first.is_none());
+        activation.bytes_to_client = half.revealed_len(layer) as u64;
+    }
+    LayerPrediction {
+        name: plan.name.clone(),
+        bits: plan.bits,
+        n: ring.map(|ring| ring.n),
+        log_q: ring.map(|ring| ring.log_q()),
+        security_bits: ring.and_then(|ring| ring.security().bits()),
+        flood_bits: plan.encrypted.iter().map(|term| term.flood_bits).min(),
+        ciphertexts,
+        values: half.values(layer),
+        linear,
+        activation,
+    }
+}
+
+impl Program {
+    /// What a session of one input will take.
+    ///
+    /// # Errors
+    /// As [`Prediction::new`].
+    pub fn predict(&self) -> Result<Prediction> {
+        Prediction::new(&self.public)
+    }
+}
