@@ -4,6 +4,7 @@ Ctrl-C is noticed within a step of the work, and comes out as ``KeyboardInterrup
 """
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, final
 
 __version__: str
@@ -1032,3 +1033,67 @@ class TfheNumbers:
     def to_bytes(self, single: bool) -> bytes: ...
     @staticmethod
     def from_bytes(params: TfheParams, data: bytes) -> tuple[TfheNumbers, bool]: ...
+
+@final
+class HybridProgram:
+    """A network compiled for two parties. It holds the weights: it is the server's."""
+
+    def report(self) -> str:
+        """Parameters and predicted costs, as JSON."""
+
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> HybridProgram: ...
+    def serve(
+        self,
+        listen: str,
+        certificate: PathLike[str] | None,
+        key: PathLike[str] | None,
+        sessions: int | None,
+        most_inputs: int,
+        hear: Callable[[str], None],
+    ) -> None:
+        """Serve clients, one after the other, until ``hear`` raises or ``sessions`` have ended.
+
+        ``hear`` is called with each event, as JSON. Raises ``UsageError`` if the address or the
+        certificate cannot be used.
+        """
+
+@final
+class HybridClient:
+    """A client that has met a server."""
+
+    @staticmethod
+    def connect(address: str, certificate: str, program: str | None = None) -> HybridClient:
+        """Connect to the server whose certificate has this hash, in hexadecimal digits.
+
+        Raises
+        ------
+        UsageError
+            If there is no such server.
+        FormatError
+            If it has another version or another ``program``, or one that is not secure.
+        """
+
+    def report(self) -> str:
+        """What the client knows of the program, as JSON."""
+
+    def run(
+        self,
+        inputs: Sequence[Sequence[int]],
+        count: int,
+        progress: Callable[[str, int, int], object] | None,
+    ) -> tuple[list[list[int]], str]:
+        """The logits of ``inputs``, and what the session took, as JSON.
+
+        Without inputs, only the offline phase for ``count`` inputs. A session runs once.
+        """
+
+def hybrid_compile(network_json: str, revealed: bool) -> HybridProgram:
+    """Compile a network for two parties. Raises ``NetworkError`` if it has no protocol.
+
+    With ``revealed``, the client sees every accumulator.
+    """
+
+def hybrid_certificate_hash(path: PathLike[str]) -> str:
+    """The hash of a certificate in PEM form, in hexadecimal digits."""

@@ -23,6 +23,7 @@ MAGIC: Final = b"PALLADIO"
 
 OURS: Final = {
     b"PROG": ("a program", "`palladion compile` writes one"),
+    b"HYBR": ("a program of the hybrid mode", "`palladion compile --mode hybrid` writes one"),
     b"SKEY": ("a secret key", "`palladion keygen` writes one, secret.key"),
     b"EKEY": ("evaluation keys", "`palladion keygen` writes them, evaluation.key"),
     b"ENCI": ("encrypted images", "`palladion encrypt` writes them"),

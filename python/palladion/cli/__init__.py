@@ -27,6 +27,8 @@ COMMANDS: Final = {
     "keygen": ("keygen", "Make the keys of a program."),
     "encrypt": ("encrypt", "Encrypt pictures or arrays: the client's half."),
     "run": ("run", "Run a program on encrypted inputs."),
+    "serve-hybrid": ("hybrid:serve_hybrid", "Serve a program between two parties: its weights."),
+    "query": ("hybrid:query", "Ask such a server: the client's half."),
     "decrypt": ("decrypt", "Decrypt an answer: the client's half."),
     "lower": ("lower", "Write a program as instructions on limbs: a trace."),
     "replay": ("lower:replay", "Execute a trace on encrypted inputs."),

@@ -35,6 +35,16 @@ def images(_context: click.Context, option: click.Parameter, text: str | None) -
 
 def batch_options(command: Command) -> Command:
     """``--batch`` and ``--mode``. The command gets the batches to try as ``batches``."""
+    return _options(command, ["latency", "throughput"], "")
+
+
+def batch_or_hybrid_options(command: Command) -> Command:
+    """As :func:`batch_options`, with the mode ``hybrid``: then there are no batches to try."""
+    words = " hybrid: a program for client and server together, with exact answers."
+    return _options(command, ["latency", "throughput", "hybrid"], words)
+
+
+def _options(command: Command, modes: list[str], words: str) -> Command:
 
     @functools.wraps(command)
     def with_batches(*args: Any, batch: int | None, mode: str | None, **options: Any) -> Any:
@@ -42,8 +52,8 @@ def batch_options(command: Command) -> Command:
 
     with_batches = click.option(
         "--mode",
-        type=click.Choice(["latency", "throughput"]),
-        help="Aim of --batch auto: one image soon, or many images per second.",
+        type=click.Choice(modes),
+        help="Aim of --batch auto: one image soon, or many images per second." + words,
     )(with_batches)
     add_batch = click.option(
         "--batch", callback=images, help="Images in one run, or auto to choose; default 1."
@@ -57,8 +67,12 @@ def batches(batch: int | None, mode: str | None) -> list[int]:
     Raises
     ------
     UsageError
-        If a mode is given together with a number of images.
+        If a mode is given together with a number of images, or ``hybrid`` with any batch.
     """
+    if mode == "hybrid":
+        if batch is not None:
+            raise UsageError("--mode hybrid takes any number of images in a session: give no --batch")
+        return []
     if batch and mode is not None:
         raise UsageError(f"--mode {mode} chooses the batch: give no --batch {batch} with it")
     if (batch == 0 and mode is None) or mode == "throughput":

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from palladion import IntNetwork, files
-from palladion.cli.batching import batch_options, choose, show_candidates
+from palladion.cli.batching import batch_or_hybrid_options, choose, show_candidates
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
@@ -23,6 +23,7 @@ from palladion.cli.common import (
     threads_option,
     words_option,
 )
+from palladion.cli.hybrid import Link, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
@@ -33,7 +34,7 @@ from palladion.text import at_most, size
 
 @click.command(name="compile")
 @click.argument("network", type=FILE)
-@batch_options
+@batch_or_hybrid_options
 @click.option("--output", type=FILE, required=True, help="File to write the program to.")
 @click.option(
     "--save-network",
@@ -46,6 +47,13 @@ from palladion.text import at_most, size
     default=-40,
     help="Bound on log2 of the probability that a run is wrong: -40, -64 or -128.",
 )
+@click.option(
+    "--reveal-accumulators",
+    is_flag=True,
+    help="For hybrid: the client sees every accumulator, and could compute weights from them.",
+)
+@click.option("--bandwidth", type=float, default=2000.0, help="For hybrid: Mbit/s to predict with.")
+@click.option("--latency", type=float, default=0.2, help="For hybrid: ms there and back.")
 @words_option
 @calibration_options
 @budget_options
@@ -58,6 +66,9 @@ def compile_(
     save_network: Path | None,
     failure: float,
     words: int | None,
+    reveal_accumulators: bool,
+    bandwidth: float,
+    latency: float,
     budget: Budget,
     as_json: bool,
     **options: Any,
@@ -67,6 +78,11 @@ def compile_(
     NETWORK is an integer network or an ONNX model. An ONNX model is quantised first, as by
     quantize, with --data and the options after it.
     """
+    hybrid = not batches
+    if hybrid:
+        refuse_fhe_options()
+    elif reveal_accumulators or given("bandwidth") or given("latency"):
+        raise UsageError("--reveal-accumulators, --bandwidth and --latency are for --mode hybrid")
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
@@ -79,14 +95,30 @@ def compile_(
         else:
             net = IntNetwork.load(network)
             refuse_warned(net.warnings, strict=options["strict"])
-        program, candidates = choose(
-            net.to_json(), batches, budget, steps, failure=failure, words=words
-        )
-        report = program.report()
-        data = program.to_bytes()
         if save_network is not None:
             files.write(save_network, net.to_json().encode())
-        files.write(output, data)
+        if hybrid:
+            link = Link(bandwidth, latency)
+            found_hybrid = compile_hybrid(
+                net.to_json(), output, revealed=reveal_accumulators, link=link
+            )
+        else:
+            found_hybrid = None
+            program, candidates = choose(
+                net.to_json(), batches, budget, steps, failure=failure, words=words
+            )
+            report = program.report()
+            data = program.to_bytes()
+            files.write(output, data)
+    if found_hybrid is not None:
+        if as_json:
+            print_json({**found_hybrid, "notes": list(notes), "warnings": list(net.warnings)})
+        else:
+            show_compiled(found_hybrid, link)
+            for note in notes:
+                click.echo(f"note: {note}")
+            print_warnings(net.warnings)
+        return
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
@@ -108,6 +140,14 @@ def compile_(
     for note in notes:
         click.echo(f"note: {note}")
     print_warnings(net.warnings)
+
+
+def refuse_fhe_options() -> None:
+    """Refuse options that a program for two parties has no use for."""
+    for option in ("failure", "words", "budget_seconds", "budget_memory"):
+        if given(option):
+            raise UsageError(f"--{option.replace('_', '-')} is not for --mode hybrid: its answers are "
+                             "exact, and compile prints what it costs")  # fmt: skip
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:

@@ -107,12 +107,22 @@ class Boundary:
         if text is None:
             raise NetworkError(f"the program of {report['network']} does not say what its inputs "
                                "mean: compile the network again")  # fmt: skip
-        data = json.loads(text)
+        return cls.of_description(json.loads(text), report["classes"])
+
+    @classmethod
+    def of_description(cls, data: Mapping[str, Any], classes: int) -> Boundary:
+        """The boundary that ``input`` and ``interface`` describe, for a number of logits.
+
+        Raises
+        ------
+        NetworkError
+            If they are not readable.
+        """
         found = Input.from_data(data["input"])
         if (interface := data.get("interface")) is None:
             takes = Takes("input", found.shape)
-            return cls(found, Interface(takes, Gives((report["classes"],), (1.0,))))
-        return cls(found, Interface.from_data(interface, found.values, report["classes"]))
+            return cls(found, Interface(takes, Gives((classes,), (1.0,))))
+        return cls(found, Interface.from_data(interface, found.values, classes))
 
     def inputs(self, x: npt.ArrayLike) -> Ints:
         """Arrays of the model, of shape (N, ...), as rows of the input's integers.

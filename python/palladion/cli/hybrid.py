@@ -1,0 +1,269 @@
+"""``palladion serve-hybrid`` and ``palladion query``: the two parties of the hybrid mode."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from palladion import _native, files
+from palladion.cli.common import (
+    FILE,
+    json_option,
+    peak_memory,
+    print_json,
+    print_rows,
+    threads_option,
+    warned,
+)
+from palladion.cli.decrypt import show_outputs
+from palladion.cli.images import load_inputs
+from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
+from palladion.errors import UsageError
+from palladion.nn.boundary import Boundary
+from palladion.text import size
+
+MOST_INPUTS = 10_000
+
+
+def compile_hybrid(network_json: str, output: Path, *, revealed: bool, link: Link) -> dict[str, Any]:
+    """Compile a network for two parties, and write the program."""
+    program = _native.hybrid_compile(network_json, revealed)
+    report: dict[str, Any] = json.loads(program.report())
+    data = program.to_bytes()
+    files.write(output, data)
+    return {**report, "predicted_seconds": link.seconds(report), "program_bytes": len(data),
+            "output": str(output), "mode": "hybrid"}  # fmt: skip
+
+
+class Link:
+    """Bandwidth and latency of a connection, as the options give them."""
+
+    def __init__(self, bandwidth: float, latency: float) -> None:
+        self.bandwidth = bandwidth
+        self.latency = latency
+
+    def seconds(self, report: Mapping[str, Any]) -> dict[str, float]:
+        """Predicted seconds of both phases, for one input."""
+        online = self.of(report["online"])
+        offline = self.of(report["keys"]) + self.of(report["material"])
+        return {"offline": offline, "online": online}
+
+    def of(self, part: Mapping[str, Any]) -> float:
+        """Predicted seconds of one part: bytes of both directions, messages, and computation."""
+        transferred = part["bytes_to_server"] + part["bytes_to_client"]
+        seconds: float = part["compute_seconds"] + transferred / (self.bandwidth * 125_000)
+        return seconds + part["messages"] * self.latency / 2000
+
+
+def show_compiled(report: Mapping[str, Any], link: Link) -> None:
+    """Print parameters and costs of a compiled program."""
+    print_table([layer_row(layer) for layer in report["layers"]])
+    online, seconds = report["online"], report["predicted_seconds"]
+    weakest = [layer["security_bits"] for layer in report["layers"] if layer["security_bits"]]
+    bits = f"{min(weakest):.1f} bits, by the weakest ring" if weakest else "no encrypted layer"
+    print_rows(
+        {
+            report["output"]: f"{size(report['program_bytes'])}, for serve-hybrid: keep it, it "
+            "holds the weights",
+            "program": report["program_hash"],
+            "security": bits,
+            "flooding": f"statistical distance at most 2^-{report['statistical_bits']} for one input",
+            "accumulators": "REVEALED to the client, and with them much of the weights"
+            if report["reveals_accumulators"]
+            else "seen by neither party",
+            "online": f"{online['rounds']} rounds, {size(total_bytes(online))}, "
+            f"{seconds['online']:.2f} s predicted",
+            "offline": f"{size(total_bytes(report['material']) + total_bytes(report['keys']))}, "
+            f"{seconds['offline']:.2f} s predicted",
+            "connection": f"{link.bandwidth:g} Mbit/s, {link.latency:g} ms there and back",
+        }
+    )
+
+
+def layer_row(layer: Mapping[str, Any]) -> dict[str, str]:
+    """A layer in the table of ``compile``."""
+    encrypted = layer["n"] is not None
+    return {
+        "layer": layer["name"],
+        "bits": str(layer["bits"]),
+        "ring": f"2^{layer['n'].bit_length() - 1}, {layer['log_q']:.0f}" if encrypted else "",
+        "flood": str(layer["flood_bits"]) if encrypted else "",
+        "ciphertexts": "+".join(map(str, layer["ciphertexts"])) if encrypted else "",
+        "linear": size(total_bytes(layer["linear"])),
+        "values": str(layer["values"]),
+        "rounds": str(layer["linear"]["rounds"] + layer["activation"]["rounds"]),
+        "activation": size(total_bytes(layer["activation"])),
+    }
+
+
+def total_bytes(part: Mapping[str, Any]) -> int:
+    """Bytes in both directions."""
+    total: int = part["bytes_to_server"] + part["bytes_to_client"]
+    return total
+
+
+@click.command(name="serve-hybrid")
+@click.argument("program", type=FILE)
+@click.option("--listen", default="127.0.0.1:7700", help="HOST:PORT; default: 127.0.0.1:7700.")
+@click.option("--cert", type=FILE, help="Certificate in PEM form; default: a fresh one.")
+@click.option("--key", type=FILE, help="Private key of --cert.")
+@click.option("--sessions", type=click.IntRange(min=1), help="End after so many; default: never.")
+@click.option("--hash-file", type=FILE, help="File to write the certificate's hash to.")
+@threads_option
+@json_option
+def serve_hybrid(
+    program: Path,
+    listen: str,
+    cert: Path | None,
+    key: Path | None,
+    sessions: int | None,
+    hash_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Serve a program of `compile --mode hybrid` to clients, one after the other.
+
+    The server sees neither inputs nor outputs. It prints the hash of its certificate, which clients
+    give to `query`.
+    """
+    found = files.parsed(program, _native.HybridProgram.from_bytes, b"HYBR")
+
+    def hear(text: str) -> None:
+        event = json.loads(text)
+        if event["event"] == "listening" and hash_file is not None:
+            files.write(hash_file, event["certificate_hash"].encode())
+        if as_json:
+            print_json(event)
+        else:
+            show_event(event)
+
+    found.serve(listen, cert, key, sessions, MOST_INPUTS, hear)
+
+
+def show_event(event: Mapping[str, Any]) -> None:
+    """Print what happened at the server."""
+    if event["event"] == "listening":
+        print_rows({"listening at": event["address"], "certificate": event["certificate_hash"],
+                    "program": event["program_hash"]})  # fmt: skip
+    elif event["event"] == "connected":
+        click.echo(f"{event['from']}: connected", err=True)
+    elif event["event"] == "failed":
+        click.echo(f"{event['from']}: {event['reason']}", err=True)
+    else:
+        report = event["report"]
+        click.echo(f"{event['from']}: {report['inputs']} answered, offline "
+                   f"{report['offline']['seconds']:.2f} s, online "
+                   f"{report['online']['seconds']:.2f} s", err=True)  # fmt: skip
+
+
+@click.command()
+@click.argument("address")
+@click.option("--input", "inputs", type=FILE, multiple=True, help="Pictures, .npy or .npz files.")
+@click.option("--trust", help="Hash of the server's certificate, as serve-hybrid printed it.")
+@click.option("--cert", type=FILE, help="The server's certificate itself, in PEM form.")
+@click.option("--program", "program_hash", help="Hash of the program, to refuse another one.")
+@click.option("--count", type=click.IntRange(min=1), help="Number of inputs; default: all.")
+@click.option("--offline-only", is_flag=True, help="Make keys and material only, to measure it.")
+@click.option("--integers", is_flag=True, help="Print the network's integers too.")
+@click.option("--output", type=FILE, help="File to write the outputs to, in .npz form.")
+@click.option("--bandwidth", type=float, default=2000.0, help="Mbit/s, to predict with; 2000.")
+@click.option("--latency", type=float, default=0.2, help="ms there and back; default: 0.2.")
+@threads_option
+@json_option
+def query(
+    address: str,
+    inputs: tuple[Path, ...],
+    trust: str | None,
+    cert: Path | None,
+    program_hash: str | None,
+    count: int | None,
+    offline_only: bool,
+    integers: bool,
+    output: Path | None,
+    bandwidth: float,
+    latency: float,
+    as_json: bool,
+) -> None:
+    """Ask a server of `serve-hybrid` for the outputs of a model.
+
+    ADDRESS is HOST:PORT. The server learns nothing of the inputs. The outputs equal those of the
+    integer network exactly.
+    """
+    if (trust is None) == (cert is None):
+        raise UsageError("give --trust, the hash that serve-hybrid printed, or --cert, the server's "
+                         "certificate: without it any server could answer")  # fmt: skip
+    if not inputs and not offline_only:
+        raise UsageError("no inputs: give --input, or --offline-only")
+    if trust is None:
+        assert cert is not None, "one of the two is given"
+        trust = _native.hybrid_certificate_hash(cert)
+    client = _native.HybridClient.connect(address, trust, program_hash)
+    known: dict[str, Any] = json.loads(client.report())
+    boundary = Boundary.of_description(known, known["classes"])
+    with warned() as warnings:
+        # Only the packaged network takes digits, and its description says so.
+        values = load_inputs(boundary, inputs, digits=False)[:count] if inputs else None
+    number = (count or 1) if values is None else len(values)
+    with Steps(quiet=as_json) as steps:
+        steps.start_run()
+        given = [] if offline_only or values is None else values.tolist()
+        found, text = client.run(given, number, steps.count)
+    report = json.loads(text)
+    predicted = Link(bandwidth, latency).seconds(known)
+    outputs, predicted_classes, logits = {}, None, None
+    if found:
+        logits = np.array(found, dtype=np.int64)
+        outputs = boundary.outputs(logits)
+        classes = boundary.interface.classes(outputs)
+        predicted_classes = None if classes is None else classes.tolist()
+        if output is not None:
+            files.write_arrays(output, outputs)
+    if as_json:
+        print_json({
+            "predicted": predicted_classes,
+            "outputs": {name: array.tolist() for name, array in outputs.items()},
+            **({"logits": found} if integers else {}),
+            "report": report,
+            "predicted_cost": {part: known[part] for part in ("keys", "material", "online")},
+            "predicted_seconds": predicted,
+            "program_hash": known["program_hash"],
+            "reveals_accumulators": known["reveals_accumulators"],
+            "peak_memory_bytes": peak_memory(),
+            "warnings": warnings,
+        })  # fmt: skip
+        return
+    if found:
+        show_outputs(outputs, predicted_classes, logits if integers else None)
+    show_costs(report, known, predicted, number)
+
+
+def show_costs(
+    report: Mapping[str, Any], known: Mapping[str, Any], predicted: Mapping[str, float], number: int
+) -> None:
+    """Print measured costs beside predicted ones."""
+    if known["reveals_accumulators"]:
+        click.echo("this program reveals the network's accumulators to the client", err=True)
+    offline = {key: known["keys"][key] + known["material"][key] for key in known["keys"]}
+    offline.update({key: known["keys"][key] + number * known["material"][key]
+                    for key in ("bytes_to_server", "bytes_to_client")})  # fmt: skip
+    rows = []
+    for phase, expected, times in (("offline", offline, 1), ("online", known["online"], number)):
+        measured = report[phase]
+        rows.append(
+            {
+                "phase": phase,
+                "seconds": f"{measured['seconds']:.2f}",
+                "predicted": f"{predicted[phase] * number:.2f}",
+                "sent": size(measured["sent"]),
+                "received": size(measured["received"]),
+                "bytes predicted": size(total_bytes(expected) * times),
+                "rounds": str(measured["rounds"]),
+                "rounds predicted": str(expected["rounds"] * times),
+            }
+        )
+    print_table(rows)
