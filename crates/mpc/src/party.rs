@@ -17,7 +17,7 @@ use crate::{Error, Result};
 pub struct Party<C> {
     role: Role,
     channel: C,
-    material: Material,
+    pub(crate) material: Material,
 }
 
 impl<C: Channel> Party<C> {

@@ -11,7 +11,7 @@ use rand_chacha::ChaCha20Rng;
 
 use crate::material::dealer::deal;
 use crate::slices::mask;
-use crate::{Channel, memory_pair};
+use crate::memory_pair;
 use crate::{Cost, Duplex, Material, Needs, Party, Piece, Protocol, Requantisation, Result, Role};
 
 /// Runs both parties in threads of their own, and returns what each returns.

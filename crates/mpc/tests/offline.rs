@@ -100,3 +100,95 @@ fn no_needs_take_no_transfers() {
     assert!(results.iter().all(Result::is_ok));
     assert_eq!(cost, Needs::default().cost());
 }
+
+/// Lengths of all messages, in order, as each party sends them.
+fn transcript(x: u64) -> [Vec<usize>; 2] {
+    let protocol = Protocol::requantise(&ACTIVATION).expect("in range");
+    let largest = Protocol::argmax(5, 20, (-9, 300)).expect("in range");
+    let needs = protocol.needs(70) + largest.needs(14);
+    let (mut server, mut client) = memory_pair();
+    let run = |role: Role, channel: &mut Duplex| {
+        let material = preprocess(role, channel, &needs, &mut |_, _| {}).expect("both agree");
+        let mut recorder = Recorder {
+            channel,
+            lengths: Vec::new(),
+        };
+        let mut party = Party::new(role, &mut recorder, material);
+        let y = party.run(&protocol, &[x; 70]).expect("enough material");
+        party.run(&largest, &y).expect("enough material");
+        recorder.lengths
+    };
+    thread::scope(|scope| {
+        let of_server = scope.spawn(|| run(Role::Server, &mut server));
+        let of_client = run(Role::Client, &mut client);
+        [of_server.join().expect("the server ends"), of_client]
+    })
+}
+
+struct Recorder<'a> {
+    channel: &'a mut Duplex,
+    lengths: Vec<usize>,
+}
+
+impl Channel for Recorder<'_> {
+    fn send(&mut self, bytes: &[u8]) -> mpc::Result<()> {
+        self.lengths.push(bytes.len());
+        self.channel.send(bytes)
+    }
+
+    fn receive(&mut self, bytes: &mut [u8]) -> mpc::Result<()> {
+        self.channel.receive(bytes)
+    }
+
+    fn flush(&mut self) -> mpc::Result<()> {
+        self.channel.flush()
+    }
+
+    fn traffic(&self) -> mpc::Traffic {
+        self.channel.traffic()
+    }
+
+    fn halves(&mut self) -> (&mut mpc::Outgoing, &mut mpc::Incoming) {
+        self.channel.halves()
+    }
+
+    fn add_rounds(&mut self, rounds: u64) {
+        self.channel.add_rounds(rounds);
+    }
+}
+
+#[test]
+fn messages_have_the_same_number_and_lengths_for_all_inputs() {
+    let zeros = transcript(0);
+    assert!(zeros.iter().all(|lengths| lengths.len() > 10));
+    for x in [1, 1 << 22, u64::MAX] {
+        assert_eq!(transcript(x), zeros, "x = {x}");
+    }
+}
+
+/// A party that is told wrong bytes in the place of the transfers' messages.
+#[test]
+fn malformed_transfers_are_an_error() {
+    let protocol = Protocol::requantise(&ACTIVATION).expect("in range");
+    let needs = protocol.needs(1);
+    // A name that is too long, a frame that is too long, the peer's failure, a stream nobody reads.
+    let long_frame = [&[0][..], &[0xff; 4]].concat();
+    let unread = [&[1, 9, 9, 1, 0, 0, 0, 7][..], &[0xff]].concat();
+    for message in [vec![200], long_frame, vec![0xfe], unread] {
+        let (mut server, mut client) = memory_pair();
+        let error = thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut greeting = [0; 10];
+                client.receive(&mut greeting).expect("connected");
+                client.send(&greeting).expect("connected");
+                client.send(&message).expect("connected");
+                client.flush().expect("connected");
+                // The server must end although nothing more comes.
+                drop(client);
+            });
+            preprocess(Role::Server, &mut server, &needs, &mut |_, _| {}).expect_err("malformed")
+        });
+        let text = error.to_string();
+        assert!(!text.is_empty(), "{error:?}");
+    }
+}
