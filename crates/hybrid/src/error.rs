@@ -101,10 +101,12 @@ pub enum Error {
         expected: String,
     },
 
-    /// TLS, a certificate or the connection failed.
-    #[error("TLS: {reason}")]
-    Tls {
-        /// What is wrong, and with what.
+    /// Nothing answers at an address.
+    #[error("cannot connect to {address}: {reason}")]
+    Unreachable {
+        /// The address.
+        address: String,
+        /// What the operating system says.
         reason: String,
     },
 

@@ -48,4 +48,4 @@ pub use program::{
 };
 pub use report::{LayerTaken, Observer, Progress, Report, Taken};
 pub use server::Server;
-pub use tls::{Identity, accept, connect, fingerprint_of_file};
+pub use tls::{accept, connect};

@@ -246,7 +246,7 @@ impl ToPython for ::hybrid::Error {
     fn to_python(self) -> PyErr {
         use ::hybrid::Error::{
             Activation, Bits, File, Input, Message, Network, NoParameters, Program, Protocol, Ring,
-            Stopped, Tls, Window,
+            Stopped, Unreachable, Window,
         };
         let fault = match self {
             Network(error) => return error.to_python(),
@@ -255,7 +255,7 @@ impl ToPython for ::hybrid::Error {
             Ring(ref error) => of_ring(error),
             Program { .. } | Message { .. } => Fault::File,
             Protocol(ref error) => of_mpc(error),
-            Input { .. } | Tls { .. } => Fault::Usage,
+            Input { .. } | Unreachable { .. } => Fault::Usage,
             Stopped => Fault::Stop,
             _ => Fault::Internal,
         };

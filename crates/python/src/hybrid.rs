@@ -1,12 +1,13 @@
 //! The hybrid mode: programs between two parties, the server, and the client.
 
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ::hybrid::{Activations, Client, Identity, Program, Progress, Report, Server, Taken};
+use ::hybrid::{Activations, Client, Program, Progress, Report, Server, Taken};
 use ::network::IntNetwork;
+use mpc::{Fingerprint, ServerIdentity};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -78,9 +79,10 @@ impl HybridProgram {
     ) -> PyResult<()> {
         let identity = match (certificate, key) {
             (Some(certificate), Some(key)) => {
-                guard(py, || Identity::from_files(&certificate, &key))?
+                let (certificate, key) = (read(&certificate)?, read(&key)?);
+                guard(py, || ServerIdentity::from_pem(&certificate, &key))?
             }
-            (None, None) => guard(py, Identity::fresh)?,
+            (None, None) => guard(py, ServerIdentity::generate)?,
             _ => {
                 return Err(UsageError::new_err(
                     "a certificate without its key, or a key alone",
@@ -108,7 +110,7 @@ impl HybridProgram {
 /// Accepts clients until the caller wants no more.
 fn serve(
     program: &Program,
-    (listener, identity): (&TcpListener, &Identity),
+    (listener, identity): (&TcpListener, &ServerIdentity),
     (sessions, most_inputs): (Option<usize>, u32),
     line: &Line<'_, Value>,
 ) -> ::hybrid::Result<()> {
@@ -120,7 +122,7 @@ fn serve(
     line.tell(json!({
         "event": "listening",
         "address": address,
-        "certificate_hash": ::hybrid::hex(identity.fingerprint()),
+        "certificate_hash": identity.fingerprint().to_string(),
         "program_hash": ::hybrid::hex(server.fingerprint()),
     }));
     let mut served = 0;
@@ -195,12 +197,12 @@ impl HybridClient {
         certificate: &str,
         program: Option<&str>,
     ) -> PyResult<Self> {
-        let certificate = hash("the certificate's hash", certificate)?;
+        let certificate: Fingerprint = guard(py, || certificate.parse::<Fingerprint>())?;
         let expected = program
             .map(|text| hash("the program's hash", text))
             .transpose()?;
         let client = guard(py, || {
-            Client::meet(::hybrid::connect(address, &certificate)?, expected.as_ref())
+            Client::meet(::hybrid::connect(address, certificate)?, expected.as_ref())
         })?;
         Ok(Self {
             public: client.public().clone(),
@@ -267,9 +269,15 @@ impl HybridClient {
 /// The hash of a server's certificate, from its file in PEM form.
 #[pyfunction]
 pub(crate) fn hybrid_certificate_hash(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    let bytes = read(&path)?;
     guard(py, || {
-        Ok::<_, ::hybrid::Error>(::hybrid::hex(&::hybrid::fingerprint_of_file(&path)?))
+        Ok::<_, mpc::Error>(Fingerprint::of_pem(&bytes)?.to_string())
     })
+}
+
+fn read(path: &Path) -> PyResult<Vec<u8>> {
+    let fault = |e| UsageError::new_err(format!("cannot read {}: {e}", path.display()));
+    std::fs::read(path).map_err(fault)
 }
 
 fn hash(what: &str, text: &str) -> PyResult<[u8; 32]> {
