@@ -186,6 +186,13 @@ fn open(mut socket: TcpStream, mut connection: Connection, timeout: Duration) ->
             .write_tls(&mut socket)
             .map_err(failed("greeting the other party"))?;
     }
+    // The first message may have come together with the end of the handshake.
+    let mut chunk = Vec::new();
+    let state = connection.process_new_packets();
+    let state = state.map_err(|e| tls(format!("the handshake failed: {e}")))?;
+    chunk.resize(state.plaintext_bytes_to_read(), 0);
+    let first = connection.reader().read_exact(&mut chunk);
+    first.map_err(failed("greeting the other party"))?;
     socket.set_read_timeout(None).map_err(preparing)?;
     let reading = socket.try_clone().map_err(preparing)?;
     let connection = Arc::new(Mutex::new(connection));
@@ -196,7 +203,7 @@ fn open(mut socket: TcpStream, mut connection: Connection, timeout: Duration) ->
     let reader = TlsReader {
         chunks,
         timeout,
-        chunk: Vec::new(),
+        chunk,
         at: 0,
     };
     Ok(Duplex::new(BufWriter::with_capacity(CHUNK, writer), reader))
