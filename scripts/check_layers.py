@@ -72,6 +72,8 @@ MAY_HOLD_SECRETS = {
     *SCHEMES,
     *{"client", "inspect", "timing", "python", "hybrid"},
 }
+# Words of crates that stand on no holder of secrets: they only look like such a type.
+NAMESAKES = {"mpc": {"Client"}}  # a variant of `Role`
 # The crates of a client in a browser, and what they may not use.
 PORTABLE = {"exchange", "client"}
 SYSTEM = re.compile(r"\bstd::(?:env|fs|net|os|process|thread|time)\b")
@@ -228,7 +230,8 @@ def halves() -> list[str]:
             place = path.relative_to(ROOT)
             if crate not in MAY_HOLD_SECRETS:
                 faults += [
-                    f"{place} names {name}, which holds a secret" for name in named(text, secrets)
+                    f"{place} names {name}, which holds a secret"
+                    for name in named(text, secrets - NAMESAKES.get(crate, set()))
                 ]
             if crate in PORTABLE:
                 faults += [f"{place} uses {used}" for used in sorted(set(SYSTEM.findall(text)))]

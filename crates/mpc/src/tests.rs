@@ -10,8 +10,8 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::material::dealer::deal;
-use crate::slices::mask;
 use crate::memory_pair;
+use crate::slices::mask;
 use crate::{Cost, Duplex, Material, Needs, Party, Piece, Protocol, Requantisation, Result, Role};
 
 /// Runs both parties in threads of their own, and returns what each returns.

@@ -131,3 +131,29 @@ fn files_without_a_certificate_or_key_are_named() {
         fingerprint
     );
 }
+
+/// The client's first bytes may come in the same packet as the end of its handshake.
+#[test]
+fn a_first_message_right_after_the_handshake_arrives() {
+    let identity = ServerIdentity::generate().expect("randomness");
+    let trusted = identity.fingerprint();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let socket = TcpStream::connect(address).expect("listening");
+            let mut client = connect(socket, trusted, PATIENCE).expect("trusted");
+            client.send(b"first").expect("connected");
+            client.flush().expect("connected");
+            let mut answer = [0; 1];
+            client.receive(&mut answer).expect("the server has read");
+        });
+        let (socket, _) = listener.accept().expect("a client");
+        let mut server = accept(socket, &identity, PATIENCE).expect("a client");
+        let mut first = [0; 5];
+        server.receive(&mut first).expect("sent at once");
+        assert_eq!(&first, b"first");
+        server.send(&[1]).expect("connected");
+        server.flush().expect("connected");
+    });
+}

@@ -40,8 +40,19 @@ struct State {
     writers: Vec<Waker>,
     incoming: HashMap<Name, Incoming>,
     unread: usize,
+    /// The peer sends no frame any more.
+    peer_closed: bool,
     closed: bool,
     failure: Option<String>,
+}
+
+impl State {
+    fn wake_readers(&mut self) {
+        let readers = self.incoming.values_mut();
+        readers
+            .filter_map(|stream| stream.reader.take())
+            .for_each(Waker::wake);
+    }
 }
 
 #[derive(Debug, Default)]
@@ -97,17 +108,20 @@ impl Link {
         self.0.written.notify_all();
     }
 
+    /// Ends all streams of the peer: it sends no frame any more.
+    pub fn end_peer(&self) {
+        let mut state = self.state();
+        state.peer_closed = true;
+        state.wake_readers();
+    }
+
     /// Ends the link. Reads and writes that wait, and all later ones, are errors with this text.
     pub fn fail(&self, why: &str) {
         let mut state = self.state();
         state.closed = true;
         state.failure.get_or_insert_with(|| why.to_owned());
         state.writers.drain(..).for_each(Waker::wake);
-        for stream in state.incoming.values_mut() {
-            if let Some(reader) = stream.reader.take() {
-                reader.wake();
-            }
-        }
+        state.wake_readers();
         drop(state);
         self.0.written.notify_all();
     }
@@ -170,9 +184,10 @@ impl Link {
         if let Some(failure) = &state.failure {
             return Poll::Ready(Err(io::Error::other(failure.clone())));
         }
+        let peer_closed = state.peer_closed;
         let incoming = state.incoming.entry(stream.clone()).or_default();
         if incoming.bytes.is_empty() {
-            if incoming.has_ended {
+            if incoming.has_ended || peer_closed {
                 return Poll::Ready(Ok(()));
             }
             incoming.reader = Some(context.waker().clone());

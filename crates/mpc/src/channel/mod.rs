@@ -3,6 +3,7 @@
 //! Both parties know the length of every message beforehand, so a message has no header. A channel
 //! never blocks in `send` because the other party is sending too: implementations read ahead.
 
+mod identity;
 mod memory;
 mod tls;
 
@@ -10,8 +11,9 @@ use std::io::{Read, Write};
 
 use crate::{Error, Result};
 
+pub use identity::{Fingerprint, ServerIdentity};
 pub use memory::memory_pair;
-pub use tls::{Fingerprint, ServerIdentity, accept, connect};
+pub use tls::{accept, connect};
 
 /// Bytes and rounds that a channel has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,10 +3,8 @@
 //! The server has a certificate. The client trusts exactly one, by its fingerprint: no authority is
 //! asked, and no name is compared.
 
-use std::fmt;
 use std::io::{self, BufWriter, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::str::FromStr;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -14,14 +12,14 @@ use std::time::Duration;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, Connection, DigitallySignedStruct, ServerConfig,
     ServerConnection, SignatureScheme,
 };
 
 use super::Duplex;
+use super::identity::{Fingerprint, ServerIdentity};
 use crate::{Error, Result};
 
 /// Bytes that are written or read at once: some records of TLS.
@@ -30,98 +28,6 @@ const CHUNK: usize = 1 << 16;
 /// Chunks that are read ahead: up to 512 MB, more than any exchange sends. Beyond that the other
 /// party has to wait.
 const CHUNKS_AHEAD: usize = 1 << 13;
-
-/// SHA-256 of a certificate. Written as 64 hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fingerprint([u8; 32]);
-
-impl Fingerprint {
-    /// The fingerprint of the first certificate of a PEM file.
-    ///
-    /// # Errors
-    /// [`Error::Tls`] if there is none.
-    pub fn of_pem(pem: &[u8]) -> Result<Self> {
-        let certificate = CertificateDer::from_pem_slice(pem);
-        let certificate =
-            certificate.map_err(|e| tls(format!("no certificate in the file: {e}")))?;
-        Ok(Self::of(&certificate))
-    }
-
-    fn of(certificate: &CertificateDer<'_>) -> Self {
-        let digest = ::ring::digest::digest(&::ring::digest::SHA256, certificate);
-        Self(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl FromStr for Fingerprint {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let wrong = || {
-            tls(format!(
-                "the fingerprint {text:?} is no 64 hexadecimal digits"
-            ))
-        };
-        let text = text.trim();
-        if text.len() != 64 || !text.is_ascii() {
-            return Err(wrong());
-        }
-        let mut bytes = [0; 32];
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
-        }
-        Ok(Self(bytes))
-    }
-}
-
-/// A server's certificate and its private key.
-pub struct ServerIdentity {
-    certificates: Vec<CertificateDer<'static>>,
-    key: PrivateKeyDer<'static>,
-}
-
-impl ServerIdentity {
-    /// Makes a key and a certificate that signs itself.
-    ///
-    /// # Errors
-    /// [`Error::Tls`] if the operating system gives no randomness.
-    pub fn generate() -> Result<Self> {
-        let made = rcgen::generate_simple_self_signed(["palladion".to_owned()]);
-        let made = made.map_err(|e| tls(format!("no certificate can be made: {e}")))?;
-        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
-        Ok(Self {
-            certificates: vec![made.cert.der().clone()],
-            key: key.into(),
-        })
-    }
-
-    /// Reads a certificate chain, the server's first, and a private key.
-    ///
-    /// # Errors
-    /// [`Error::Tls`] if either is missing or unreadable.
-    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self> {
-        let read: std::result::Result<Vec<_>, _> =
-            CertificateDer::pem_slice_iter(certificates).collect();
-        let certificates = read.map_err(|e| tls(format!("the certificate is unreadable: {e}")))?;
-        if certificates.is_empty() {
-            return Err(tls("the file of the certificate has none"));
-        }
-        let key = PrivateKeyDer::from_pem_slice(key);
-        let key = key.map_err(|e| tls(format!("the private key is unreadable: {e}")))?;
-        Ok(Self { certificates, key })
-    }
-
-    /// What clients need to trust this server.
-    pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(&self.certificates[0])
-    }
-}
 
 /// The server's end of a connection. `timeout` limits the handshake and every wait for the client.
 ///
@@ -186,6 +92,13 @@ fn open(mut socket: TcpStream, mut connection: Connection, timeout: Duration) ->
             .write_tls(&mut socket)
             .map_err(failed("greeting the other party"))?;
     }
+    // The first message may have come together with the end of the handshake.
+    let mut chunk = Vec::new();
+    let state = connection.process_new_packets();
+    let state = state.map_err(|e| tls(format!("the handshake failed: {e}")))?;
+    chunk.resize(state.plaintext_bytes_to_read(), 0);
+    let first = connection.reader().read_exact(&mut chunk);
+    first.map_err(failed("greeting the other party"))?;
     socket.set_read_timeout(None).map_err(preparing)?;
     let reading = socket.try_clone().map_err(preparing)?;
     let connection = Arc::new(Mutex::new(connection));
@@ -196,7 +109,7 @@ fn open(mut socket: TcpStream, mut connection: Connection, timeout: Duration) ->
     let reader = TlsReader {
         chunks,
         timeout,
-        chunk: Vec::new(),
+        chunk,
         at: 0,
     };
     Ok(Duplex::new(BufWriter::with_capacity(CHUNK, writer), reader))
@@ -328,7 +241,7 @@ fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-fn tls(reason: impl Into<String>) -> Error {
+pub(super) fn tls(reason: impl Into<String>) -> Error {
     let reason = reason.into();
     Error::Tls { reason }
 }

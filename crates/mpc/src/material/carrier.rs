@@ -82,9 +82,10 @@ where
     let broken = || Error::Transfers {
         reason: "a thread of the connection broke".to_owned(),
     };
-    // An error of the connection is the cause of the library's.
-    sent.map_err(|_| broken())??;
+    // What the other party sent is the first cause, and an error of the connection is the cause of
+    // the library's.
     received.map_err(|_| broken())??;
+    sent.map_err(|_| broken())??;
     let result = result?;
     match link.unread() {
         0 => Ok(result),
@@ -115,7 +116,10 @@ fn read(incoming: &mut Incoming, link: &Link) -> Result<()> {
         let mut length = [0];
         incoming.receive(&mut length)?;
         let depth = match length[0] {
-            END => return Ok(()),
+            END => {
+                link.end_peer();
+                return Ok(());
+            }
             FAILED => {
                 return Err(Error::Transfers {
                     reason: "the other party met an error".to_owned(),

@@ -1,14 +1,16 @@
 //! Runs protocols on one party's shares.
 
-use std::ops::Range;
+mod arithmetic;
+mod wires;
+
+use wires::Wires;
 
 use crate::channel::{Channel, Traffic};
-use crate::circuit::{Bit, Local, Product};
-use crate::cost::{Cost, Role};
-use crate::error::check_bits;
-use crate::material::{Material, Needs};
+use crate::circuit::{Bit, Product};
+use crate::cost::Role;
+use crate::material::Material;
 use crate::protocol::Protocol;
-use crate::slices::{from_planes, mask, pack, packed_bytes, plane_words, to_planes, unpack};
+use crate::slices::{from_planes, mask, plane_words, to_planes};
 use crate::{Error, Result};
 
 /// One party of a computation on shares.
@@ -79,10 +81,7 @@ impl<C: Channel> Party<C> {
 
     fn run_part(&mut self, protocol: &Protocol, shares: &[u64], count: usize) -> Result<Vec<u64>> {
         let words = plane_words(count);
-        let mut wires = Wires {
-            words,
-            planes: vec![0; protocol.circuit.wires * words],
-        };
+        let mut wires = Wires::new(protocol.circuit.wires, words);
         let constant = self.public(protocol.input_constant);
         let inputs = protocol.inputs();
         let mut wire = 0;
@@ -301,116 +300,6 @@ impl<C: Channel> Party<C> {
         Ok(results.map(|r| r.wrapping_add(constant)).collect())
     }
 
-    /// Reveals values to the client: it gets the values modulo `2^bits`, the server gets zeros.
-    ///
-    /// # Errors
-    /// [`Error::Bits`] and [`Error::Connection`].
-    pub fn reveal(&mut self, bits: u32, shares: &[u64]) -> Result<Vec<u64>> {
-        check_bits("the modulus", bits, (1, 64))?;
-        if shares.is_empty() {
-            return Ok(Vec::new());
-        }
-        self.channel.add_rounds(1);
-        if self.role == Role::Server {
-            self.channel.send(&pack(shares.iter().copied(), bits))?;
-            self.channel.flush()?;
-            return Ok(vec![0; shares.len()]);
-        }
-        let mut bytes = vec![0; packed_bytes(shares.len(), bits)];
-        self.channel.receive(&mut bytes)?;
-        let servers = unpack(&bytes, shares.len(), bits).into_iter();
-        let values = servers
-            .zip(shares)
-            .map(|(a, b)| a.wrapping_add(*b) & mask(bits));
-        Ok(values.collect())
-    }
-
-    /// What [`Party::reveal`] of `count` values costs.
-    pub fn reveal_cost(bits: u32, count: usize) -> Cost {
-        Cost {
-            rounds: u64::from(count > 0),
-            bytes_to_server: 0,
-            bytes_to_client: packed_bytes(count, bits) as u64,
-        }
-    }
-
-    /// Squares modulo `2^bits`, with [`Squares`](crate::Squares) from the material.
-    ///
-    /// # Errors
-    /// [`Error::Bits`], [`Error::Exhausted`] and [`Error::Connection`].
-    pub fn square(&mut self, bits: u32, x: &[u64]) -> Result<Vec<u64>> {
-        check_bits("the modulus", bits, (1, 64))?;
-        self.material
-            .check(self.role, &Needs::square(bits, x.len()))?;
-        let [a, a_squared] = self.material.take_squares(bits, x.len());
-        let masked: Vec<u64> = x.iter().zip(&a).map(|(x, a)| x.wrapping_sub(*a)).collect();
-        let opened = self.open(bits, &masked)?;
-        let is_server = self.public(1);
-        let squares = opened.iter().zip(&a).zip(&a_squared);
-        // x = d + a, so x^2 = d^2 + 2 d a + a^2.
-        let squares = squares.map(|((&d, &a), &a_squared)| {
-            let linear = d.wrapping_mul(a).wrapping_mul(2);
-            let public = d.wrapping_mul(d).wrapping_mul(is_server);
-            public.wrapping_add(linear).wrapping_add(a_squared) & mask(bits)
-        });
-        Ok(squares.collect())
-    }
-
-    /// Products modulo `2^bits`, with [`Triples`](crate::Triples) from the material.
-    ///
-    /// # Errors
-    /// [`Error::Length`] if the vectors differ in length, [`Error::Bits`], [`Error::Exhausted`] and
-    /// [`Error::Connection`].
-    pub fn multiply(&mut self, bits: u32, x: &[u64], y: &[u64]) -> Result<Vec<u64>> {
-        check_bits("the modulus", bits, (1, 64))?;
-        if x.len() != y.len() {
-            return Err(Error::Length {
-                what: "the second factors",
-                found: y.len(),
-                expected: x.len().to_string(),
-            });
-        }
-        self.material
-            .check(self.role, &Needs::multiply(bits, x.len()))?;
-        let [a, b, product] = self.material.take_triples(bits, x.len());
-        let masked = x.iter().zip(&a).chain(y.iter().zip(&b));
-        let masked: Vec<u64> = masked.map(|(x, a)| x.wrapping_sub(*a)).collect();
-        let opened = self.open(bits, &masked)?;
-        let (d, e) = opened.split_at(x.len());
-        let is_server = self.public(1);
-        let products = (0..x.len()).map(|at| {
-            let (d, e) = (d[at], e[at]);
-            let public = d.wrapping_mul(e).wrapping_mul(is_server);
-            let linear = d.wrapping_mul(b[at]).wrapping_add(e.wrapping_mul(a[at]));
-            public.wrapping_add(linear).wrapping_add(product[at]) & mask(bits)
-        });
-        Ok(products.collect())
-    }
-
-    /// What [`Party::square`] of `count` values costs. [`Party::multiply`] sends twice the bytes.
-    pub fn square_cost(bits: u32, count: usize) -> Cost {
-        open_cost(bits, count)
-    }
-
-    /// What [`Party::multiply`] of `count` pairs costs.
-    pub fn multiply_cost(bits: u32, count: usize) -> Cost {
-        open_cost(bits, 2 * count)
-    }
-
-    /// Opens masked values to both parties.
-    fn open(&mut self, bits: u32, shares: &[u64]) -> Result<Vec<u64>> {
-        if shares.is_empty() {
-            return Ok(Vec::new());
-        }
-        let message = pack(shares.iter().copied(), bits);
-        let received = self.channel.exchange(&message, message.len())?;
-        let others = unpack(&received, shares.len(), bits).into_iter();
-        let values = others
-            .zip(shares)
-            .map(|(a, b)| a.wrapping_add(*b) & mask(bits));
-        Ok(values.collect())
-    }
-
     fn exchange(&mut self, message: &[u64], expected: usize) -> Result<Vec<u64>> {
         // Counted here: in some exchanges one of the parties only sends.
         if message.is_empty() && expected == 0 {
@@ -436,71 +325,5 @@ impl<C: Channel> Party<C> {
         }
         let words = bytes.as_chunks::<8>().0.iter();
         Ok(words.map(|word| u64::from_le_bytes(*word)).collect())
-    }
-}
-
-fn open_cost(bits: u32, count: usize) -> Cost {
-    let bytes = packed_bytes(count, bits) as u64;
-    Cost {
-        rounds: u64::from(count > 0),
-        bytes_to_server: bytes,
-        bytes_to_client: bytes,
-    }
-}
-
-/// One plane of bits for each wire of a circuit, with this party's shares.
-struct Wires {
-    words: usize,
-    planes: Vec<u64>,
-}
-
-impl Wires {
-    fn plane(&self, wire: u32) -> &[u64] {
-        &self.planes[wire as usize * self.words..][..self.words]
-    }
-
-    fn plane_mut(&mut self, wire: u32) -> &mut [u64] {
-        &mut self.planes[wire as usize * self.words..][..self.words]
-    }
-
-    fn planes_mut(&mut self, wires: Range<u32>) -> &mut [u64] {
-        &mut self.planes[wires.start as usize * self.words..wires.end as usize * self.words]
-    }
-
-    /// A plane, and a later one to write to.
-    fn pair(&mut self, a: u32, out: u32) -> (&[u64], &mut [u64]) {
-        let (before, after) = self.planes.split_at_mut(out as usize * self.words);
-        (
-            &before[a as usize * self.words..][..self.words],
-            &mut after[..self.words],
-        )
-    }
-
-    fn local(&mut self, role: Role, operation: Local) {
-        match operation {
-            Local::Xor { out, a, b } => self.zip(out, (a, b), |x, y| x ^ y),
-            Local::And { out, a, b } => self.and(out, a, b),
-            Local::Not { out, a, who } => {
-                let flip = if who == role { u64::MAX } else { 0 };
-                let (a, out) = self.pair(a, out);
-                for (out, a) in out.iter_mut().zip(a) {
-                    *out = a ^ flip;
-                }
-            }
-        }
-    }
-
-    fn and(&mut self, out: u32, a: u32, b: u32) {
-        self.zip(out, (a, b), |x, y| x & y);
-    }
-
-    fn zip(&mut self, out: u32, (a, b): (u32, u32), of: impl Fn(u64, u64) -> u64) {
-        let words = self.words;
-        let (before, after) = self.planes.split_at_mut(out as usize * words);
-        let a = &before[a as usize * words..][..words];
-        let b = &before[b as usize * words..][..words];
-        for ((out, a), b) in after[..words].iter_mut().zip(a).zip(b) {
-            *out = of(*a, *b);
-        }
     }
 }

@@ -1,0 +1,103 @@
+//! A server's certificate, and how a client knows it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use ring::digest::{SHA256, digest};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+use super::tls::tls;
+use crate::{Error, Result};
+
+/// SHA-256 of a certificate. Written as 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of the first certificate of a PEM file.
+    ///
+    /// # Errors
+    /// [`Error::Tls`] if there is none.
+    pub fn of_pem(pem: &[u8]) -> Result<Self> {
+        let certificate = CertificateDer::from_pem_slice(pem);
+        let certificate =
+            certificate.map_err(|e| tls(format!("no certificate in the file: {e}")))?;
+        Ok(Self::of(&certificate))
+    }
+
+    pub(super) fn of(certificate: &CertificateDer<'_>) -> Self {
+        let digest = digest(&SHA256, certificate);
+        Self(digest.as_ref().try_into().expect("SHA-256 has 32 bytes"))
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for Fingerprint {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || {
+            tls(format!(
+                "the fingerprint {text:?} is no 64 hexadecimal digits"
+            ))
+        };
+        let text = text.trim();
+        if text.len() != 64 || !text.is_ascii() {
+            return Err(wrong());
+        }
+        let mut bytes = [0; 32];
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(&text[2 * at..2 * at + 2], 16).map_err(|_| wrong())?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+/// A server's certificate and its private key.
+pub struct ServerIdentity {
+    pub(super) certificates: Vec<CertificateDer<'static>>,
+    pub(super) key: PrivateKeyDer<'static>,
+}
+
+impl ServerIdentity {
+    /// Makes a key and a certificate that signs itself.
+    ///
+    /// # Errors
+    /// [`Error::Tls`] if the operating system gives no randomness.
+    pub fn generate() -> Result<Self> {
+        let made = rcgen::generate_simple_self_signed(["palladion".to_owned()]);
+        let made = made.map_err(|e| tls(format!("no certificate can be made: {e}")))?;
+        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        Ok(Self {
+            certificates: vec![made.cert.der().clone()],
+            key: key.into(),
+        })
+    }
+
+    /// Reads a certificate chain, the server's first, and a private key.
+    ///
+    /// # Errors
+    /// [`Error::Tls`] if either is missing or unreadable.
+    pub fn from_pem(certificates: &[u8], key: &[u8]) -> Result<Self> {
+        let read: std::result::Result<Vec<_>, _> =
+            CertificateDer::pem_slice_iter(certificates).collect();
+        let certificates = read.map_err(|e| tls(format!("the certificate is unreadable: {e}")))?;
+        if certificates.is_empty() {
+            return Err(tls("the file of the certificate has none"));
+        }
+        let key = PrivateKeyDer::from_pem_slice(key);
+        let key = key.map_err(|e| tls(format!("the private key is unreadable: {e}")))?;
+        Ok(Self { certificates, key })
+    }
+
+    /// What clients need to trust this server.
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::of(&self.certificates[0])
+    }
+}
