@@ -34,7 +34,15 @@ def refused(*arguments: str) -> str:
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("hybrid") / "mnist.hybrid"
     report = json.loads(
-        invoke("compile", str(MODELS / "mnist.json"), "--mode", "hybrid", "--output", str(path), "--json")
+        invoke(
+            "compile",
+            str(MODELS / "mnist.json"),
+            "--mode",
+            "hybrid",
+            "--output",
+            str(path),
+            "--json",
+        )
     )
     assert not report["reveals_accumulators"]
     assert all(layer["security_bits"] >= 128 for layer in report["layers"])
@@ -58,9 +66,7 @@ def server(program: Path) -> Iterator[tuple[str, str]]:
         process.terminate()
 
 
-def test_a_query_gives_the_integer_networks_logits(
-    server: tuple[str, str], tmp_path: Path
-) -> None:
+def test_a_query_gives_the_integer_networks_logits(server: tuple[str, str], tmp_path: Path) -> None:
     address, trust = server
     network = palladion.mnist_network()
     pixels = palladion.mnist_sample().images[:2]

@@ -23,8 +23,8 @@ pub struct Client<C> {
 }
 
 /// A client whose keys and material are made, for a number of inputs. They are used up by
-/// [`Ready::run`], which takes the value away.
-pub struct Ready<C> {
+/// [`ReadyClient::run`], which takes the value away.
+pub struct ReadyClient<C> {
     client: Client<C>,
     keys: Vec<SecretKey>,
     activation: Activation,
@@ -68,7 +68,7 @@ impl<C: Channel> Client<C> {
     /// # Errors
     /// [`Error::Message`] if the server refuses, [`Error::Protocol`] if the connection ends,
     /// [`Error::Stopped`] if the observer answers `false`.
-    pub fn prepare(mut self, inputs: u32, observe: Observer<'_>) -> Result<Ready<C>> {
+    pub fn prepare(mut self, inputs: u32, observe: Observer<'_>) -> Result<ReadyClient<C>> {
         let mut meter = Meter::start(&self.channel);
         let mut report = Report::new(&self.half.public, inputs);
         let wish = Wish {
@@ -101,7 +101,7 @@ impl<C: Channel> Client<C> {
         let (protocols, channel) = (&self.protocols, &mut self.channel);
         let activation = Activation::prepare(Role::Client, protocols, channel, inputs)?;
         report.offline = meter.lap(&self.channel);
-        Ok(Ready {
+        Ok(ReadyClient {
             client: self,
             keys,
             activation,
@@ -110,7 +110,7 @@ impl<C: Channel> Client<C> {
     }
 }
 
-impl<C: Channel> Ready<C> {
+impl<C: Channel> ReadyClient<C> {
     /// What the session took so far.
     pub fn report(&self) -> &Report {
         &self.report

@@ -33,7 +33,7 @@ mod server;
 mod tls;
 
 pub use cipher::RingSpec;
-pub use client::{Client, Ready};
+pub use client::{Client, ReadyClient};
 pub use cost::{LayerPrediction, Predicted, Prediction};
 pub use error::{Error, Result};
 pub use form::Form;

@@ -71,7 +71,9 @@ def batches(batch: int | None, mode: str | None) -> list[int]:
     """
     if mode == "hybrid":
         if batch is not None:
-            raise UsageError("--mode hybrid takes any number of images in a session: give no --batch")
+            raise UsageError(
+                "--mode hybrid takes any number of images in a session: give no --batch"
+            )
         return []
     if batch and mode is not None:
         raise UsageError(f"--mode {mode} chooses the batch: give no --batch {batch} with it")

@@ -146,8 +146,9 @@ def refuse_fhe_options() -> None:
     """Refuse options that a program for two parties has no use for."""
     for option in ("failure", "words", "budget_seconds", "budget_memory"):
         if given(option):
-            raise UsageError(f"--{option.replace('_', '-')} is not for --mode hybrid: its answers are "
-                             "exact, and compile prints what it costs")  # fmt: skip
+            name = option.replace("_", "-")
+            raise UsageError(f"--{name} is not for --mode hybrid: its answers are exact, and compile "
+                             "prints what it costs")  # fmt: skip
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:

@@ -31,7 +31,9 @@ from palladion.text import size
 MOST_INPUTS = 10_000
 
 
-def compile_hybrid(network_json: str, output: Path, *, revealed: bool, link: Link) -> dict[str, Any]:
+def compile_hybrid(
+    network_json: str, output: Path, *, revealed: bool, link: Link
+) -> dict[str, Any]:
     """Compile a network for two parties, and write the program."""
     program = _native.hybrid_compile(network_json, revealed)
     report: dict[str, Any] = json.loads(program.report())
@@ -73,7 +75,7 @@ def show_compiled(report: Mapping[str, Any], link: Link) -> None:
             "holds the weights",
             "program": report["program_hash"],
             "security": bits,
-            "flooding": f"statistical distance at most 2^-{report['statistical_bits']} for one input",
+            "flooding": f"distance at most 2^-{report['statistical_bits']} for one input",
             "accumulators": "REVEALED to the client, and with them much of the weights"
             if report["reveals_accumulators"]
             else "seen by neither party",
@@ -195,8 +197,8 @@ def query(
     integer network exactly.
     """
     if (trust is None) == (cert is None):
-        raise UsageError("give --trust, the hash that serve-hybrid printed, or --cert, the server's "
-                         "certificate: without it any server could answer")  # fmt: skip
+        raise UsageError("give --trust, the hash that serve-hybrid printed, or --cert, the "
+                         "server's certificate: without it any server could answer")  # fmt: skip
     if not inputs and not offline_only:
         raise UsageError("no inputs: give --input, or --offline-only")
     if trust is None:
