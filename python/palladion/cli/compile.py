@@ -147,8 +147,8 @@ def refuse_fhe_options() -> None:
     for option in ("failure", "words", "budget_seconds", "budget_memory"):
         if given(option):
             name = option.replace("_", "-")
-            raise UsageError(f"--{name} is not for --mode hybrid: its answers are exact, and compile "
-                             "prints what it costs")  # fmt: skip
+            raise UsageError(f"--{name} is not for --mode hybrid: its answers are exact, and "
+                             "compile prints what it costs")  # fmt: skip
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:
