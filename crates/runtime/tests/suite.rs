@@ -9,4 +9,3 @@ mod halves;
 mod mnist;
 mod replay;
 mod resumed;
-mod samples;

@@ -1,6 +1,6 @@
 //! Compares a circuit, replayed and run, with the server's own code.
 
-use crate::samples::forms::{Forms, forms, sum};
+use crate::forms::{Forms, forms, sum};
 use kernels::Counted;
 use program::torus::{Circuit, KeySwitch};
 use program::trace::Passes;

@@ -1,8 +1,8 @@
 //! Circuits on messages. A run gives what its trace gives, word for word, and decrypts to the
 //! result in the clear. The probability that a run is wrong is the sum over its bootstrappings.
 
-use crate::samples::compare::{KERNELS, Server, multiplier};
-use crate::samples::{digits, insecure};
+use crate::compare::{KERNELS, Server, multiplier};
+use crate::{digits, insecure};
 use program::message::{Builder, Circuit, Value};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;

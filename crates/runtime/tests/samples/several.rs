@@ -1,8 +1,8 @@
 //! Circuits of several bootstrappings, and arguments with which a circuit does not run.
 
-use crate::samples::compare::{KERNELS, multiplier};
-use crate::samples::forms::{forms, sum};
-use crate::samples::{digits, insecure};
+use crate::compare::{KERNELS, multiplier};
+use crate::forms::{forms, sum};
+use crate::{digits, insecure};
 use program::torus::{Circuit, Op};
 use program::trace::{Constant, Passes};
 use rand::SeedableRng;
