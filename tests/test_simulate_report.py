@@ -317,7 +317,7 @@ def test_craterlake_and_sharp_say_what_fits(path: str) -> None:
         UsageError, match=r"craterlake.*word_bits = 28.*a network needs words of 32"
     ):
         run(path, "--machine", "craterlake")
-    for name in ("craterlake", "sharp"):
+    for name in ("craterlake", "sharp", "hyena"):
         text = Machine.named(name).text
         for line in text.splitlines():
             if "=" in line and line[0].isalpha() and line.split(" = ")[0] in KEYS:

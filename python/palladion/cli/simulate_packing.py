@@ -64,9 +64,7 @@ def packing_machine_of(name: str) -> PackingMachine:
 
 @click.command()
 @click.argument("network")
-@click.option(
-    "--packing", "name", default="hyena", help=f"{', '.join(PACKINGS)}; default hyena."
-)
+@click.option("--packing", "name", default="hyena", help=f"{', '.join(PACKINGS)}; default hyena.")
 @click.option("--machine", default="hyena", help="hyena, f1, or a JSON file; default hyena.")
 @batch_option
 @click.option(

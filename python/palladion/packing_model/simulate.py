@@ -160,7 +160,9 @@ def cost_of(
     each = Fraction(cycles * interval)
     if model.memory_bound:
         each = max(each, memory)
-    joules = {name: value * float(times) for name, value in energy(work, machine, pipelines).items()}
+    joules = {
+        name: value * float(times) for name, value in energy(work, machine, pipelines).items()
+    }
     return Cost(shape.name, work, shape.count, each * times, cycles * times, memory * times, joules)
 
 
@@ -204,7 +206,9 @@ def counts_of(run: Run) -> dict[str, int | float]:
     A shift moves all slots alike. A permutation does not, and is done on coefficients.
     """
     pipelines = run.packing.pipelines(run.machine, run.model)
-    total = dict.fromkeys(("multiplications", "key_switches", "transforms", "partial_sums", "inputs"), Fraction(0))
+    total = dict.fromkeys(
+        ("multiplications", "key_switches", "transforms", "partial_sums", "inputs"), Fraction(0)
+    )
     for layer in run.layers:
         work = layer.work
         total["multiplications"] += layer.times * work.multiply

@@ -75,7 +75,10 @@ def window(given: Given, room: int) -> tuple[int, int]:
     def ciphertexts(tile: tuple[int, int]) -> int:
         rows, columns = tile
         channels = ceil_div(shape.channels, room // (rows * columns))
-        down, across = ceil_div(height - h + 1, rows - h + 1), ceil_div(width - w + 1, columns - w + 1)
+        down, across = (
+            ceil_div(height - h + 1, rows - h + 1),
+            ceil_div(width - w + 1, columns - w + 1),
+        )
         return channels * down * across
 
     return min(candidates(given, room), key=ciphertexts)

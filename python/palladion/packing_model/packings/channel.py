@@ -139,10 +139,16 @@ def channel_pipelines(machine: PackingMachine, model: Model) -> Pipelines:
 
 
 CHANNEL = Packing(
-    "channel", "Ch", "windows of channels and kernels", work=channel_work,
+    "channel",
+    "Ch",
+    "windows of channels and kernels",
+    work=channel_work,
     pipelines=channel_pipelines,
 )
 GALA = Packing(
-    "gala", "Gala", "as Ch; sums rotate after all channels", work=gala_work,
+    "gala",
+    "Gala",
+    "as Ch; sums rotate after all channels",
+    work=gala_work,
     pipelines=gala_pipelines,
 )
