@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -98,7 +97,7 @@ def packing(
     if published:
         model = Model.published()
     run = simulate(given, cut, model_machine, model, batch)
-    found = [] if published else list(steps(given, cut, model_machine, batch))
+    found = [] if published else steps(given, cut, model_machine, run)
     if as_json:
         data = run.to_dict(layers=layers)
         data["steps"] = [step.to_dict() for step in found]
@@ -160,7 +159,8 @@ def show(run: Run, given: Layers, found: list[Step]) -> None:
             "\nmemory is slower than the pipelines here; --memory-bound counts its time as well"
         )
     if given.skipped:
-        click.echo(f"\nleft out: {given.skipped}; both parties apply them to their shares")
+        text = f"left out: {given.skipped}; both parties apply them to their shares"
+        click.echo("\n" + click.wrap_text(text, 98, subsequent_indent="  "))
 
 
 def correction_rows(found: list[Step]) -> list[dict[str, object]]:
@@ -170,7 +170,7 @@ def correction_rows(found: list[Step]) -> list[dict[str, object]]:
         run = step.run
         rows.append(
             {
-                "model": f"and {step.correction.value}" if step.correction else "published",
+                "model": step.name if step is found[0] else f"and {step.name}",
                 "time": duration(run.seconds),
                 "energy": f"{run.joules:.5g} J",
                 "traffic": size(int(run.traffic_bytes["total"])),

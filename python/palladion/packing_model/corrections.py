@@ -33,10 +33,11 @@ CORRECTIONS: Final = {
     "(R - 1) (S - 1) / stride^2 + 1 are 5 of 9 for a kernel of 3 x 3.",
     Correction.PARTIAL_SUMS: "Hyena adds up the slots of each partial sum of a group of kernels. "
     "The published one does it once for a group.",
-    Correction.STRIDES: "Hyena has as many offsets as all windows need. R S / stride^2, rounded down, "
-    "leave some out: 9 / 4 of MobileNetV2 need 3, not 2.",
+    Correction.STRIDES: "Hyena has as many offsets as all windows need. R S / stride^2, rounded "
+    "down, leave some out: 9 / 4 in MobileNetV2 need 3, not 2.",
     Correction.WINDOWS: "C2PC's search for a tile starts at the size of the kernel. The published "
-    "one starts at 1 x 1, which holds no kernel, and stays there for kernels as large as the image.",
+    "one starts at 1 x 1, which holds no kernel, and stays there for kernels as large as the "
+    "image.",
     Correction.COEFFICIENTS: "C2PC packs N coefficients. The published one packs N / 2 slots.",
     Correction.BATCH: "Hyena+ packs kernels only as far as weights fit beside the batch, and runs "
     "a whole number of times.",

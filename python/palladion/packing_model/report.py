@@ -17,40 +17,52 @@ from palladion.security import Security
 
 @dataclass(frozen=True)
 class Step:
-    """The run after one more correction, or the published one, which has none."""
+    """The run after one more correction or option. The first one is the published run."""
 
+    name: str
+    """A correction's, an option's, or ``published``."""
     correction: Correction | None
     run: Run
 
     def to_dict(self) -> dict[str, Any]:
         """Time, energy and traffic with this correction and those before it."""
         return {
-            "correction": self.correction.value if self.correction else None,
+            "step": self.name,
             "seconds": self.run.seconds,
             "joules": self.run.joules,
             "traffic": self.run.traffic_bytes["total"],
         }
 
 
-def steps(
-    network: Layers, packing: Packing, machine: PackingMachine, batch: int = 1
-) -> Iterator[Step]:
-    """The published run, then one for each correction that changes it, one after the other.
+def steps(network: Layers, packing: Packing, machine: PackingMachine, wanted: Run) -> list[Step]:
+    """The published run, then one for each correction and option of ``wanted`` that changes it.
 
     A published run that fails is left out: the corrections mend what it fails at.
     """
-    model = Model.published()
-    last: Run | None = None
-    for correction in (None, *Correction):
-        if correction is not None:
-            model = replace(model, corrections=model.corrections | {correction})
+    found: list[Step] = []
+    for name, correction, model in models(wanted.model):
         try:
-            run = simulate(network, packing, machine, model, batch)
+            run = simulate(network, packing, machine, model, wanted.batch)
         except UsageError:
             continue
-        if last is None or differs(last, run):
-            yield Step(correction, run)
-        last = run
+        if not found or differs(found[-1].run, run):
+            found.append(Step(name, correction, run))
+    return found
+
+
+def models(wanted: Model) -> Iterator[tuple[str, Correction | None, Model]]:
+    """The published model, then with one more correction or option at a time."""
+    model = Model.published()
+    yield "published", None, model
+    for correction in Correction:
+        if wanted.has(correction):
+            model = replace(model, corrections=model.corrections | {correction})
+            yield correction.value, correction, model
+    if wanted.log_tree:
+        model = replace(model, log_tree=True)
+        yield "log-tree", None, model
+    if wanted.memory_bound:
+        yield "memory-bound", None, replace(model, memory_bound=True)
 
 
 def differs(a: Run, b: Run) -> bool:

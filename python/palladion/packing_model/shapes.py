@@ -128,8 +128,8 @@ def layers_of_network(network: IntNetwork) -> Layers:
                 shapes.append(shape)
     if not shapes:
         raise UsageError(
-            f"the network {network.name} has no convolution and no dense layer, expected one: there "
-            "is nothing to pack"
+            f"the network {network.name} has no convolution and no dense layer, expected one: "
+            "there is nothing to pack"
         )
     maps = f"{windows} maps of one kernel for all channels (sums of pooling, residual branches)"
     return Layers(network.name, tuple(shapes), maps if windows else "")

@@ -1,4 +1,4 @@
-"""Hyena: Balancing Packing, Reuse, and Rotations for Encrypted Inference (Singh et al., S&P 2024)."""
+"""Hyena: balancing packing, reuse and rotations (Singh et al., S&P 2024)."""
 
 from palladion.reproduce.hyena import (
     fig1,

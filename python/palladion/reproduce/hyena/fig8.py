@@ -43,8 +43,8 @@ def run(steps: Steps) -> Reproduction:
         COLUMNS,
         rows,
         (
-            "paper: outputs that the notebook of the public simulator stores, to five digits. ours: "
-            "the published model. mended: the corrected model over the paper.",
+            "paper: outputs that the notebook of the public simulator stores, to five digits. "
+            "ours: the published model. mended: the corrected model over the paper.",
             "Additions, and reads of inputs and weights that meet no product, are free in the "
             "published model. It charges a hint for each rotation but of A+W, which gets one in a "
             "layer: this correction alone takes A+W of ResNet-50 from 2.74 J to 4.10.",

@@ -43,7 +43,7 @@ def title(packing: str) -> str:
 
 def geometric_mean(values: Sequence[float]) -> float:
     """The root of the product."""
-    return float(prod(values)) ** (1 / len(values))
+    return float(prod(values) ** (1.0 / len(values)))
 
 
 def ratio(ours: float, paper: float | None) -> float | None:
