@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from palladion.circuit import benchmark
 from palladion.cli import commands
 from palladion.cli.reproduce import WIDTH
 from palladion.errors import FormatError, UsageError
@@ -145,3 +146,14 @@ def test_mistakes_are_errors_that_say_what_is_expected(tmp_path: Path) -> None:
             run("simulate", "packing", *arguments)
     with pytest.raises(Exception, match="0 is not in the range x>=1"):
         run("simulate", "packing", "resnet50", "--batch", 0)
+
+
+def test_a_circuit_of_a_packing_runs_on_the_machine() -> None:
+    """LoLa-MNIST packs as LoLa does. A circuit is lowered and simulated like any other."""
+    found = Machine.named("hyena").run(benchmark("lola-mnist").lower().trace)
+    assert found["seconds"] == pytest.approx(found["cycles"] / 200e6)
+    assert found["cycles"] >= found["lower_bounds"]["compulsory traffic"]
+    # 64 GB/s of 3.9 pJ a bit.
+    moved = 8 * found["traffic_total"] * 3.9e-12
+    assert found["joules_by_component"]["memory"] == pytest.approx(moved, rel=0.01)
+    assert found["instructions"]["permute"] > 0

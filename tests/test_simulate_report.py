@@ -311,9 +311,8 @@ def test_machines_are_listed() -> None:
     assert found["versal"] == {"family": "spatial", "name": found["versal"]["name"], "tiles": 400}
 
 
-def test_craterlake_and_sharp_say_what_fits(path: str) -> None:
+def test_craterlake_sharp_and_hyena_say_where_they_are_from(path: str) -> None:
     assert run(path, "--machine", "sharp")["cycles"] > 0
-    assert run(path, "--machine", "hyena")["seconds"] > run(path, "--machine", "f1")["seconds"]
     with pytest.raises(
         UsageError, match=r"craterlake.*word_bits = 28.*a network needs words of 32"
     ):

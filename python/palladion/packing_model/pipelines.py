@@ -18,6 +18,7 @@ Stages = tuple[Stage, ...]
 MULTIPLY: Stages = (("multiply", "inputs"),)
 SWITCH_SUMS: Stages = (("switch_sums", "partial_sums"),)
 SWITCH_INPUTS: Stages = (("switch_inputs", "inputs"),)
+MOVES = ("benes", "shift", "transpose")
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,23 @@ def accumulation(machine: PackingMachine) -> Stages:
     coefficients."""
     there = transform(machine, "partial_sums")
     return there + permutation(machine, "partial_sums") + there + SWITCH_SUMS
+
+
+def stage_counts(stages: Stages) -> dict[str, int]:
+    """Key switches, whole transforms, and rotations of a run.
+
+    A file that changes places between transforms is permuted, on coefficients. Another one is
+    shifted.
+    """
+    kinds = [kind for kind, _ in stages]
+    transformed = {file for kind, file in stages if kind == "half_transform"}
+    moved = {file for kind, file in stages if kind in MOVES}
+    return {
+        "key_switches": sum(kind.startswith("switch") for kind in kinds),
+        "transforms": kinds.count("half_transform") // 2,
+        "shifts": len(moved - transformed),
+        "permutations": len(moved & transformed),
+    }
 
 
 def slowest(machine: PackingMachine, stages: Stages) -> int:
@@ -142,5 +160,5 @@ CHARGES: dict[str, Callable[[PackingMachine, int, Charges], None]] = {
     "half_transform": _half_transform,
     "switch_sums": _switch_sums,
     "switch_inputs": _switch_inputs,
-    **{event: _move(event) for event in ("benes", "shift", "transpose")},
+    **{event: _move(event) for event in MOVES},
 }

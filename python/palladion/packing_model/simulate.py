@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
@@ -11,12 +11,22 @@ from palladion.errors import UsageError
 from palladion.packing_model.corrections import Correction, Model
 from palladion.packing_model.machine import PackingMachine
 from palladion.packing_model.packings import Given, Packing
-from palladion.packing_model.pipelines import Pipelines, all_stages, charges
+from palladion.packing_model.pipelines import (
+    Pipelines,
+    Stages,
+    all_stages,
+    charges,
+    stage_counts,
+)
 from palladion.packing_model.shapes import Layers, Shape
 from palladion.packing_model.work import Traffic, Work
 
 COMPONENTS: Final = ("memory", "caches", "registers", "multipliers", "transforms", "rotation")
 """Where energy goes: HBM, L2 buffers, files of registers, and the functional units."""
+COUNTS: Final = (
+    *("multiplications", "partial_sums", "inputs"),
+    *("key_switches", "transforms", "shifts", "permutations"),
+)
 LARGEST_BATCH: Final = 10**6
 
 
@@ -191,7 +201,7 @@ def energy(work: Work, machine: PackingMachine, pipelines: Pipelines) -> dict[st
     return {name: value / 1e9 for name, value in found.items()}
 
 
-def runs_of(work: Work, pipelines: Pipelines) -> list[tuple[int, Sequence[tuple[str, str]]]]:
+def runs_of(work: Work, pipelines: Pipelines) -> list[tuple[int, Stages]]:
     """Runs of each pipeline with its stages."""
     return [
         (work.multiply, pipelines.multiply),
@@ -206,38 +216,20 @@ def counts_of(run: Run) -> dict[str, int | float]:
     A shift moves all slots alike. A permutation does not, and is done on coefficients.
     """
     pipelines = run.packing.pipelines(run.machine, run.model)
-    total = dict.fromkeys(
-        ("multiplications", "key_switches", "transforms", "partial_sums", "inputs"), Fraction(0)
-    )
+    total = dict.fromkeys(COUNTS, Fraction(0))
     for layer in run.layers:
         work = layer.work
         total["multiplications"] += layer.times * work.multiply
         total["partial_sums"] += layer.times * work.partial_sums
         total["inputs"] += layer.times * work.inputs
         for runs, stages in runs_of(work, pipelines):
-            kinds = [kind for kind, _ in stages]
-            switches = sum(kind.startswith("switch") for kind in kinds)
-            total["key_switches"] += layer.times * runs * switches
-            total["transforms"] += layer.times * runs * (kinds.count("half_transform") // 2)
-    found = {name: number(value) for name, value in total.items()}
-    shifts, permutes = rotations(run.packing.name, found)
-    return {**found, "shifts": shifts, "permutations": permutes}
+            for kind, count in stage_counts(stages).items():
+                total[kind] += layer.times * runs * count
+    return {name: number(value) for name, value in total.items()}
 
 
-def rotations(packing: str, runs: Mapping[str, int | float]) -> tuple[int | float, int | float]:
-    """Shifts and permutations as figure 3 has them, from the runs of the pipelines."""
-    products = runs["multiplications"]
-    if packing == "lola":
-        return 0, products
-    if packing == "a+w":
-        return products, products
-    if packing.startswith("hyena"):
-        return products + runs["partial_sums"], runs["inputs"]
-    return runs["partial_sums"], runs["inputs"]
-
-
-def traffic(parts: Any) -> dict[str, int | float]:
-    """Words by kind, and their total, of pairs of a number of times and a :class:`Traffic`."""
+def traffic(parts: Iterable[tuple[Fraction, Traffic]]) -> dict[str, int | float]:
+    """Words by kind, and their total: each part so many times."""
     kinds = ("inputs", "weights", "hints", "partial_sums", "total")
     found = dict.fromkeys(kinds, Fraction(0))
     for times, words in parts:
@@ -270,6 +262,3 @@ def layer_dict(run: Run, layer: Cost) -> dict[str, Any]:
         "joules": sum(layer.joules.values()),
         "traffic": words,
     }
-
-
-__all__ = ["COMPONENTS", "Cost", "Run", "Traffic", "cost_of", "simulate"]
