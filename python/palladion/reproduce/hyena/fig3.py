@@ -53,7 +53,12 @@ def run(steps: Steps) -> Reproduction:
                 "rotations",
                 (Series("shifts", names, shifts), Series("permutations", names, permutations)),
             ),
-            Panel("packing", "GB as printed", (Series("footprint", names, footprints),)),
+            Panel(
+                "packing",
+                "GB as printed",
+                (Series("footprint", names, footprints),),
+                logarithmic=True,
+            ),
         ),
     )
 

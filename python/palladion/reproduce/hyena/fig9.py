@@ -36,22 +36,26 @@ def run(steps: Steps) -> Reproduction:
                 )
             )
     panels = [
-        Panel("batch", label, lines(what), logarithmic=True)
-        for label, what in (("seconds, corrected", "seconds"), ("joules, corrected", "joules"))
+        Panel("batch", f"{what}, {model}", bars(what, corrected=corrected), logarithmic=True)
+        for what in ("seconds", "joules")
+        for model, corrected in (("published", False), ("corrected", True))
     ]
     return Reproduction(
         "Figure 9: batches of ResNet-50 on Hyena's machine", COLUMNS, rows, notes(), panels
     )
 
 
-def lines(what: str) -> list[Series]:
-    """A line for each packing, over the batch."""
+def bars(what: str, *, corrected: bool) -> list[Series]:
+    """Bars of each packing, by batch."""
     batches = [str(batch) for batch in BATCHES]
     return [
         Series(
             title(packing),
             batches,
-            [getattr(run_of(NETWORK, packing, batch=b, corrected=True), what) for b in BATCHES],
+            [
+                getattr(run_of(NETWORK, packing, batch=b, corrected=corrected), what)
+                for b in BATCHES
+            ],
         )
         for packing in FIGURE_9
     ]
