@@ -97,7 +97,11 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "evaluation": {"memory", "text", "packaged"},
     "machines": {"files", "_native"},
     "sweeps": {"errors", "machines"},
-    "reproduce": {"circuit", "ckks", "errors", "evaluation", "machines", "xla", "_native"},
+    # Shapes alone: a model of time and energy, with no ciphertext.
+    "packing_model": {"errors", "files", "nn", "security"},
+    "reproduce": {
+        *{"circuit", "ckks", "errors", "evaluation", "machines", "packing_model", "xla", "_native"}
+    },
     "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",
@@ -108,6 +112,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "machines",
         "nn",
         "packaged",
+        "packing_model",
         "pictures",
         "sweeps",
         "_native",

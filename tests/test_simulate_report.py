@@ -311,13 +311,13 @@ def test_machines_are_listed() -> None:
     assert found["versal"] == {"family": "spatial", "name": found["versal"]["name"], "tiles": 400}
 
 
-def test_craterlake_and_sharp_say_what_fits(path: str) -> None:
+def test_craterlake_sharp_and_hyena_say_where_they_are_from(path: str) -> None:
     assert run(path, "--machine", "sharp")["cycles"] > 0
     with pytest.raises(
         UsageError, match=r"craterlake.*word_bits = 28.*a network needs words of 32"
     ):
         run(path, "--machine", "craterlake")
-    for name in ("craterlake", "sharp"):
+    for name in ("craterlake", "sharp", "hyena"):
         text = Machine.named(name).text
         for line in text.splitlines():
             if "=" in line and line[0].isalpha() and line.split(" = ")[0] in KEYS:

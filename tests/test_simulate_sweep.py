@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import palladion
 import pytest
 from click.testing import CliRunner
+from palladion import circuit
 from palladion.cli.simulate import simulate
 from palladion.errors import FormatError, UsageError
 from palladion.pictures import short
@@ -25,10 +25,9 @@ def output(*arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """MNIST's program, for words of 32 bits."""
-    path = tmp_path_factory.mktemp("sweep") / "mnist.program"
-    program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1, words=32)
-    path.write_bytes(program.to_bytes())
+    """The trace of LoLa-MNIST, in words of 32 bits: a small program, which is scheduled often."""
+    path = tmp_path_factory.mktemp("sweep") / "lola-mnist.trace"
+    path.write_text(circuit.benchmark("lola-mnist").lower().trace)
     return str(path)
 
 
@@ -125,7 +124,7 @@ def test_more_lanes_and_bandwidth_never_slow_and_take_area(path: str) -> None:
 def test_a_point_that_does_not_fit_is_a_row_with_a_reason(path: str) -> None:
     key = "--sweep=scratchpad.bytes=1048576,67108864"
     small, large = sweep(path, key)["points"]
-    assert "8 limbs" in small["refused"]
+    assert "enough for 32 limbs" in small["refused"]
     assert small["seconds"] is None
     assert large["refused"] is None
     assert large["pareto"]
@@ -134,7 +133,7 @@ def test_a_point_that_does_not_fit_is_a_row_with_a_reason(path: str) -> None:
     assert "best" in text
     assert "not synthesis" in text
     assert max(map(len, text.splitlines())) <= 98
-    with pytest.raises(UsageError, match=r"fits no point of the sweep.*8 limbs"):
+    with pytest.raises(UsageError, match=r"fits no point of the sweep.*32 limbs"):
         sweep(path, "--sweep=scratchpad.bytes=1048576")
 
 

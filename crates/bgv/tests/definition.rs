@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::Setup;
 use bgv::{Ciphertext, Params, PublicKey, encrypt_public, trivial};
-use common::Setup;
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
 use ring::{Basis, Eval, Poly, ntt_primes};

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::Setup;
 use bgv::{Ciphertext, Error, Params, PublicKey, decrypt, encrypt, encrypt_public, measure};
-use common::Setup;
 use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec};

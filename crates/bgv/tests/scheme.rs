@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::Setup;
 use bgv::noise::{Model, Noise};
 use bgv::{Ciphertext, Params, PublicKey, T_FERMAT, encrypt_public, measure};
-use common::Setup;
 use ring::ntt_primes;
 use rlwe::ParamsSpec;
 

@@ -163,6 +163,8 @@ struct Term {
     baby: usize,
     /// Coefficients in `[0, t)`. `t` is below `2^32`.
     coefficients: Arc<[u32]>,
+    /// Number of coefficients that are not 0.
+    nonzero: usize,
     /// Squares of the centred coefficients.
     squares: Squares,
 }
@@ -287,7 +289,7 @@ impl LinearTransform {
             // and the plaintexts keep their squares. Other units make the plaintexts uniform.
             let squares = |term: &Term| match factor == rotated[0].factor() {
                 true => term.squares,
-                false => Squares::uniform(engine.model(), term.nonzero(), engine.params().n()),
+                false => Squares::uniform(engine.model(), term.nonzero as f64, engine.params().n()),
             };
             let squares: Vec<Squares> = terms.iter().map(squares).collect();
             let squares = Squares {
@@ -312,6 +314,7 @@ impl Term {
         let centred = plaintext.coefficients().iter().map(|&c| t.center(c));
         Self {
             baby,
+            nonzero: plaintext.coefficients().iter().filter(|&&c| c != 0).count(),
             squares: Squares::of(centred, encoder.slots()),
             coefficients: plaintext
                 .coefficients()
@@ -319,11 +322,6 @@ impl Term {
                 .map(|&c| u32::try_from(c).expect("slots exist for t below 2^32 only"))
                 .collect(),
         }
-    }
-
-    /// Number of coefficients that are not 0.
-    fn nonzero(&self) -> f64 {
-        self.coefficients.iter().filter(|&&c| c != 0).count() as f64
     }
 }
 

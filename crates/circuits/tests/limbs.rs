@@ -3,11 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::{N, alone, setup_of};
 use circuits::operations::Operations;
 use circuits::{Engine, Value, ValueOf};
-use common::{N, alone, setup_of};
 
 const LIMBS: usize = 10;
 

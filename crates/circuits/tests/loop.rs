@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::conv::ConvShape;
+use crate::common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use circuits::dense::Layer;
 use circuits::lut::{Lut, interpolate};
 use circuits::operations::{Operations, Plain, Sample, Words};
 use circuits::pack::pack;
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
 use circuits::{EncryptedValue, Engine, Squares, Value, ValueOf, engine};
-use common::conv::ConvShape;
-use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use exchange::{Layout, LoopParams};
 use program::TableShape;
 use rand::Rng;

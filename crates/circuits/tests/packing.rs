@@ -1,12 +1,10 @@
 //! Do packed slots hold exactly the phases of the LWE samples, in every copy?
 
-mod common;
-
+use crate::common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use circuits::operations::Sample;
 use circuits::pack::{cheapest_baby_steps, pack};
 use circuits::{Engine, dry_engine};
 use client::ClientKeys;
-use common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
 use exchange::packing::baby_steps;
 use exchange::{Layout, LoopParams};
 use ring::ntt_primes;

@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::{N, Setup, T, alone, setup, timed};
 use circuits::Engine;
 use circuits::lut::{Lut, interpolate};
-use common::{N, Setup, T, alone, setup, timed};
 use exchange::{EvaluationKeys, Layout};
 use program::TableShape;
 

@@ -1,10 +1,8 @@
 //! Are slots brought to coefficients exactly, and what does it cost?
 
-mod common;
-
+use crate::common::{N, alone, setup, timed};
 use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
 use circuits::{Engine, Value};
-use common::{N, alone, setup, timed};
 
 #[test]
 fn slots_come_to_their_coefficients_exactly() {

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::{Setup, insecure_params, mean_square};
 use ckks::{Complex64, Error, Plaintext};
-use common::{Setup, insecure_params, mean_square};
 use std::f64::consts::PI;
 
 #[test]

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::{Setup, insecure_params, insecure_params_of_pairs};
 use ckks::{Ciphertext, Error, ParamsSpec, Plaintext, encrypt};
-use common::{Setup, insecure_params, insecure_params_of_pairs};
 use ring::sample::Masks;
 use rlwe::security::max_log_qp;
 
@@ -57,7 +55,7 @@ fn sums_of_all_depths_are_aligned() {
         assert_eq!(e.level(&total).unwrap(), levels[0].min(levels[1]));
         let [l, r] = [left, right].map(|ct| s.decrypt(ct, params.slots()));
         let expected: Vec<_> = l.iter().zip(&r).map(|(l, r)| l + r).collect();
-        let error = common::mean_square(&s.decrypt(&total, params.slots()), &expected);
+        let error = crate::common::mean_square(&s.decrypt(&total, params.slots()), &expected);
         assert!(error.sqrt() < 1e-7, "{error}");
     }
     // With one level and two scales, aligning costs a level, which must be left.

@@ -3,11 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::{
+    SQUARE, Setup, insecure_params, insecure_params_by_digits, insecure_params_of_pairs,
+};
 use ckks::noise::Noise;
 use ckks::{Complex64, Error, Params, Plaintext, decrypt, encrypt, encrypt_public};
-use common::{SQUARE, Setup, insecure_params, insecure_params_by_digits, insecure_params_of_pairs};
 use ring::sample::Masks;
 use rlwe::{GaloisKeys, PublicKey};
 
@@ -144,7 +144,7 @@ fn check_operations(params: Params, seed: u64) {
     e.add_assign(&mut sum, &adjusted).unwrap();
     let expected: Vec<Complex64> = a.iter().zip(&b).map(|(a, b)| a * b * a * b + a).collect();
     let found = s.decrypt(&sum, slots);
-    assert!(common::mean_square(&found, &expected).sqrt() < 2f64.powi(-18));
+    assert!(crate::common::mean_square(&found, &expected).sqrt() < 2f64.powi(-18));
 }
 
 #[test]
@@ -171,8 +171,8 @@ fn sparse_messages_repeat_insecure() {
     let x = s.encrypt(&a, 2);
     let all = s.decrypt(&x, params.slots());
     let repeated: Vec<Complex64> = a.iter().cycle().take(params.slots()).copied().collect();
-    assert!(common::mean_square(&all, &repeated).sqrt() < 1e-8);
-    assert!(common::mean_square(&s.decrypt(&x, 8), &a).sqrt() < 1e-8);
+    assert!(crate::common::mean_square(&all, &repeated).sqrt() < 1e-8);
+    assert!(crate::common::mean_square(&s.decrypt(&x, 8), &a).sqrt() < 1e-8);
 }
 
 #[test]

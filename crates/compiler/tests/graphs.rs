@@ -7,9 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
-use common::Clear;
+use crate::common::Clear;
 use compiler::{Options, compile};
 use network::{
     Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Product, Shape, Sliding, Term,

@@ -128,7 +128,8 @@ impl Noise {
 /// log2(2^a + 2^b).
 fn log_sum(a: f64, b: f64) -> f64 {
     let (high, low) = (a.max(b), a.min(b));
-    if low == f64::NEG_INFINITY {
+    // 1 + 2^-54 is 1 as a double.
+    if low - high < -54.0 || low == f64::NEG_INFINITY {
         high
     } else {
         high + (1.0 + (low - high).exp2()).log2()

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
-use common::{Case, every_operation};
+use crate::common::{Case, every_operation};
 use program::{Error, Op, Patch, Program};
 
 fn tile(p: &mut Program, index: usize) -> &mut Patch {

@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
-use common::{Case, every_operation, expect_step, ty};
+use crate::common::{Case, every_operation, expect_step, ty};
 use program::{Form, Op, Packed, Program, Term, Type};
 
 macro_rules! op {

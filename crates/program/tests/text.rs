@@ -2,9 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
-use common::every_operation;
+use crate::common::every_operation;
 use program::{Error, Program};
 
 /// Update this by hand when the text form changes: a difference here is what people see in a diff.

@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub struct Basis {
     n: usize,
     tables: Arc<[Arc<NttTable>]>,
+    /// log2 of the product of the moduli. Predictions of noise ask for it at every operation.
+    log2: f64,
 }
 
 impl Basis {
@@ -44,10 +46,16 @@ impl Basis {
             let table = Modulus::new(q).and_then(|q| NttTable::new(q, n));
             tables.push(Arc::new(table.ok_or(not_friendly)?));
         }
-        Ok(Self {
+        Ok(Self::of(n, tables.into()))
+    }
+
+    fn of(n: usize, tables: Arc<[Arc<NttTable>]>) -> Self {
+        let log2 = |table: &Arc<NttTable>| (table.modulus().value() as f64).log2();
+        Self {
             n,
-            tables: tables.into(),
-        })
+            log2: tables.iter().map(log2).sum(),
+            tables,
+        }
     }
 
     /// Ring degree `N`.
@@ -87,7 +95,7 @@ impl Basis {
 
     /// log2 of the product of the moduli.
     pub fn log2(&self) -> f64 {
-        self.moduli().map(|q| (q.value() as f64).log2()).sum()
+        self.log2
     }
 
     /// A basis of the moduli of `range`. It shares the tables of this one.
@@ -96,10 +104,7 @@ impl Basis {
     /// If the range is empty or reaches past the end.
     pub fn slice(&self, range: std::ops::Range<usize>) -> Self {
         assert!(!range.is_empty(), "a basis has at least one modulus");
-        Self {
-            n: self.n,
-            tables: self.tables[range].into(),
-        }
+        Self::of(self.n, self.tables[range].into())
     }
 
     /// A basis of the first `len` moduli.
@@ -113,15 +118,8 @@ impl Basis {
     /// If the degrees differ.
     pub fn concat(&self, other: &Self) -> Self {
         assert_eq!(self.n, other.n, "bases of one ring have one degree");
-        Self {
-            n: self.n,
-            tables: self
-                .tables
-                .iter()
-                .chain(other.tables.iter())
-                .cloned()
-                .collect(),
-        }
+        let tables = self.tables.iter().chain(other.tables.iter());
+        Self::of(self.n, tables.cloned().collect())
     }
 
     /// Product of the moduli modulo `p`.

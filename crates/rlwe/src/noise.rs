@@ -153,7 +153,8 @@ pub fn log2_two_sided_tail(t: f64) -> f64 {
     }
     // erfc(x) = exp(-x^2) / sqrt(pi) / (x + (1/2) / (x + 1 / (x + (3/2) / (x + ...)))), evaluated
     // from the innermost term.
-    let fraction = (1..=80)
+    let terms = if x < 8.0 { 80 } else { 12 };
+    let fraction = (1..=terms)
         .rev()
         .fold(x, |inner, i| x + f64::from(i) / 2.0 / inner);
     -x * x / LN_2 - (PI.sqrt() * fraction).log2()
@@ -179,7 +180,8 @@ pub fn switch_variance(params: &Params, level: usize) -> f64 {
 /// log2(2^a + 2^b), for probabilities too small for a double.
 pub fn log2_sum(a: f64, b: f64) -> f64 {
     let (high, low) = (a.max(b), a.min(b));
-    if low == f64::NEG_INFINITY {
+    // So little changes no double.
+    if low - high < -100.0 || low == f64::NEG_INFINITY {
         return high;
     }
     high + (low - high).exp2().ln_1p() * std::f64::consts::LOG2_E

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-mod common;
-
+use crate::common::{PIXELS, small_program, table_program};
 use client::Client;
-use common::{PIXELS, small_program, table_program};
 use exchange::{EvaluationKeys, Query, files};
 use program::{Op, Program, Type};
 use rand::SeedableRng;

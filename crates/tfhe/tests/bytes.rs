@@ -1,9 +1,7 @@
 //! Keys and ciphertexts are written and read. Damaged ones and those of other parameters are
 //! refused.
 
-mod common;
-
-use common::{gates_insecure, integers_insecure, keys, rng};
+use crate::common::{gates_insecure, integers_insecure, keys, rng};
 use ring::torus::{Naive, Torus};
 use rlwe::bytes::BytesError;
 use tfhe::{

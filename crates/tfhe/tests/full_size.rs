@@ -1,8 +1,6 @@
 //! Secure parameters with the fast multiplier.
 
-mod common;
-
-use common::{keys_with, rng};
+use crate::common::{keys_with, rng};
 use ring::torus::{Fft, Multiplier, Torus};
 use tfhe::noise::measure_rounding;
 use tfhe::{ClientKey, Comparison, Gate, Params, ServerKey, Table, TestPolynomial, sets};

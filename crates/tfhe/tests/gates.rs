@@ -1,8 +1,6 @@
 //! Every gate on all inputs, with both kinds of key switch.
 
-mod common;
-
-use common::{gates_insecure, integers_insecure, keys, keys_with, rng};
+use crate::common::{gates_insecure, integers_insecure, keys, keys_with, rng};
 use ring::torus::Naive;
 use tfhe::{ClientKey, Error, Gate, ServerKey};
 

@@ -6,9 +6,7 @@
 //! averages over keys, and with digits of one bit half of the noise is the same for all key
 //! switches with one key.
 
-mod common;
-
-use common::rng;
+use crate::common::rng;
 use rand::Rng;
 use rand_distr::{Distribution, StandardNormal};
 use ring::torus::{Fft, Torus};

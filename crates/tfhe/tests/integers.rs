@@ -1,8 +1,6 @@
 //! Small integers: random tables, sums, comparisons, and refused operations.
 
-mod common;
-
-use common::{integers_insecure, keys, rng};
+use crate::common::{integers_insecure, keys, rng};
 use proptest::prelude::*;
 use rand::Rng;
 use ring::torus::Naive;

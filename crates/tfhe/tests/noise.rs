@@ -4,9 +4,7 @@
 //! between keys. Variances for a given key are sums over its noise and its bits, so they differ
 //! from the mean over keys. Each run draws new keys.
 
-mod common;
-
-use common::{digits, keys, rng};
+use crate::common::{digits, keys, rng};
 use rand::Rng;
 use ring::torus::{Decomposition, Fft, Multiplier, Naive, Torus};
 use tfhe::noise::{Model, Switched, measure_rounding};
@@ -78,7 +76,7 @@ fn key_switches_of_both_kinds_insecure() {
         ("ring", KeySwitch::Ring),
     ] {
         for digits in [digits(5, 3), digits(4, 2), digits(6, 4)] {
-            let params = params_insecure(common::digits(8, 2), key_switch(digits));
+            let params = params_insecure(crate::common::digits(8, 2), key_switch(digits));
             let mut errors = Vec::new();
             for key in 0..KEYS {
                 let (client, server) = keys::<u32>(&params, key as u64);
@@ -197,7 +195,7 @@ fn outputs_of_bootstrappings_insecure() {
     // In the first case most noise is the key's. In the second most comes from rests, in the half
     // of the steps whose bit is 1.
     for (digits, spread) in [(digits(8, 3), 0.1), (digits(6, 2), 0.35)] {
-        let params = params_insecure(digits, KeySwitch::Ring(common::digits(5, 3)));
+        let params = params_insecure(digits, KeySwitch::Ring(crate::common::digits(5, 3)));
         let test = TestPolynomial::of_tables(params.n(), &[vec![1 << 29; 4], vec![1 << 28; 4]]);
         let mut errors = Vec::new();
         for key in 0..KEYS {

@@ -1,8 +1,6 @@
 //! Numbers of several digits.
 
-mod common;
-
-use common::{integers_insecure, keys, rng};
+use crate::common::{integers_insecure, keys, rng};
 use rand::Rng;
 use tfhe::{ClientKey, Comparison, Error, Radix, ServerKey};
 

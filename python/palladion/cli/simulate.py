@@ -10,6 +10,7 @@ import click
 from palladion import _native
 from palladion.cli.common import json_option, print_json, print_rows
 from palladion.cli.machines import machine_of
+from palladion.cli.simulate_packing import packing, packing_machine
 from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
@@ -18,7 +19,7 @@ from palladion.machines import PUBLISHED, SETS, Machine, published
 
 @click.group()
 def simulate() -> None:
-    """Simulate accelerators, cycle by cycle. Nothing is encrypted."""
+    """Simulate accelerators, cycle by cycle or by a model. Nothing is encrypted."""
 
 
 @simulate.command()
@@ -175,5 +176,7 @@ def words(summary: Mapping[str, Any]) -> str:
     )
 
 
+simulate.add_command(packing)
+simulate.add_command(packing_machine)
 simulate.add_command(run)
 simulate.add_command(sweep)

@@ -58,7 +58,9 @@ def window_of(
 @click.command()
 @click.argument("given", type=FILE, metavar="TRACE_OR_PROGRAM")
 @click.option(
-    "--machine", required=True, help="f1, athena, craterlake, sharp, tiny, or a TOML file."
+    "--machine",
+    required=True,
+    help="f1, athena, craterlake, sharp, hyena, tiny, or a TOML file.",
 )
 @passes_options
 @click.option("--plot", type=FOLDER, help="Folder for pictures; needs matplotlib.")

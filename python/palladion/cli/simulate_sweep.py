@@ -30,7 +30,9 @@ def parsed(
 @click.command()
 @click.argument("given", type=FILE, metavar="TRACE_OR_PROGRAM")
 @click.option(
-    "--machine", required=True, help="f1, athena, craterlake, sharp, tiny, or a TOML file."
+    "--machine",
+    required=True,
+    help="f1, athena, craterlake, sharp, hyena, tiny, or a TOML file.",
 )
 @click.option(
     "--sweep",

@@ -8,8 +8,15 @@ from palladion.reproduce.athena import ATHENA
 from palladion.reproduce.athena_tfhe import ATHENA_TFHE
 from palladion.reproduce.cross import CROSS
 from palladion.reproduce.f1 import F1
+from palladion.reproduce.hyena import HYENA
 from palladion.reproduce.reproduction import Item, Paper, Reproduction
 
 __all__ = ["PAPERS", "Item", "Paper", "Reproduction"]
 
-PAPERS = {"athena": ATHENA, "athena-tfhe": ATHENA_TFHE, "cross": CROSS, "f1": F1}
+PAPERS = {
+    "athena": ATHENA,
+    "athena-tfhe": ATHENA_TFHE,
+    "cross": CROSS,
+    "f1": F1,
+    "hyena": HYENA,
+}

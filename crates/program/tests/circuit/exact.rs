@@ -116,8 +116,8 @@ fn operations_of_the_other_arithmetic() {
     let conjugate = read(|c| c.steps[6].op = Op::Conjugate { value: 5 });
     let text = "step %6 (conjugate): the operation is conjugate, expected swap, as the arithmetic is exact";
     assert_eq!(conjugate, text);
-    let mut b = crate::builder();
-    let x = b.input("x", crate::ciphertext(1, 30.0)).unwrap();
+    let mut b = crate::circuit::builder();
+    let x = b.input("x", crate::circuit::ciphertext(1, 30.0)).unwrap();
     let text = "step %1 (swap): the operation is swap, expected conjugate, as the arithmetic is approximate";
     assert_eq!(said(b.swap_rows(x)), text);
     let plain = read(|c| c.steps[6].op = Op::SwapRows { value: 1 });

@@ -1,6 +1,6 @@
 //! Linear layers: their shapes. `crates/runtime` compares their results with the matrix product.
 
-use crate::{builder, ciphertext};
+use crate::circuit::{builder, ciphertext};
 use program::Error;
 use program::circuit::{Dense, Weights, sum_strided};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Bootstrapping and repeated parts: types, text, needs, and refusals.
 
-use crate::ciphertext;
+use crate::circuit::ciphertext;
 use program::circuit::{Arithmetic, AutoBuilder, Bootstrapping, Circuit, CircuitBuilder, Op, Type};
 
 const SCALE: f64 = 30.0;

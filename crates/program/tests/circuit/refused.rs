@@ -1,6 +1,6 @@
 //! Circuits that would not decrypt or break a rule are refused. There is one case for each check.
 
-use crate::{builder, ciphertext, every_operation};
+use crate::circuit::{builder, ciphertext, every_operation};
 use program::Error;
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Constant, Op, Step, Type};
 

@@ -1,6 +1,6 @@
 //! Is a circuit read as it was written, and does it look as expected?
 
-use crate::every_operation;
+use crate::circuit::every_operation;
 use program::Error;
 use program::circuit::{Circuit, KeyNeeds};
 

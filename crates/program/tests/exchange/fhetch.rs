@@ -1,6 +1,6 @@
 //! Traces as FHETCH programs, and back.
 
-use crate::subset;
+use crate::exchange::subset;
 use program::trace::Trace;
 use proptest::prelude::*;
 

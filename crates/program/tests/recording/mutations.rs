@@ -1,6 +1,6 @@
 //! A changed recording is refused.
 
-use crate::text::EVERY;
+use crate::recording::text::EVERY;
 use program::recording::{Message, Op, Plain, Recording, Type, ValueId};
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -1,6 +1,6 @@
 //! Recordings that break a rule are refused, with what was found and expected.
 
-use crate::text::EVERY;
+use crate::recording::text::EVERY;
 use program::recording::Recording;
 
 /// Changes of the text with every operation, and the beginning of the error.

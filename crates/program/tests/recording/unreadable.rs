@@ -1,6 +1,6 @@
 //! Text that is not a recording is refused with its line, and what was found and expected.
 
-use crate::refused::check;
+use crate::recording::refused::check;
 
 /// Changes of the text with every operation, and the beginning of the error.
 const UNREADABLE: &[(&str, &str, &str)] = &[

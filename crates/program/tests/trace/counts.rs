@@ -2,7 +2,7 @@ use program::trace::{Trace, TraceBuilder, Type};
 
 #[test]
 fn passes_are_those_of_the_limbs() {
-    let trace = Trace::parse(&crate::text::EVERY.replace("-15", "15")).unwrap();
+    let trace = Trace::parse(&crate::trace::text::EVERY.replace("-15", "15")).unwrap();
     let passes = trace.counts().passes;
     let expected = [
         ("ntt", 2),

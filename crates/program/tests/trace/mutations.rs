@@ -1,6 +1,6 @@
 //! A changed trace is refused.
 
-use crate::random;
+use crate::trace::random;
 use program::trace::{Trace, Type};
 use proptest::prelude::*;
 

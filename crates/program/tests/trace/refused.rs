@@ -1,6 +1,6 @@
 //! Traces that are refused, with the text of the error.
 
-use crate::text::EVERY;
+use crate::trace::text::EVERY;
 use program::Error;
 use program::trace::{Part, Trace};
 

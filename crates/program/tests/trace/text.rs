@@ -1,4 +1,4 @@
-use crate::random;
+use crate::trace::random;
 use program::trace::Trace;
 use proptest::prelude::*;
 

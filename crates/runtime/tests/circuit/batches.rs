@@ -1,7 +1,7 @@
 //! Compares sums of products that are computed together with the same sums computed one by one.
 //! Constants that are given as plaintext inputs are in no batch.
 
-use crate::{common, exact};
+use crate::circuit::{common, exact};
 use program::circuit::{Circuit, CircuitBuilder, Giant, Term, Type, ValueId, Weights, linear_maps};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;

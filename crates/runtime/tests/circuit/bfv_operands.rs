@@ -1,6 +1,6 @@
 //! BFV: the noise of its circuits, checked from both sides, and ciphertexts that are refused.
 
-use crate::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
+use crate::circuit::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
 use exchange::circuit::Keys;
 use program::circuit::{Circuit, CircuitBuilder, ValueId};
 use runtime::circuit::{Argument, Bfv, Runner};

@@ -1,7 +1,7 @@
 //! Circuits that bootstrap, and circuits with repeated parts: in the clear, encrypted, predicted,
 //! recorded and replayed.
 
-use crate::common::{Setup, messages, said};
+use crate::circuit::common::{Setup, messages, said};
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use ckks::{Complex64, Params, ParamsSpec};
 use program::circuit::{AutoBuilder, Circuit, CircuitBuilder, Op, Type, ValueId};
@@ -204,7 +204,7 @@ fn other_bootstrapping_than_the_parameters_have_is_refused_insecure() {
     let runner = Runner::new(&params, &circuit).unwrap();
     let inputs = messages(&circuit, &mut setup.rng);
     let encrypted = setup.encrypt(&runner, &circuit, &inputs);
-    let given = crate::common::arguments(&circuit, &encrypted, &inputs);
+    let given = crate::circuit::common::arguments(&circuit, &encrypted, &inputs);
     let mut keys = setup.keys(&circuit);
     keys.sparse = None;
     let words = said(runner.run(&given, &keys));

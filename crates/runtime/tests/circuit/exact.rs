@@ -1,7 +1,7 @@
 //! Circuits of BGV and BFV: parameters, inputs, and the comparison of an encrypted run with the
 //! clear run and with its predicted noise.
 
-use crate::common::replays;
+use crate::circuit::common::replays;
 use bgv::{Ciphertext, Params, Plaintext};
 use client::circuit_keys;
 use exchange::circuit::Keys;

@@ -1,7 +1,7 @@
 //! Each operation on exact numbers, with operands in each possible form: compares the integers, and
 //! measured with predicted noise.
 
-use crate::exact::{Setup, T, builder, fresh, insecure_params, of_level};
+use crate::circuit::exact::{Setup, T, builder, fresh, insecure_params, of_level};
 use program::circuit::{CircuitBuilder, Dense, ValueId, Weights, sum_strided};
 use rand::Rng;
 use runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};

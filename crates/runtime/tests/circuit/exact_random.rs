@@ -1,7 +1,7 @@
 //! Random circuits of BGV and BFV, encrypted and in the clear. They agree exactly, and the noise is
 //! at most as predicted.
 
-use crate::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
+use crate::circuit::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
 use bgv::Params;
 use program::circuit::{Circuit, CircuitBuilder, ValueId, sum_strided};
 use proptest::prelude::*;

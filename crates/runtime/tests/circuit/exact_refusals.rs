@@ -1,7 +1,7 @@
 //! Arguments that do not fit exact arithmetic give an error that says why.
 
-use crate::common::said;
-use crate::exact::{Setup, T, builder, fresh, insecure_params};
+use crate::circuit::common::said;
+use crate::circuit::exact::{Setup, T, builder, fresh, insecure_params};
 use bgv::Params;
 use ckks::Complex64;
 use program::circuit::{Circuit, CircuitBuilder};
@@ -19,7 +19,7 @@ fn square(params: &Params) -> Circuit {
 #[test]
 fn circuits_of_another_arithmetic_insecure() {
     let params = insecure_params(8, 1);
-    let approximate = crate::common::insecure_params(8, 1);
+    let approximate = crate::circuit::common::insecure_params(8, 1);
     let circuit = square(&params);
     let exact = format!("exact modulo {T}");
     let found = said(Runner::new(&approximate, &circuit));
@@ -32,8 +32,10 @@ fn circuits_of_another_arithmetic_insecure() {
     let found = said(Runner::new(&approximate, &fewer));
     let expected = format!("the arithmetic of the circuit is {exact}, expected approximate");
     assert_eq!(found, expected);
-    let mut b = crate::common::builder(&approximate);
-    let x = b.input("x", crate::common::fresh(&approximate)).unwrap();
+    let mut b = crate::circuit::common::builder(&approximate);
+    let x = b
+        .input("x", crate::circuit::common::fresh(&approximate))
+        .unwrap();
     b.output("y", x).unwrap();
     let identity = b.finish().unwrap();
     let found = said(predict_noise(&params, &identity));

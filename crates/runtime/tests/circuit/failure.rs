@@ -1,7 +1,7 @@
 //! The probability that a run of a circuit is wrong, compared with separate computations.
 
-use crate::common::{builder as approximate_builder, fresh as approximate_fresh, said};
-use crate::exact::of_level;
+use crate::circuit::common::{builder as approximate_builder, fresh as approximate_fresh, said};
+use crate::circuit::exact::of_level;
 use bgv::Params;
 use ckks::Complex64;
 use program::circuit::{Circuit, CircuitBuilder};
@@ -73,7 +73,7 @@ fn squares_of_small_moduli_run_away_at_single_points() {
 /// exceeds it.
 #[test]
 fn messages_that_leave_no_room_for_noise_insecure() {
-    let params = crate::common::insecure_params(8, 1);
+    let params = crate::circuit::common::insecure_params(8, 1);
     let mut b = approximate_builder(&params);
     let ty = approximate_fresh(&params);
     let x = b.input("x", ty).unwrap();

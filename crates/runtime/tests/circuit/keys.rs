@@ -1,6 +1,6 @@
 //! A circuit needs exactly the keys that it uses.
 
-use crate::common::{Setup, arguments, builder, fresh, insecure_params, messages};
+use crate::circuit::common::{Setup, arguments, builder, fresh, insecure_params, messages};
 use client::circuit_keys;
 use program::circuit::{Circuit, KeyNeeds};
 use runtime::circuit::{Runner, needs};

@@ -1,6 +1,6 @@
 //! Compares dense layers, with weights in plain and encrypted, with the matrix product.
 
-use crate::common::{Setup, builder, fresh, insecure_params};
+use crate::circuit::common::{Setup, builder, fresh, insecure_params};
 use ckks::{Complex64, Params};
 use program::circuit::{Circuit, Dense, Weights};
 use rand::Rng;

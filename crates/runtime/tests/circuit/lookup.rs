@@ -1,7 +1,7 @@
 //! Lookup of a row by an encrypted key: with keys that exist and keys that do not, and with invalid
 //! tables.
 
-use crate::exact::{Setup, T, insecure_params};
+use crate::circuit::exact::{Setup, T, insecure_params};
 use applications::lookup::{Database, column_name, word_name};
 use program::circuit::Arithmetic;
 use rand::Rng;

@@ -1,6 +1,6 @@
 //! Each operation, with operands in each possible form: compares measured with predicted precision.
 
-use crate::common::{Setup, builder, fresh, insecure_params};
+use crate::circuit::common::{Setup, builder, fresh, insecure_params};
 use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 
 /// Mean squares of 2^12 independent errors have a deviation of 2 %: 0.03 bits of precision at two

@@ -4,7 +4,7 @@
 //! into only one sum or product: circuits are trees, except for squares, rotations of one value,
 //! and plaintexts. Two sums over slots would add up the same errors twice, so there is only one.
 
-use crate::common::{Setup, builder, fresh, insecure_params};
+use crate::circuit::common::{Setup, builder, fresh, insecure_params};
 use ckks::Params;
 use program::circuit::{Circuit, CircuitBuilder, Type, ValueId, sum_strided};
 use proptest::prelude::*;
@@ -123,7 +123,7 @@ fn apply(
         // Near the usual scale, but not a multiple of it: a product with a multiple would make the
         // rescale exact.
         Move::Read => {
-            let usual = f64::from(crate::common::BITS).exp2();
+            let usual = f64::from(crate::circuit::common::BITS).exp2();
             b.read(x, scale / usual * 1.7).unwrap()
         }
         Move::Rotate(k) => b.rotate(x, *k).unwrap(),
@@ -159,7 +159,7 @@ fn alike(b: &mut CircuitBuilder, x: ValueId, y: ValueId) -> Option<[ValueId; 2]>
         return Some([x, y].map(|v| b.drop_to(v, level).unwrap()));
     }
     let level = level.checked_sub(1)?;
-    let scale = f64::from(crate::common::BITS).exp2();
+    let scale = f64::from(crate::circuit::common::BITS).exp2();
     Some([x, y].map(|v| b.scaled_to(v, 1.0, (level, scale)).unwrap()))
 }
 

@@ -1,6 +1,8 @@
 //! Arguments that do not fit parameters or inputs give an error that says why.
 
-use crate::common::{Setup, arguments, builder, fresh, insecure_params, message, messages, said};
+use crate::circuit::common::{
+    Setup, arguments, builder, fresh, insecure_params, message, messages, said,
+};
 use ckks::Complex64;
 use program::circuit::Circuit;
 use runtime::circuit::{Argument, Runner, predict, run_clear};

@@ -1,7 +1,7 @@
 //! Files: complete, damaged, of another kind or program, and files of keys written one at a time.
 
 use crate::common::{small_program, table_program};
-use crate::{Exchanged, client_of, image, other_program};
+use crate::halves::{Exchanged, client_of, image, other_program};
 use client::Client;
 use exchange::files::KeysWriter;
 use exchange::{Error, EvaluationKey, Need, Verified, files};

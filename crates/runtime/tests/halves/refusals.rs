@@ -2,7 +2,7 @@
 //! wrong claims.
 
 use crate::common::{PIXELS, small_program, table_program};
-use crate::{client_of, image, other_program};
+use crate::halves::{client_of, image, other_program};
 use exchange::{Error, files};
 use program::{Op, Program, Type};
 use rlwe::bytes::BytesError;

@@ -3,7 +3,7 @@
 use crate::common::{
     CLASSES, PIXELS, TABLE, first_layer, last_layer, small_program, table_program,
 };
-use crate::{client_of, image};
+use crate::halves::{client_of, image};
 use client::Client;
 use exchange::{EvaluationKeys, files};
 use program::{Op, Type};

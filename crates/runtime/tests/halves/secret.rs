@@ -1,7 +1,7 @@
 //! Where the secret is, and where it must not be.
 
 use crate::common::small_program;
-use crate::{client_of, image};
+use crate::halves::{client_of, image};
 use exchange::files;
 use ring::{Basis, Coeff, Domain, Eval, Poly};
 use rlwe::bytes::{Kind, Writer};

@@ -1,4 +1,4 @@
-use crate::{MODULI, N, modulus, residues, run, run_with, table};
+use crate::replay::{MODULI, N, modulus, residues, run, run_with, table};
 use kernels::naive;
 
 /// Limbs that can be transformed.

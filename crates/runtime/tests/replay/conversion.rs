@@ -1,6 +1,6 @@
 //! Operations between moduli, and expansion of seeds.
 
-use crate::{MODULI, N, Names, modulus, residues, run};
+use crate::replay::{MODULI, N, Names, modulus, residues, run};
 use program::trace::{Limbs, TraceBuilder, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;

@@ -1,6 +1,6 @@
 //! Traces that were converted to another format and back compute the same words.
 
-use crate::{Names, subset};
+use crate::replay::{Names, subset};
 use program::trace::{Trace, Type};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};

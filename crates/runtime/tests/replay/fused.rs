@@ -1,6 +1,6 @@
 //! Traces of operations that `ring` and `rlwe` do in one pass give the same words.
 
-use crate::Names;
+use crate::replay::Names;
 use program::trace::{Builder, Limbs, Trace, TraceBuilder, Type, ValueId};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;

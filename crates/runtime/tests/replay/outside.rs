@@ -1,6 +1,6 @@
 //! Values from outside, and values that stay in memory.
 
-use crate::{MODULI, N, Names, residues};
+use crate::replay::{MODULI, N, Names, residues};
 use program::trace::{Limbs, Trace, TraceBuilder, Type};
 use ring::sample::Seed;
 use runtime::replay::{Limb, Outside, Progress, replay};

@@ -1,6 +1,6 @@
 //! Operations that move words.
 
-use crate::{MODULI, N, modulus, residues, run, run_with};
+use crate::replay::{MODULI, N, modulus, residues, run, run_with};
 use rlwe::ParamsSpec;
 
 /// `X -> X^g` on coefficients, by its definition.

@@ -1,7 +1,7 @@
 //! Limbs modulo powers of two, and products that are exact by residues, compared with integers and
 //! with the torus of `ring`.
 
-use crate::{MODULI, N, modulus, random, residues, run};
+use crate::replay::{MODULI, N, modulus, random, residues, run};
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Multiplier, Naive};

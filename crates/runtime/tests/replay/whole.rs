@@ -1,6 +1,6 @@
 //! Whole traces.
 
-use crate::{MODULI, N, Names, random, residues};
+use crate::replay::{MODULI, N, Names, random, residues};
 use program::trace::{Op, TraceBuilder, Type};
 use proptest::prelude::*;
 

@@ -5,12 +5,13 @@ use crate::error::{Error, Result};
 use crate::vector;
 
 /// Machines that come with the program, by name, with their files.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("versal", include_str!("../../machines/versal-vck190.toml")),
     ("f1", include_str!("../../machines/f1.toml")),
     ("athena", include_str!("../../machines/athena.toml")),
     ("craterlake", include_str!("../../machines/craterlake.toml")),
     ("sharp", include_str!("../../machines/sharp.toml")),
+    ("hyena", include_str!("../../machines/hyena.toml")),
     ("tiny", include_str!("../../machines/tiny.toml")),
 ];
 

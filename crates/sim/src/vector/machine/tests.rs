@@ -64,6 +64,36 @@ fn craterlake_and_sharp_have_the_printed_figures() {
     }
 }
 
+/// Tables 3 and 4 of Hyena. Memory is not in table 4.
+#[test]
+fn hyena_has_the_printed_figures() {
+    let hyena = Machine::named("hyena").expect("built in");
+    let area: f64 = hyena.areas().iter().map(|(_, area)| area).sum();
+    assert!((area - 163.02).abs() < 0.02, "{area} mm2");
+    let units = hyena.clusters().iter().flat_map(|cluster| {
+        let counts = cluster.units.iter().zip(hyena.units());
+        counts.map(|(&count, unit)| count as f64 * unit.watts)
+    });
+    let parts = hyena.part_watts();
+    let chip = parts.into_iter().filter(|(name, _)| *name != "memory");
+    let watts: f64 = units.chain(chip.map(|(_, watts)| watts)).sum();
+    assert!((watts - 16.75).abs() < 0.01, "{watts} W");
+    assert_eq!(hyena.scratchpad_bytes(), 14 << 20);
+    let files = hyena.clusters()[0].register_file_bytes;
+    assert_eq!(files, (2048 + 1024 + 2048 * 64) * 4, "table 4, in words");
+    assert_eq!((hyena.word_bits(), hyena.max_n()), (32, 1 << 15));
+    let pass = |operation: Operation, log_n: u32| {
+        let unit = hyena.uses(operation)[0];
+        hyena.units()[unit].pass(1 << log_n)
+    };
+    // Section 6.3: a transform of N points takes log N cycles on N multipliers.
+    assert_eq!(pass(Operation::Ntt, 10), 10);
+    assert_eq!(pass(Operation::Intt, 15), 32 * 15);
+    assert_eq!(pass(Operation::Dot, 10), 1);
+    assert_eq!(pass(Operation::Permute, 10), 1);
+    assert_eq!(pass(Operation::Permute, 15), 32);
+}
+
 #[test]
 fn a_pass_takes_its_closed_form() {
     let pass = |machine: &str, operation: Operation, log_n: u32| {

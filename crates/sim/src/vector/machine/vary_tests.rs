@@ -18,7 +18,7 @@ fn change(machine: &str, changes: &[(&str, i64)]) -> crate::error::Result<Litera
 
 #[test]
 fn nothing_changes_where_nothing_is_set() {
-    for machine in ["f1", "athena", "craterlake", "sharp", "tiny"] {
+    for machine in ["f1", "athena", "craterlake", "sharp", "hyena", "tiny"] {
         let text = built_in(machine).expect("built in");
         assert_eq!(of(&varied(text, &[]).expect("fine")), of(text));
         for key in integers(text).expect("TOML") {

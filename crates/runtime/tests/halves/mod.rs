@@ -8,11 +8,8 @@ mod refusals;
 mod runs;
 mod secret;
 
-#[path = "../common/mod.rs"]
-mod common;
-
+use crate::common::{PIXELS, small_program};
 use client::Client;
-use common::{PIXELS, small_program};
 use program::Program;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;

@@ -1,0 +1,4 @@
+//! Tests of BFV: one program, since each links the whole crate again.
+
+mod encoding;
+mod scheme;

@@ -1,0 +1,8 @@
+//! Tests of compiled programs: one program, since each links the whole crate again.
+
+mod choices;
+mod common;
+mod compile;
+mod failure;
+mod graphs;
+mod words;
