@@ -79,7 +79,7 @@ impl Flooding {
         let answer_bits = bits + 2 + ring.n.ilog2();
         let room = ring.log_q() - f64::from(bits + 1);
         let flood = (room - 0.9).floor();
-        if answer_bits > crate::cipher::ANSWER_BITS || flood < 8.0 || flood > 120.0 {
+        if answer_bits > crate::cipher::ANSWER_BITS || !(8.0..=120.0).contains(&flood) {
             return None;
         }
         let switch = 0.55 * (ring.n as f64 + 1.0) / f64::from(1u32 << (ring.n.ilog2() + 1));
