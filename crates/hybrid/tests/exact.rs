@@ -1,5 +1,7 @@
 //! Two halves in two threads give the network's integers, every logit.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use std::net::TcpListener;
 
 use hybrid::{Activations, Client, Program, Report, Server, accept, compile, connect};

@@ -1,5 +1,7 @@
 //! Sessions that must fail, and what a session lets an observer see.
 
+#![allow(clippy::unwrap_used, reason = "tests may panic")]
+
 use std::sync::{Arc, Mutex};
 
 use hybrid::{Activations, Client, Error, Program, PublicProgram, Server, compile};
@@ -139,13 +141,22 @@ fn faults_of_clients_end_their_session_with_a_reason() {
     let found = served(&[b"GET / HTTP/1.1\r\n"], false).to_string();
     assert!(found.contains("greeting"), "{found}");
     let found = served(&[b"PLDNHYBR", &2u32.to_le_bytes(), &[0; 32]], false).to_string();
-    assert!(found.contains("version") && found.contains("is 2"), "{found}");
+    assert!(
+        found.contains("version") && found.contains("is 2"),
+        "{found}"
+    );
     let found = after(&[&[9; 32], &numbers([2, 6, 5, 1])]);
     assert!(found.contains("hash"), "{found}");
     let found = after(&[b"HASH", &numbers([1, 28, 28, 1])]);
-    assert!(found.contains("shape") && found.contains("[2, 6, 5]"), "{found}");
+    assert!(
+        found.contains("shape") && found.contains("[2, 6, 5]"),
+        "{found}"
+    );
     let found = after(&[b"HASH", &numbers([2, 6, 5, 5])]);
-    assert!(found.contains("number of inputs") && found.contains("1 to 4"), "{found}");
+    assert!(
+        found.contains("number of inputs") && found.contains("1 to 4"),
+        "{found}"
+    );
     // Truncated: the connection ends in a key.
     let cut: &[&[u8]] = &[b"HASH", &numbers([2, 6, 5, 1]), &[1; 100]];
     let found = served(&[greeting, cut].concat(), true);

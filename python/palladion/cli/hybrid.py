@@ -60,7 +60,8 @@ class Link:
         """Predicted seconds of one part: bytes of both directions, messages, and computation."""
         transferred = part["bytes_to_server"] + part["bytes_to_client"]
         seconds: float = part["compute_seconds"] + transferred / (self.bandwidth * 125_000)
-        return seconds + part["messages"] * self.latency / 2000
+        waits: float = part["messages"] * self.latency / 2000
+        return seconds + waits
 
 
 def show_compiled(report: Mapping[str, Any], link: Link) -> None:
