@@ -10,6 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
+import palladion
 from palladion import _native, files
 from palladion.cli.common import (
     FILE,
@@ -209,8 +210,8 @@ def query(
     known: dict[str, Any] = json.loads(client.report())
     boundary = Boundary.of_description(known, known["classes"])
     with warned() as warnings:
-        # Only the packaged network takes digits, and its description says so.
-        values = load_inputs(boundary, inputs, digits=False)[:count] if inputs else None
+        digits = boundary == palladion.mnist_network().boundary
+        values = load_inputs(boundary, inputs, digits=digits)[:count] if inputs else None
     number = (count or 1) if values is None else len(values)
     with Steps(quiet=as_json) as steps:
         steps.start_run()
