@@ -1,6 +1,6 @@
 //! What no schedule can be faster than.
 
-use super::chains::Chains;
+use super::chains::{Chains, LARGE};
 use super::queue::least;
 use super::traffic::Traffic;
 use super::unit_counts;
@@ -40,7 +40,7 @@ impl Bound {
         let n = work.n();
         let chains = Chains::new(machine, work);
         let critical_path = chains.longest;
-        let ways = chains.with_queues(machine, work);
+        let ways = chains.with_queues(machine, work, LARGE);
         let mut jobs = vec![Vec::new(); machine.units().len()];
         for i in 0..work.instructions() {
             for &unit in machine.uses(work.kind(i)) {
