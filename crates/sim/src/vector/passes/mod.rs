@@ -113,12 +113,16 @@ const AHEADS: [usize; 2] = [64, usize::MAX];
 const FEW: usize = 1 << 17;
 /// Regions that are tried, for few instructions and for many.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
-/// Windows that are tried, for few instructions and for many.
-const WINDOWS: [&[usize]; 2] = [&[64, 256, 1024], &[16]];
+/// Windows that are tried, for few instructions and for many, and with each which parts of the scratchpad, one in so many,
+/// are left for loads that run ahead.
+const WINDOWS: [&[(usize, &[usize])]; 2] = [
+    &[(64, &[8]), (256, &[8, 64]), (1024, &[8, 4])],
+    &[(16, &[8])],
+];
+/// The part that is left with other windows.
+const RESERVE: &[usize] = &[8];
 /// Instructions of a step, in the mean, from which on layers of many instructions are found in each step by itself.
 const LONG: usize = 1024;
-/// A part of one in so many of the scratchpad is for loads that run ahead: what is tried, for few instructions and for many.
-const RESERVES: [&[usize]; 2] = [&[8, 4, 64], &[8]];
 /// Eighths of the limbs of hints that stream through, where hints are loaded again and instructions are few.
 const STREAMED: u32 = 6;
 
@@ -141,8 +145,8 @@ pub fn schedule(
     let halves = std::iter::successors(Some(capacity), |capacity| Some(capacity / 2));
     let capacities: Vec<usize> = halves.take_while(|&half| half >= needed).collect();
     let windows = match options.spread {
-        Spread::Window => one_or_all(options.window, WINDOWS[many]),
-        Spread::Pressure => vec![usize::MAX],
+        Spread::Window => one_or_all(options.window.map(|one| (one, RESERVE)), WINDOWS[many]),
+        Spread::Pressure => vec![(usize::MAX, RESERVE)],
     };
     let profiles: Vec<Option<Profile>> = match options.listed {
         true => PROFILES.into_iter().map(Some).collect(),
@@ -151,14 +155,14 @@ pub fn schedule(
     let orders = orders(work, options, many);
     // An order takes about as long as an attempt.
     let attempts = 1000 * profiles.len() * if many == 0 { orders.len() + 1 } else { 1 };
-    let attempts = attempts * RESERVES[many].len();
-    let steps = windows.len() * (1000 * orders.len() + attempts * capacities.len());
+    let plans: usize = windows.iter().map(|(_, reserves)| reserves.len()).sum();
+    let steps = 1000 * windows.len() * orders.len() + plans * attempts * capacities.len();
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
-    for window in windows {
+    for (window, reserves) in windows {
         let reach = match options.spread {
             Spread::Window => Reach::window(window),
-            Spread::Pressure => Reach::pressure(slots(capacity, needed, RESERVES[many][0])),
+            Spread::Pressure => Reach::pressure(slots(capacity, needed, RESERVE[0])),
         };
         let mut spread = Vec::with_capacity(orders.len());
         for order in &orders {
@@ -170,7 +174,7 @@ pub fn schedule(
         }
         for &capacity in &capacities {
             let mut plans: Vec<(usize, Vec<u32>)> = Vec::new();
-            for &reserve in RESERVES[many] {
+            for &reserve in reserves {
                 let slots = slots(capacity, needed, reserve);
                 plans.extend(planned(machine, work, &spread, slots, options, many));
             }
@@ -195,7 +199,7 @@ pub fn schedule(
                     fastest = found.or(fastest);
                 }
             }
-            done += attempts;
+            done += attempts * reserves.len();
         }
     }
     Ok(fastest.expect("something is tried"))
