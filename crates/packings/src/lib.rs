@@ -38,6 +38,7 @@ mod packing;
 mod planner;
 mod price;
 mod scalars;
+mod slice;
 mod writer;
 
 pub use a_plus_w::APlusW;
@@ -57,3 +58,4 @@ pub use packed::{Messages, Packed, Place};
 pub use packing::{ALL, Packing, by_name};
 pub use planner::{Candidate, Choice, choose};
 pub use price::{Passes, Prices, Traffic};
+pub use slice::slice;

@@ -38,6 +38,11 @@ pub struct Packed {
 }
 
 impl Packed {
+    /// The parameters for which the circuit is written.
+    pub fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
     /// The slots of each encrypted input, for the values of a layer. In exact arithmetic the real
     /// parts are residues modulo `t`.
     ///

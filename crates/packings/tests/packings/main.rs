@@ -4,4 +4,5 @@
 
 mod clear;
 mod common;
+mod encrypted;
 mod refusals;
