@@ -48,6 +48,7 @@ impl Packing for APlusW {
             masks: 0,
             rotations: sums * (taps - 1 + fold_rotations(together)),
             early: 0,
+            turned: 0,
             sums: sums * taps,
             outer: sums * taps,
             decompositions: sums * (taps - 1 + fold_decompositions(together)),

@@ -313,6 +313,7 @@ pub(crate) fn counts(layer: &Layer, frame: &Frame, batched: bool) -> Result<Coun
             masks: moves * sets * parts,
             rotations: moves * sets * parts,
             early: moves * sets * parts,
+            turned: u64::from(moves > 0) * sets * parts,
             sums: (down * right - 1) as u64 * sets * parts,
             decompositions: u64::from(moves > 0) * sets * parts,
             ..Counts::default()

@@ -21,6 +21,8 @@ pub struct Counts {
     pub rotations: u64,
     /// Rotations of inputs, at the level of inputs. The others are at that of outputs.
     pub early: u64,
+    /// Inputs that are rotated.
+    pub turned: u64,
     /// Sums of products, each followed by a rescale.
     pub sums: u64,
     /// Sums of products with weights. The others are with masks.
@@ -55,6 +57,7 @@ impl Counts {
             masks: number(masks),
             rotations: number(counts.total("rotate")),
             early: number(early),
+            turned: number(counts.total("decompose") - at(0, "decompose")),
             sums: number(counts.total("rescale")),
             outer: number(at(1, "rescale")),
             decompositions: number(counts.total("decompose")),
@@ -73,6 +76,7 @@ impl Counts {
             masks: self.masks * times,
             rotations: self.rotations * times,
             early: self.early * times,
+            turned: self.turned * times,
             sums: self.sums * times,
             outer: self.outer * times,
             decompositions: self.decompositions * times,
@@ -145,6 +149,7 @@ impl AddAssign for Counts {
         self.masks += other.masks;
         self.rotations += other.rotations;
         self.early += other.early;
+        self.turned += other.turned;
         self.sums += other.sums;
         self.outer += other.outer;
         self.decompositions += other.decompositions;

@@ -122,6 +122,7 @@ pub(crate) fn counts(layer: &Layer, frame: &Frame, late: bool) -> Result<Counts>
         products: products as u64,
         masks: 0,
         early: (blocks.ciphertexts * (taps - 1)) as u64,
+        turned: (blocks.ciphertexts * usize::from(taps > 1)) as u64,
         sums: (sums * each) as u64,
         outer: (sums * each) as u64,
         rotations: (blocks.ciphertexts * (taps - 1) + moved) as u64,

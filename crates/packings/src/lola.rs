@@ -42,6 +42,7 @@ impl Packing for Lola {
             masks: 0,
             rotations: rotations as u64,
             early: 0,
+            turned: 0,
             sums: (sums * blocks.together() * layer.taps()) as u64,
             outer: (sums * blocks.together() * layer.taps()) as u64,
             decompositions: rotations as u64,

@@ -85,29 +85,33 @@ pub struct Passes {
 }
 
 impl Counts {
-    /// Passes over limbs for these counts, with key switching that has one limb in a digit and one
-    /// special modulus, where inputs are `depth` levels above outputs.
+    /// Passes over limbs for these counts, where inputs are `depth` levels above outputs, and a key
+    /// switch has one limb in a digit and one special modulus. The encoding of weights is not among
+    /// them: it is done once.
     ///
-    /// Each rotation is divided by the special modulus by itself. A run that adds up rotations
-    /// before this division takes fewer transforms.
+    /// Rotations of inputs share a decomposition and stay over the special modulus until their
+    /// products are added up. The division by it is then one with the rescale.
     pub fn passes(&self, depth: usize) -> Passes {
         let top = depth as u64 + 1;
         let late = self.rotations - self.early;
-        let shared = self.decompositions - late.min(self.decompositions);
+        let early_decompositions = if self.early > 0 { self.turned } else { 0 };
+        let late_decompositions = self.decompositions - early_decompositions;
         let decomposition = |limbs: u64| limbs + limbs * limbs;
-        let switch = |limbs: u64| 2 + 2 * limbs;
         let switched = |limbs: u64| 2 * limbs * (limbs + 1);
-        let moved = self.sums - self.sums.min(self.outer);
+        let weighted = self.products - self.masks;
+        // Sums of rotated inputs are those with masks, or if there is none all of them.
+        let moved = self.sums - self.outer;
+        let wide = u64::from(self.masks == 0 && self.early > 0);
         Passes {
-            transforms: shared * decomposition(top)
-                + self.early * switch(top)
-                + late * (decomposition(1) + switch(1))
-                + self.outer * 4
-                + moved * 2 * top,
+            transforms: early_decompositions * decomposition(top)
+                + late_decompositions * decomposition(1)
+                + late * 4
+                + moved * (2 + 2 * top)
+                + self.outer * (4 + 2 * wide),
             products: self.early * switched(top)
                 + late * switched(1)
-                + self.masks * 2 * top
-                + (self.products - self.masks) * 4,
+                + self.masks * 2 * (top + 1)
+                + weighted * (4 + 2 * wide),
         }
     }
 

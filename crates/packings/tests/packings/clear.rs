@@ -7,7 +7,7 @@ use ring::{ntt_primes, ntt_primes_avoiding};
 use std::sync::LazyLock;
 
 /// Two levels on a ring of 2^9: 512 slots in two rows.
-static INSECURE: LazyLock<Frame> = LazyLock::new(|| {
+pub(crate) static INSECURE: LazyLock<Frame> = LazyLock::new(|| {
     let n = 1 << 9;
     let mut q = ntt_primes(49, n, 1).unwrap();
     q.extend(ntt_primes_avoiding(40, n, 2, &q).unwrap());

@@ -6,3 +6,4 @@ mod clear;
 mod common;
 mod encrypted;
 mod refusals;
+mod transforms;
