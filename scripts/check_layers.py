@@ -40,7 +40,9 @@ STANDS_ON: dict[str, set[str]] = {
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
     "runtime": {"circuits", "lower"},
-    "inspect": {"client", "runtime"},
+    # Builds and prices circuits of layers, and holds no secret: docs/adr/0029-packings-are-circuits.md.
+    "packings": {"network", "runtime"},
+    "inspect": {"client", "packings"},
     "timing": {"client", "circuits"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},

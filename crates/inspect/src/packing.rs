@@ -5,7 +5,7 @@ use client::circuit_keys;
 use exchange::circuit::Keys;
 use packings::{Frame, Layer, Messages, Packed};
 use program::circuit::Circuit;
-use rand::CryptoRng;
+use rand::{CryptoRng, Rng};
 use ring::sample::Masks;
 use rlwe::SecretKey;
 use runtime::circuit::{Argument, Bfv, Runner, Scheme, needs};
@@ -27,6 +27,11 @@ pub struct Trial {
     pub key_bytes: usize,
     /// Size of the encoded weights in the server's memory, in bytes.
     pub weight_bytes: usize,
+}
+
+/// Integers from `-most` to `most`, uniformly: values or weights for a trial.
+pub fn random_numbers(count: usize, most: i64, rng: &mut impl Rng) -> Vec<i64> {
+    (0..count).map(|_| rng.random_range(-most..=most)).collect()
 }
 
 /// Encrypts values, runs the circuit of a packed layer on them, and compares its results with the

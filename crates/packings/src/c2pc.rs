@@ -183,8 +183,8 @@ impl Packing for C2pc {
             (size + 1).saturating_sub(kernel).max(1).div_ceil(patch + 1 - kernel)
         };
         let mut best: Option<(usize, [usize; 2])> = None;
-        for (h, w) in (r..=y.max(r)).flat_map(|h| (s..=x.max(s)).map(move |w| (h, w))) {
-            if h * w <= slots {
+        for h in r..=y.max(r).min(slots) {
+            for w in s..=x.max(s).min(slots / h) {
                 let parts = c.div_ceil(slots / (h * w));
                 let cost = parts * tiles(y, r, h) * tiles(x, s, w);
                 if best.is_none_or(|(least, _)| cost < least) {
