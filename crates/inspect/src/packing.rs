@@ -93,7 +93,11 @@ pub fn trial(
         Frame::Exact(params) => params.t().from_i64(found) == params.t().from_i64(expected),
         Frame::Approximate(_) => found == expected,
     };
-    let right = trial.results.iter().zip(&expected).filter(|&pair| same(pair));
+    let right = trial
+        .results
+        .iter()
+        .zip(&expected)
+        .filter(|&pair| same(pair));
     trial.wrong = expected.len() - right.count();
     Ok(trial)
 }
@@ -139,11 +143,19 @@ impl<'c, S: Scheme> Run<'c, S> {
     ) -> Result<(Trial, BTreeMap<String, S::Ciphertext>)> {
         let encrypted = self.inputs.iter();
         let encrypted = encrypted.map(|(name, ct)| (name.as_str(), Argument::Ciphertext(ct)));
-        let plain = plain.iter().map(|(name, slots)| (name.as_str(), Argument::Plain(slots)));
+        let plain = plain
+            .iter()
+            .map(|(name, slots)| (name.as_str(), Argument::Plain(slots)));
         let arguments = encrypted.chain(plain).collect();
         let start = Instant::now();
         let outputs = self.runner.run(&arguments, &self.keys)?;
         let seconds = start.elapsed().as_secs_f64();
-        Ok((Trial { seconds, ..self.trial }, outputs))
+        Ok((
+            Trial {
+                seconds,
+                ..self.trial
+            },
+            outputs,
+        ))
     }
 }

@@ -44,7 +44,11 @@ pub(crate) fn published(sizes: (usize, usize, usize, usize), slots: usize) -> Pu
     /// Kernels of a tile in the simulator.
     const KERNELS: usize = 256;
     let (c, k, rs, p) = sizes;
-    let channels = if rs * c <= slots { c } else { (slots / rs).max(1) };
+    let channels = if rs * c <= slots {
+        c
+    } else {
+        (slots / rs).max(1)
+    };
     let kernels = k.min(KERNELS);
     let tiles = k.div_ceil(kernels) * kernels * c.div_ceil(channels) * channels;
     Published {

@@ -89,9 +89,7 @@ impl<'a> Coefficients<'a> {
     /// Exponent of the first result of kernel 0: that of its last weight's place.
     fn origin(&self) -> usize {
         let span = self.layer.span();
-        self.area() * (self.kernels * self.channels - 1)
-            + self.patch[1] * (span[0] - 1)
-            + span[1]
+        self.area() * (self.kernels * self.channels - 1) + self.patch[1] * (span[0] - 1) + span[1]
             - 1
     }
 
@@ -180,7 +178,10 @@ impl Packing for C2pc {
         let Letters { c, k, .. } = Letters::new(layer);
         let ([y, x], [r, s]) = (layer.input, layer.kernel);
         let tiles = |size: usize, kernel: usize, patch: usize| {
-            (size + 1).saturating_sub(kernel).max(1).div_ceil(patch + 1 - kernel)
+            (size + 1)
+                .saturating_sub(kernel)
+                .max(1)
+                .div_ceil(patch + 1 - kernel)
         };
         let mut best: Option<(usize, [usize; 2])> = None;
         for h in r..=y.max(r).min(slots) {

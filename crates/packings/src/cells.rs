@@ -71,14 +71,17 @@ impl<'a> Cells<'a> {
         let own = [0, 1].map(|a| output[a].div_ceil(classes[a]));
         let reached = |a: usize| ((output[a] - 1) * layer.stride[a] + span[a]).div_ceil(pitch[a]);
         let all = [0, 1].map(reached);
-        let grid = |tile: [usize; 2]| {
-            [0, 1].map(|a| (tile[a] + usize::from(classes[a] > 1)).min(all[a]))
-        };
+        let grid =
+            |tile: [usize; 2]| [0, 1].map(|a| (tile[a] + usize::from(classes[a] > 1)).min(all[a]));
         let mut tile = own;
         while grid(tile)[0] * grid(tile)[1] * size > row {
             if tile == [1, 1] {
                 let (found, what) = (size, "the number of values of a cell and its neighbours");
-                return Err(shape(what, found, format!("at most the {row} slots of a row")));
+                return Err(shape(
+                    what,
+                    found,
+                    format!("at most the {row} slots of a row"),
+                ));
             }
             let longer = usize::from(tile[1] >= tile[0]);
             tile[longer] = tile[longer].div_ceil(2);
@@ -87,7 +90,11 @@ impl<'a> Cells<'a> {
         let grid = grid(tile);
         let (channels, room) = (layer.group_channels(), row / (grid[0] * grid[1] * size));
         // Images come before channels, channels before groups and shares.
-        let in_row = if batched { layer.batch.div_ceil(rows).min(room) } else { 1 };
+        let in_row = if batched {
+            layer.batch.div_ceil(rows).min(room)
+        } else {
+            1
+        };
         let parts = channels.div_ceil(room / in_row);
         let together = channels.div_ceil(parts);
         let lanes = rows * (room / together);

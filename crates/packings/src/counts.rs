@@ -45,7 +45,10 @@ impl Counts {
         let plaintexts = steps.filter(|step| plaintext(&step.op, step.ty.encrypted));
         let at = |level: usize, kind: &str| {
             let kinds = counts.0.get(&level);
-            kinds.and_then(|kinds| kinds.get(kind)).copied().unwrap_or(0)
+            kinds
+                .and_then(|kinds| kinds.get(kind))
+                .copied()
+                .unwrap_or(0)
         };
         let masks = counts.total("mul plain") - at(1, "mul plain");
         let early = counts.total("rotate") - at(0, "rotate");

@@ -147,7 +147,9 @@ pub(crate) fn build(
     let taps: Vec<[usize; 2]> = layer.window().collect();
     let mut turned = Vec::new();
     for input in inputs.iter().flatten().flatten() {
-        let rotated = taps.iter().map(|&tap| w.rotate(*input, blocks.distance(tap)));
+        let rotated = taps
+            .iter()
+            .map(|&tap| w.rotate(*input, blocks.distance(tap)));
         turned.push(rotated.collect::<Result<Vec<ValueId>>>()?);
     }
     for set in 0..blocks.sets() {

@@ -149,7 +149,10 @@ impl Frame {
     pub(crate) fn integers(&self, slots: &[Complex64]) -> Vec<i64> {
         let round = |v: &Complex64| v.re.round() as i64;
         match self {
-            Self::Exact(params) => slots.iter().map(|v| params.t().center(v.re as u64)).collect(),
+            Self::Exact(params) => slots
+                .iter()
+                .map(|v| params.t().center(v.re as u64))
+                .collect(),
             Self::Approximate(_) => slots.iter().map(round).collect(),
         }
     }
@@ -159,7 +162,10 @@ impl Frame {
         match self {
             Self::Exact(params) => {
                 let words: Vec<u64> = slots.iter().map(|v| v.re as u64).collect();
-                let plaintext = params.encoder().encode_slots(&words).map_err(Error::Exact)?;
+                let plaintext = params
+                    .encoder()
+                    .encode_slots(&words)
+                    .map_err(Error::Exact)?;
                 let coefficients = plaintext.coefficients().iter();
                 Ok(coefficients.map(|&c| params.t().center(c)).collect())
             }

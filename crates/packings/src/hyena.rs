@@ -60,7 +60,10 @@ pub(crate) fn published(layer: &Layer, slots: usize, batch: usize) -> Published 
     let ([y, x], [r, s]) = (layer.input, layer.kernel);
     let m = p.min(x / r * (y / s)).max(1);
     let mt = (slots / rs).min(m).max(1);
-    let bt = (1..=batch).rev().find(|&b| rs * mt * b <= slots).unwrap_or(1);
+    let bt = (1..=batch)
+        .rev()
+        .find(|&b| rs * mt * b <= slots)
+        .unwrap_or(1);
     let kt = power_of_two(|kt| kt <= k.min(REGISTERS) && rs * kt <= slots);
     let fits = |ct: usize| mt * rs * ct * bt <= slots && rs * ct * kt <= slots;
     let ct = power_of_two(|ct| ct <= c && fits(ct));

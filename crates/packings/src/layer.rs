@@ -182,10 +182,15 @@ impl Layer {
     }
 
     fn weights_wide(&self) -> u128 {
-        [self.kernels, self.group_channels(), self.kernel[0], self.kernel[1]]
-            .iter()
-            .map(|&n| n as u128)
-            .product()
+        [
+            self.kernels,
+            self.group_channels(),
+            self.kernel[0],
+            self.kernel[1],
+        ]
+        .iter()
+        .map(|&n| n as u128)
+        .product()
     }
 
     /// Number of input values.
@@ -297,7 +302,11 @@ impl Layer {
     pub(crate) fn check_weights(&self, weights: &[i64]) -> Result<()> {
         match weights.len() == self.weights() {
             true => Ok(()),
-            false => Err(shape("the number of weights", weights.len(), self.weights())),
+            false => Err(shape(
+                "the number of weights",
+                weights.len(),
+                self.weights(),
+            )),
         }
     }
 }

@@ -56,7 +56,11 @@ impl Packed {
                 values.push(match value {
                     None => 0,
                     Some(number) => *x.get(*number as usize).ok_or_else(|| {
-                        shape("the number of values", x.len(), format!("more than {number}"))
+                        shape(
+                            "the number of values",
+                            x.len(),
+                            format!("more than {number}"),
+                        )
                     })?,
                 });
             }

@@ -5,9 +5,7 @@ use crate::error::{Error, Result};
 use crate::frame::Frame;
 use crate::layer::Layer;
 use crate::packed::Packed;
-use crate::{
-    APlusW, BatchWise, BatchWisePlus, C2pc, Channel, Gala, Hyena, HyenaPlus, Lola,
-};
+use crate::{APlusW, BatchWise, BatchWisePlus, C2pc, Channel, Gala, Hyena, HyenaPlus, Lola};
 
 /// A way to pack a layer's tensors into ciphertexts and plaintexts, with its dataflow.
 pub trait Packing: Sync {

@@ -44,9 +44,8 @@ pub fn choose(layer: &Layer, arith: Arith, log_n: u32, prices: &Prices) -> Resul
         let found = match &frames[depth - 1] {
             Ok(frame) => priced(packing, layer, (frame, depth), prices),
             // An error is not kept: it is found again.
-            Err(_) => Frame::new(arith, log_n, depth).and_then(|frame| {
-                priced(packing, layer, (&frame, depth), prices)
-            }),
+            Err(_) => Frame::new(arith, log_n, depth)
+                .and_then(|frame| priced(packing, layer, (&frame, depth), prices)),
         };
         match found {
             Ok(candidate) => candidates.push(candidate),

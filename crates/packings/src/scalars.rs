@@ -60,7 +60,11 @@ impl<'a> Scalars<'a> {
         (0..self.period).map(move |slot| {
             let (lane, image) = (slot / self.images, slot % self.images);
             // A lane without a group has the number of a group that there is not.
-            let group = if lane < lanes { lane / self.kernels } else { self.layer.groups };
+            let group = if lane < lanes {
+                lane / self.kernels
+            } else {
+                self.layer.groups
+            };
             let image = images * self.images + image;
             [image, groups * self.groups + group, lane % self.kernels]
         })
@@ -69,10 +73,14 @@ impl<'a> Scalars<'a> {
     /// The windows' rows, or columns, that each output has of the input: pairs of a tap and a place.
     fn seen(&self, axis: usize, output: usize) -> Vec<(usize, usize)> {
         let taps = (0..self.layer.kernel[axis]).map(|tap| {
-            (tap, output * self.layer.stride[axis] + tap * self.layer.dilation[axis])
+            (
+                tap,
+                output * self.layer.stride[axis] + tap * self.layer.dilation[axis],
+            )
         });
         let (before, size) = (self.layer.pads[axis], self.layer.input[axis]);
-        taps.filter(|&(_, at)| (before..before + size).contains(&at)).collect()
+        taps.filter(|&(_, at)| (before..before + size).contains(&at))
+            .collect()
     }
 
     /// Pairs of a result and a tap within the input, for one axis.

@@ -16,7 +16,12 @@ pub fn slice(packing: &dyn Packing, layer: &Layer, frame: &Frame, most: u64) -> 
     let mut part = *layer;
     loop {
         let counts = packing.counts(&part, frame)?;
-        let all = [counts.products, counts.rotations, counts.inputs, counts.outputs];
+        let all = [
+            counts.products,
+            counts.rotations,
+            counts.inputs,
+            counts.outputs,
+        ];
         if all.iter().all(|&count| count <= most) {
             return Ok(part);
         }

@@ -43,7 +43,9 @@ fn shape_of(layer: &Layer) -> Shape {
         ..
     } = *layer;
     let (n, c, k, g) = (layer.batch, layer.channels, layer.kernels, layer.groups);
-    [n, c, k, g, h, w, r, s, sy, sx, dy, dx, top, left, bottom, right]
+    [
+        n, c, k, g, h, w, r, s, sy, sx, dy, dx, top, left, bottom, right,
+    ]
 }
 
 fn arith(scheme: &str) -> PyResult<Arith> {

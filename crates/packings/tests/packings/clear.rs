@@ -58,7 +58,13 @@ fn check(layer: &Layer, frame: &Frame) -> Result<(), TestCaseError> {
         let formula = packing.counts(layer, frame).unwrap();
         let counted = Counts::of_circuit(&packed.circuit);
         prop_assert_eq!(counted, formula, "{}: {}", name, layer);
-        prop_assert_eq!(cleartext(&packed, layer, &x), &expected[..], "{}: {}", name, layer);
+        prop_assert_eq!(
+            cleartext(&packed, layer, &x),
+            &expected[..],
+            "{}: {}",
+            name,
+            layer
+        );
     }
     Ok(())
 }

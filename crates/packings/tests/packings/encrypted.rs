@@ -16,7 +16,11 @@ fn runs_exactly(packing: &dyn Packing, layer: &Layer, arith: Arith, log_n: u32) 
     let trial = trial(&packed, layer, (&x, &weights), rng).unwrap();
     let name = packing.name();
     assert_eq!(trial.wrong, 0, "{name}, {arith:?}: {layer}");
-    assert_eq!(trial.results, layer.apply(&x, &weights).unwrap(), "{name}: {layer}");
+    assert_eq!(
+        trial.results,
+        layer.apply(&x, &weights).unwrap(),
+        "{name}: {layer}"
+    );
 }
 
 #[test]

@@ -12,7 +12,10 @@ fn refusal(layer: Layer) -> String {
 #[test]
 fn shapes_of_no_layer_are_refused() {
     let conv = Layer::conv(4, 6, 8, 3);
-    let zero = Layer { channels: 0, ..conv };
+    let zero = Layer {
+        channels: 0,
+        ..conv
+    };
     assert_eq!(
         refusal(zero),
         "the number of channels is 0, expected 1 to 32768"
@@ -59,8 +62,17 @@ fn numbers_that_do_not_fit_a_layer_are_refused() {
         let expected = "the number of weights is 53, expected 54";
         assert_eq!(found.to_string(), expected, "{}", packing.name());
     }
-    let packed = by_name("lola").unwrap().build(&layer, &[1; 54], &frame).unwrap();
-    assert!(packed.pack(&[1; 7]).unwrap_err().to_string().contains("number of values is 7"));
+    let packed = by_name("lola")
+        .unwrap()
+        .build(&layer, &[1; 54], &frame)
+        .unwrap();
+    assert!(
+        packed
+            .pack(&[1; 7])
+            .unwrap_err()
+            .to_string()
+            .contains("number of values is 7")
+    );
     let found = packed.unpack(&packings::Messages::new(), 48).unwrap_err();
     assert!(found.to_string().contains("missing"), "{found}");
     assert!(layer.apply(&[0; 32], &[0; 3]).is_err());
@@ -75,10 +87,16 @@ fn parameters_without_room_are_refused() {
     // Hyena moves its inputs, and a frame of one level has no room for that.
     let one = Frame::new(Arith::Exact, 13, 1).unwrap();
     let layer = Layer::conv(1, 1, 4, 3);
-    let found = by_name("hyena").unwrap().build(&layer, &[1; 9], &one).unwrap_err();
+    let found = by_name("hyena")
+        .unwrap()
+        .build(&layer, &[1; 9], &one)
+        .unwrap_err();
     assert!(found.to_string().contains("at least 2"), "{found}");
     let found = by_name("cheetah").map(|p| p.name()).unwrap_err();
-    assert!(found.to_string().contains("expected one of lola, channel"), "{found}");
+    assert!(
+        found.to_string().contains("expected one of lola, channel"),
+        "{found}"
+    );
 }
 
 #[test]
@@ -86,7 +104,11 @@ fn the_cheapest_packing_is_chosen_and_the_others_are_kept() {
     let layer = Layer::conv(16, 16, 16, 3);
     let choice = choose(&layer, Arith::Exact, 13, &Prices::REFERENCE).unwrap();
     assert_eq!(choice.candidates.len() + choice.refused.len(), ALL.len());
-    assert!(choice.candidates.is_sorted_by(|a, b| a.seconds <= b.seconds));
+    assert!(
+        choice
+            .candidates
+            .is_sorted_by(|a, b| a.seconds <= b.seconds)
+    );
     // At 2^12 Hyena has no room to move inputs, and this is said.
     let small = choose(&layer, Arith::Exact, 12, &Prices::REFERENCE).unwrap();
     let names: Vec<&str> = small.refused.iter().map(|(name, _)| *name).collect();

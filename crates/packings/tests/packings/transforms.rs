@@ -8,11 +8,14 @@ use std::collections::BTreeMap;
 
 /// Transforms that encode the constants, which are all different.
 fn encoding(circuit: &Circuit, wide: bool) -> u64 {
-    let limbs = circuit.steps.iter().map(|step| match (&step.op, step.ty.level) {
-        (Op::Constant { .. }, 2) => 4, // masks of rotated inputs, over the special modulus too
-        (Op::Constant { .. }, 1) => 2 + u64::from(wide),
-        _ => 0,
-    });
+    let limbs = circuit
+        .steps
+        .iter()
+        .map(|step| match (&step.op, step.ty.level) {
+            (Op::Constant { .. }, 2) => 4, // masks of rotated inputs, over the special modulus too
+            (Op::Constant { .. }, 1) => 2 + u64::from(wide),
+            _ => 0,
+        });
     limbs.sum()
 }
 
