@@ -7,9 +7,10 @@ from pathlib import Path
 
 import palladion
 import pytest
-from tests.conftest import Command, refused
 from palladion import UsageError
 from palladion.packings import SURVEY, Layer, layers_of, names
+
+from tests.conftest import Command, refused
 
 
 def test_every_shape_of_the_survey_is_priced_by_every_packing() -> None:

@@ -67,7 +67,9 @@ def packing(
         shapes += [Layer.parse(text) for group in SURVEY.values() for text in group]
     if not shapes:
         raise UsageError("no layer: give a shape, a network, or --survey")
-    wrong = sum(_show(layer, only, (scheme, log_n), most if run else None, as_json) for layer in shapes)
+    wrong = sum(
+        _show(layer, only, (scheme, log_n), most if run else None, as_json) for layer in shapes
+    )
     if wrong:
         raise UsageError(f"{wrong} results differ from the layer on integers")
 
