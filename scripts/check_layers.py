@@ -40,7 +40,7 @@ STANDS_ON: dict[str, set[str]] = {
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
     "runtime": {"circuits", "lower"},
-    # Builds and prices circuits of layers, and holds no secret: docs/adr/0029-packings-are-circuits.md.
+    # Builds circuits of layers, without a secret: docs/adr/0029-packings-are-circuits.md.
     "packings": {"network", "runtime"},
     "inspect": {"client", "packings"},
     "timing": {"client", "circuits"},
