@@ -31,7 +31,9 @@ def packing_names() -> list[str]:
 def packing_layers(network: str) -> list[tuple[str, list[int], list[int]]]:
     """The convolutions and dense maps of an integer network: name, shape, weights."""
 
-def packing_choice(shape: Sequence[int], scheme: str, log_n: int) -> dict[str, Any]:
+def packing_choice(
+    shape: Sequence[int], scheme: str, log_n: int, bandwidth: float | None
+) -> dict[str, Any]:
     """All packings of a layer by price, and why others are refused."""
 
 def packing_trial(

@@ -72,8 +72,10 @@ class Layer:
         )
         return cls(text, shape)
 
-    def choice(self, scheme: str, log_n: int) -> dict[str, Any]:
+    def choice(self, scheme: str, log_n: int, bandwidth: float | None = None) -> dict[str, Any]:
         """Price all packings, with a ring degree of ``2**log_n``.
+
+        With a ``bandwidth``, in bytes per second, the transfer of ciphertexts counts too.
 
         Returns
         -------
@@ -81,7 +83,7 @@ class Layer:
             ``layer``; ``candidates``, cheapest first, with counts, bytes and seconds on one thread;
             ``refused``, packings that cannot compute the layer, and why.
         """
-        return _native.packing_choice(self.shape, scheme, log_n)
+        return _native.packing_choice(self.shape, scheme, log_n, bandwidth)
 
     def trial(self, packing: str, scheme: str, log_n: int, most: int) -> dict[str, Any]:
         """Encrypt random values, run the layer in a packing, and compare all results.

@@ -17,8 +17,17 @@ pub struct Candidate {
     pub counts: Counts,
     /// Bytes by kind.
     pub traffic: Traffic,
-    /// Predicted seconds on one thread. The encoding of weights is not among them: it is done once.
+    /// Predicted seconds of the computation on one thread. The encoding of weights is not among them: it is done once.
     pub seconds: f64,
+    /// Predicted seconds in which ciphertexts are on their way, at the price of a byte.
+    pub moving_seconds: f64,
+}
+
+impl Candidate {
+    /// What packings are compared by: the seconds of computation and transfer.
+    pub fn price(&self) -> f64 {
+        self.seconds + self.moving_seconds
+    }
 }
 
 /// All packings that can compute a layer, the cheapest first, and the errors of the others.
@@ -55,7 +64,7 @@ pub fn choose(layer: &Layer, arith: Arith, log_n: u32, prices: &Prices) -> Resul
     if candidates.is_empty() {
         return Err(refused.swap_remove(0).1);
     }
-    candidates.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    candidates.sort_by(|a, b| a.price().total_cmp(&b.price()));
     Ok(Choice {
         candidates,
         refused,
@@ -69,11 +78,13 @@ fn priced(
     prices: &Prices,
 ) -> Result<Candidate> {
     let counts = packing.counts(layer, frame)?;
+    let traffic = Traffic::new(&counts, frame, depth);
     Ok(Candidate {
         packing,
         depth,
         counts,
-        traffic: Traffic::new(&counts, frame, depth),
+        traffic,
+        moving_seconds: traffic.moved() as f64 * prices.byte,
         seconds: counts.seconds(frame, depth, prices),
     })
 }

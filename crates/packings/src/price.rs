@@ -4,13 +4,15 @@ use crate::counts::Counts;
 use crate::frame::Frame;
 use program::circuit::Circuit;
 
-/// Seconds of the two passes over a limb of which a layer consists.
+/// Seconds of the two passes over a limb of which a layer consists, and of a byte on its way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     /// A transform of a limb with `2^15` words.
     pub transform: f64,
     /// A product of two such limbs, added to a third one.
     pub product: f64,
+    /// A byte of ciphertexts between client and server: 0 if only the computation counts.
+    pub byte: f64,
 }
 
 impl Prices {
@@ -19,6 +21,7 @@ impl Prices {
     pub const REFERENCE: Self = Self {
         transform: 98e-6,
         product: 16e-6,
+        byte: 0.0,
     };
 
     /// The prices of a machine that takes this many times as long for transforms and for inner
@@ -28,6 +31,7 @@ impl Prices {
         Self {
             transform: self.transform * transforms,
             product: self.product * products,
+            ..self
         }
     }
 }
@@ -57,6 +61,11 @@ impl Traffic {
             outputs: counts.outputs * 2 * limb,
             weights: counts.plaintexts * 2 * limb + masks,
         }
+    }
+
+    /// Bytes of ciphertexts, both ways.
+    pub fn moved(&self) -> u64 {
+        self.inputs + self.outputs
     }
 
     /// The same with the keys that a circuit needs. A key switch has a digit for each limb.

@@ -5,60 +5,77 @@ use crate::frame::Frame;
 use crate::layer::Layer;
 use crate::packing::Packing;
 
-/// A layer, or part of it, with at most `most` plaintexts, products and ciphertexts of each kind.
+/// A layer, or part of it, with at most `most` products, rotations and ciphertexts.
 ///
-/// First kernels are left out, then groups, then rows and columns of the image, then channels. Each
-/// part is a whole layer of its own, and what it costs is what the packing takes for that layer.
+/// What is left out is the first of these that lowers the largest count: half of the kernels, of
+/// the groups, of the rows or columns of the image, of the channels, of the images. Each part is a
+/// whole layer of its own, and what it costs is what the packing takes for that layer.
 ///
 /// # Errors
 /// Those of [`Packing::counts`].
 pub fn slice(packing: &dyn Packing, layer: &Layer, frame: &Frame, most: u64) -> Result<Layer> {
-    let mut part = *layer;
-    loop {
-        let counts = packing.counts(&part, frame)?;
+    let largest = |part: &Layer| -> Result<u64> {
+        let counts = packing.counts(part, frame)?;
         let all = [
             counts.products,
             counts.rotations,
             counts.inputs,
             counts.outputs,
         ];
-        if all.iter().all(|&count| count <= most) {
-            return Ok(part);
+        Ok(all.into_iter().max().unwrap_or(0))
+    };
+    let mut part = *layer;
+    let mut count = largest(&part)?;
+    while count > most {
+        let mut lowest = None;
+        for smaller in halves(&part) {
+            let found = largest(&smaller)?;
+            if found < count {
+                lowest = Some((smaller, found));
+                break;
+            }
         }
-        let Some(smaller) = smaller(&part) else {
-            return Ok(part);
-        };
-        part = smaller;
+        let Some(smaller) = lowest else { break };
+        (part, count) = smaller;
     }
+    Ok(part)
 }
 
-fn smaller(layer: &Layer) -> Option<Layer> {
-    let mut part = *layer;
+/// The layer with half of its kernels, groups, rows or columns, channels, images, as far as it has
+/// several.
+fn halves(layer: &Layer) -> Vec<Layer> {
     let (kernels, channels) = (layer.group_kernels(), layer.group_channels());
+    let mut found = Vec::new();
     if kernels > 1 {
-        part.kernels = layer.groups * kernels.div_ceil(2);
-        return Some(part);
+        let kernels = layer.groups * kernels.div_ceil(2);
+        found.push(Layer { kernels, ..*layer });
     }
     if layer.groups > 1 {
-        part.groups = layer.groups.div_ceil(2);
-        part.channels = part.groups * channels;
-        part.kernels = part.groups * kernels;
-        return Some(part);
+        let groups = layer.groups.div_ceil(2);
+        found.push(Layer {
+            groups,
+            channels: groups * channels,
+            kernels: groups * kernels,
+            ..*layer
+        });
     }
     let (output, span) = (layer.output(), layer.span());
     let axis = usize::from(output[1] >= output[0]);
-    if output[axis] > 1 {
-        let rows = (output[axis].div_ceil(2) - 1) * layer.stride[axis] + span[axis];
-        let around = layer.pads[axis] + layer.pads[axis + 2];
-        let input = rows.saturating_sub(around).max(1);
-        if input < layer.input[axis] {
-            part.input[axis] = input;
-            return part.check().is_ok().then_some(part);
-        }
+    let read = (output[axis].div_ceil(2) - 1) * layer.stride[axis] + span[axis];
+    let around = layer.pads[axis] + layer.pads[axis + 2];
+    let size = read.saturating_sub(around).max(1);
+    if size < layer.input[axis] {
+        let mut part = *layer;
+        part.input[axis] = size;
+        found.extend(part.check().is_ok().then_some(part));
     }
     if channels > 1 {
-        part.channels = channels.div_ceil(2);
-        return Some(part);
+        let channels = layer.groups * channels.div_ceil(2);
+        found.push(Layer { channels, ..*layer });
     }
-    None
+    if layer.batch > 1 {
+        let batch = layer.batch.div_ceil(2);
+        found.push(Layer { batch, ..*layer });
+    }
+    found
 }

@@ -91,18 +91,22 @@ pub(crate) fn packing_layers(py: Python<'_>, network: &str) -> PyResult<Vec<Name
 }
 
 /// All packings of a layer by price, and why others are refused. Seconds are of one thread of this
-/// machine.
+/// machine; those of transfers are for a link of `bandwidth` bytes per second.
 #[pyfunction]
 pub(crate) fn packing_choice<'py>(
     py: Python<'py>,
     shape: Shape,
     scheme: &str,
     log_n: u32,
+    bandwidth: Option<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (layer, arith) = (layer_of(&shape), arith(scheme)?);
     let choice = guard(py, || {
         let factors = timing::machine_factors();
-        let prices = Prices::REFERENCE.scaled(factors.transforms, factors.inner_products);
+        let prices = Prices {
+            byte: bandwidth.map_or(0.0, f64::recip),
+            ..Prices::REFERENCE.scaled(factors.transforms, factors.inner_products)
+        };
         choose(&layer, arith, log_n, &prices)
     })?;
     let mut candidates = Vec::new();
@@ -132,6 +136,7 @@ pub(crate) fn packing_choice<'py>(
         }
         set_traffic(&entry, &candidate.traffic)?;
         entry.set_item("seconds", candidate.seconds)?;
+        entry.set_item("moving_seconds", candidate.moving_seconds)?;
         candidates.push(entry);
     }
     let out = PyDict::new(py);

@@ -30,6 +30,12 @@ SMALL = 100_000
     default=13,
     help="log2 of the ring degree; default: 13. At 12 there is room for one product, in bfv.",
 )
+@click.option(
+    "--bandwidth",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="MBIT",
+    help="Count the transfer of ciphertexts too, over a link of MBIT megabits per second.",
+)
 @click.option("--run", is_flag=True, help="Encrypt, run, and compare all results.")
 @click.option(
     "--most",
@@ -46,6 +52,7 @@ def packing(
     only: str | None,
     scheme: str,
     log_n: int,
+    bandwidth: float | None,
     run: bool,
     most: int,
     survey: bool,
@@ -67,9 +74,25 @@ def packing(
         shapes += [Layer.parse(text) for group in SURVEY.values() for text in group]
     if not shapes:
         raise UsageError("no layer: give a shape, a network, or --survey")
-    wrong = sum(
-        _show(layer, only, (scheme, log_n), most if run else None, as_json) for layer in shapes
-    )
+    link = None if bandwidth is None else bandwidth * 1e6 / 8
+    wrong = 0
+    for layer in shapes:
+        found = layer.choice(scheme, log_n, link)
+        shown = [row for row in found["candidates"] if only in (None, row["packing"])]
+        if run:
+            for row in shown:
+                row["run"] = layer.trial(row["packing"], scheme, log_n, most)
+                wrong += row["run"]["wrong"]
+        refused = {name: why for name, why in found["refused"] if only in (None, name)}
+        chosen = found["candidates"][0]
+        if as_json:
+            head = {"name": layer.name, "layer": found["layer"], "chosen": chosen["packing"]}
+            sizes = {"scheme": scheme, "log_n": log_n, "bandwidth_mbit": bandwidth}
+            print_json({**head, **sizes, "packings": shown, "refused": refused})
+        else:
+            title = found["layer"] if layer.weights is None else f"{layer.name}: {found['layer']}"
+            click.echo(title)
+            _show(shown, chosen, refused)
     if wrong:
         raise UsageError(f"{wrong} results differ from the layer on integers")
 
@@ -80,38 +103,17 @@ def _read(text: str) -> list[Layer]:
     return [Layer.parse(text)]
 
 
-def _show(
-    layer: Layer, only: str | None, parameters: tuple[str, int], most: int | None, as_json: bool
-) -> int:
-    """Print a layer's packings. Return the number of wrong results."""
-    found = layer.choice(*parameters)
-    candidates: list[Row] = found["candidates"]
-    chosen = candidates[0]["packing"]
-    shown = [row for row in candidates if only in (None, row["packing"])]
-    wrong = 0
-    for row in shown:
-        if most is not None:
-            row["run"] = layer.trial(row["packing"], *parameters, most)
-            wrong += row["run"]["wrong"]
-    refused = [(name, why) for name, why in found["refused"] if only in (None, name)]
-    if as_json:
-        head = {"name": layer.name, "layer": found["layer"], "chosen": chosen}
-        scheme, log_n = parameters
-        print_json(
-            {**head, "scheme": scheme, "log_n": log_n, "packings": shown, "refused": dict(refused)}
-        )
-        return wrong
-    title = found["layer"] if layer.weights is None else f"{layer.name}: {found['layer']}"
-    click.echo(title)
+def _show(shown: list[Row], chosen: Row, refused: dict[str, str]) -> None:
+    """Print a layer's packings."""
     if shown:
-        print_table([_row(row, row["packing"] == chosen) for row in shown])
-    for name, why in refused:
+        print_table([_row(row, row is chosen) for row in shown])
+    for name, why in refused.items():
         click.echo(f"  {name}: {why}")
     if len(shown) > 1:
+        seconds = _seconds(chosen["seconds"] + chosen["moving_seconds"])
         others = f"compared with {len(shown) - 1} others"
-        click.echo(f"  chosen: {chosen}, {_seconds(candidates[0]['seconds'])} predicted, {others}")
+        click.echo(f"  chosen: {chosen['packing']}, {seconds} predicted, {others}")
     click.echo()
-    return wrong
 
 
 def _row(row: Row, chosen: bool) -> Row:
@@ -126,6 +128,8 @@ def _row(row: Row, chosen: bool) -> Row:
         "traffic": size(row["input_bytes"] + row["output_bytes"]),
         "predicted": _seconds(row["seconds"]),
     }
+    if row["moving_seconds"] > 0:
+        shown["transfer"] = _seconds(row["moving_seconds"])
     if "run" in row:
         run = row["run"]
         part = "" if run["whole"] else f", part: {run['layer']}"

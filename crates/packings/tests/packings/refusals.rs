@@ -1,6 +1,6 @@
 //! Shapes and parameters that are refused, with the way out.
 
-use packings::{ALL, Arith, Error, Frame, Layer, Prices, by_name, choose};
+use packings::{ALL, Arith, Error, Frame, Layer, Prices, by_name, choose, slice};
 
 fn refusal(layer: Layer) -> String {
     match layer.check() {
@@ -117,4 +117,33 @@ fn the_cheapest_packing_is_chosen_and_the_others_are_kept() {
     let wide = Layer::conv(1, 1, 300, 299);
     let choice = choose(&wide, Arith::Exact, 13, &Prices::REFERENCE);
     assert!(choice.is_ok_and(|choice| choice.refused.len() >= 4));
+}
+
+#[test]
+fn a_slow_link_makes_slots_cheaper_than_coefficients() {
+    // 64 outputs in coefficients, one in slots.
+    let layer = Layer::conv(64, 64, 8, 3);
+    let first = |byte: f64| {
+        let prices = Prices {
+            byte,
+            ..Prices::REFERENCE
+        };
+        let choice = choose(&layer, Arith::Exact, 13, &prices).unwrap();
+        choice.candidates[0].packing.name()
+    };
+    assert_eq!(first(0.0), "c2pc");
+    assert_eq!(first(8.0 / 100e6), "gala");
+}
+
+#[test]
+fn a_slice_is_a_layer_that_fits() {
+    let layer = Layer::conv(64, 64, 8, 3);
+    let frame = Frame::new(Arith::Exact, 13, 2).unwrap();
+    for packing in ALL {
+        let part = slice(packing, &layer, &frame, 500).unwrap();
+        part.check().unwrap();
+        let counts = packing.counts(&part, &frame).unwrap();
+        assert!(counts.products.max(counts.rotations) <= 500, "{part}");
+        assert_eq!(slice(packing, &layer, &frame, u64::MAX).unwrap(), layer);
+    }
 }
