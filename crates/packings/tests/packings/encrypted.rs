@@ -3,7 +3,7 @@
 
 use crate::common::numbers;
 use inspect::packing::trial;
-use packings::{ALL, Arith, Frame, Layer, Packing};
+use packings::{ALL, Arith, Frame, Layer, Packing, by_name};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -49,5 +49,15 @@ fn every_packing_computes_strides_groups_and_dense_layers() {
 fn one_product_fits_a_ring_of_two_to_the_twelve() {
     for packing in ALL {
         runs_exactly(packing, &Layer::dense(20, 6), Arith::Exact, 12);
+    }
+}
+
+#[test]
+fn sums_of_more_than_256_products_are_exact() {
+    // Of inputs as they are, and of rotated ones: 29 ciphertexts with 9 taps.
+    let packings = ["batchwise+", "gala"].map(|name| by_name(name).unwrap());
+    let layers = [Layer::dense(300, 3), Layer::conv(29, 1, 56, 3)];
+    for (packing, layer) in packings.into_iter().zip(layers) {
+        runs_exactly(packing, &layer, Arith::Exact, 13);
     }
 }
