@@ -13,7 +13,7 @@ from palladion import _native
 from palladion.errors import UsageError
 
 if TYPE_CHECKING:
-    from palladion.nn import IntNetwork
+    from palladion.nn.network import IntNetwork
 
 __all__ = ["SURVEY", "Layer", "layers_of", "names"]
 
