@@ -42,7 +42,9 @@ STANDS_ON: dict[str, set[str]] = {
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
     "runtime": {"circuits", "lower"},
-    "inspect": {"client", "runtime"},
+    # Builds circuits of layers, without a secret: docs/adr/0029-packings-are-circuits.md.
+    "packings": {"network", "runtime"},
+    "inspect": {"client", "packings"},
     "timing": {"client", "circuits"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"program", "ring"},
@@ -85,6 +87,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "image": {"errors"},
     "nn": {"errors", "files", "text", "_native"},
     "packaged": {"nn"},
+    "packings": {"errors", "nn", "_native"},
     "_native": {"errors"},
     "schemes": {"sets", "security"},
     "ckks": {"schemes"},
@@ -113,6 +116,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "nn",
         "packaged",
         "packing_model",
+        "packings",
         "pictures",
         "sweeps",
         "_native",

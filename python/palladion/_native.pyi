@@ -26,6 +26,26 @@ def machine_factors() -> dict[str, float]:
 def info() -> dict[str, Any]:
     """The kernels chosen and available, and the number of threads."""
 
+def packing_names() -> list[str]:
+    """Names of the packings of linear layers."""
+
+def packing_layers(network: str) -> list[tuple[str, list[int], list[int]]]:
+    """The convolutions and dense maps of an integer network: name, shape, weights."""
+
+def packing_choice(
+    shape: Sequence[int], scheme: str, log_n: int, bandwidth: float | None
+) -> dict[str, Any]:
+    """All packings of a layer by price, and why others are refused."""
+
+def packing_trial(
+    name: str,
+    shape: Sequence[int],
+    weights: list[int] | None,
+    parameters: tuple[str, int],
+    most: int,
+) -> dict[str, Any]:
+    """An encrypted run of a layer, or of a part of it, compared with the layer on integers."""
+
 def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
     """Measure ``ntt``, ``tfhe`` or another; ``hear`` is called with one row per measurement."""
 

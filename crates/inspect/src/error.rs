@@ -18,6 +18,12 @@ pub enum Error {
     /// A value of the run does not decrypt with this client's secret.
     #[error(transparent)]
     Bfv(#[from] bfv::Error),
+    /// An error of the scheme of approximate numbers.
+    #[error(transparent)]
+    Ckks(#[from] ckks::Error),
+    /// A layer does not fit a packing.
+    #[error(transparent)]
+    Packings(#[from] packings::Error),
     /// A value of the run has no layout.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),

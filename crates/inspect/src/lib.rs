@@ -11,6 +11,8 @@
 //!
 //! Noise and wrong slots come from the layer itself. Changes come from all layers before it too.
 //!
+//! [`packing`] runs one layer in a packing, encrypted, and compares it with the layer on integers.
+//!
 //! *May use* both halves, `client` and `runtime`. It is for people who have both, and no part of it
 //! belongs on a server. *Invariant*: it reads a run and does not change it.
 
@@ -22,6 +24,7 @@ mod exact;
 mod findings;
 mod inspector;
 mod noise;
+pub mod packing;
 
 pub use error::{Error, Result};
 pub use exact::Exact;

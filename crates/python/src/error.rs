@@ -263,14 +263,32 @@ impl ToPython for ::hybrid::Error {
     }
 }
 
+impl ToPython for ::packings::Error {
+    fn to_python(self) -> PyErr {
+        use ::packings::Error::{Ckks, Exact, Packing, Program, Ring, Runtime, Shape};
+        match self {
+            Ckks(error) => error.to_python(),
+            Exact(error) => error.to_python(),
+            Program(error) => error.to_python(),
+            Runtime(error) => error.to_python(),
+            other @ (Packing { .. } | Shape { .. }) => Fault::Usage.exception(other.to_string()),
+            // The primes of the parameters are found for every ring degree that is allowed.
+            other @ Ring(_) => Fault::Internal.exception(other.to_string()),
+            other => Fault::Internal.exception(other.to_string()),
+        }
+    }
+}
+
 impl ToPython for inspect::Error {
     fn to_python(self) -> PyErr {
-        use inspect::Error::{Bfv, Circuits, Client, Misfit, Runtime};
+        use inspect::Error::{Bfv, Circuits, Ckks, Client, Misfit, Packings, Runtime};
         match self {
             Client(error) => error.to_python(),
             Runtime(error) => error.to_python(),
             Bfv(error) => of_bfv(&error).exception(error.to_string()),
             Circuits(error) => of_circuits(&error).exception(error.to_string()),
+            Ckks(error) => error.to_python(),
+            Packings(error) => error.to_python(),
             other @ Misfit { .. } => Fault::Usage.exception(other.to_string()),
             other => Fault::Internal.exception(other.to_string()),
         }

@@ -16,6 +16,7 @@ mod inspect;
 mod keys;
 mod messages;
 mod network;
+mod packings;
 mod program;
 mod schemes;
 mod security;
@@ -72,5 +73,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(vector::machine_varied, module)?)?;
     module.add_function(wrap_pyfunction!(vector::machine_scaling, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::algorithm_2, module)?)?;
+    module.add_function(wrap_pyfunction!(packings::packing_names, module)?)?;
+    module.add_function(wrap_pyfunction!(packings::packing_layers, module)?)?;
+    module.add_function(wrap_pyfunction!(packings::packing_choice, module)?)?;
+    module.add_function(wrap_pyfunction!(packings::packing_trial, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

@@ -8,6 +8,9 @@ use kernels::kernels;
 use std::marker::PhantomData;
 use zeroize::Zeroize;
 
+/// Terms of one inner product of [`kernels`].
+const DOT_TERMS: usize = 256;
+
 /// Coefficient domain: residues of the coefficients of a polynomial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coeff;
@@ -387,7 +390,13 @@ impl Poly<Eval> {
         let mut out = Self::stale(basis);
         out.for_each_limb(|i, o| {
             let (left, right) = factors(i);
-            kernels().dot_into(basis.modulus(i), o, &left, &right);
+            let (q, chunks) = (basis.modulus(i), left.chunks(DOT_TERMS));
+            for (k, (left, right)) in chunks.zip(right.chunks(DOT_TERMS)).enumerate() {
+                match k {
+                    0 => kernels().dot_into(q, o, left, right),
+                    _ => kernels().dot_add_assign(q, o, left, right),
+                }
+            }
         });
         out
     }

@@ -551,3 +551,25 @@ proptest! {
         prop_assert!(q.magnitude() > &magnitude);
     }
 }
+
+#[test]
+fn sums_of_any_number_of_products_are_those_of_single_products() {
+    let mut rng = ChaCha20Rng::seed_from_u64(19);
+    let basis = mixed(N, &[60, 49], &[]);
+    let q = product(&basis);
+    // Around the number of terms of one kernel call, and of two.
+    for terms in [1, 255, 256, 257, 513] {
+        let mut factors = || -> Vec<Poly<Eval>> {
+            let values = (0..terms).map(|_| random(N, &q, &mut rng));
+            values.map(|v| residues(&v, &basis).into_eval()).collect()
+        };
+        let (a, b) = (factors(), factors());
+        let products = a.iter().zip(&b).map(|(a, b)| a.mul(b));
+        let want = products.reduce(|mut sum, product| {
+            sum.add_assign(&product);
+            sum
+        });
+        let [a, b] = [&a, &b].map(|list| list.iter().collect::<Vec<_>>());
+        assert_eq!(Poly::dot(&a, &b), want.unwrap(), "{terms} terms");
+    }
+}

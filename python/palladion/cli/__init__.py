@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "lower": ("lower", "Write a program as instructions on limbs: a trace."),
     "replay": ("lower:replay", "Execute a trace on encrypted inputs."),
     "evaluate": ("evaluate", "Count right answers: float, integer, encrypted."),
+    "packing": ("packing", "Compare packings of a layer, and run them."),
     "bench": ("bench", "Measure transforms, schemes, tables, and the loop."),
     "reproduce": ("reproduce", "Reproduce tables and figures of papers."),
     "simulate": ("simulate", "Simulate machines, cycle by cycle."),

@@ -10,6 +10,7 @@
 
 use super::walk;
 use crate::vector::work::{NONE, Work};
+use std::collections::HashMap;
 
 /// What layers are found in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,9 @@ pub(super) enum Within {
     Step,
     /// The whole program: each step of a circuit is one operation.
     Program,
+    /// The same, and up to so many operations of a layer that cross and read one hint are walked together: each limb of
+    /// the hint is read for all of them, one after the other, and needs no room after that.
+    Streams(usize),
 }
 
 /// Orders operations by layers.
@@ -62,7 +66,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
         operation.iter().for_each(|&i| owner[i as usize] = own);
         let step = match within {
             Within::Step => work.step(operation[0] as usize),
-            Within::Program => 0,
+            Within::Program | Within::Streams(_) => 0,
         };
         let step = found.last().map_or(step, |last| last.step.max(step));
         let (mut other, mut crosses, mut depth, mut follows) = (None, false, 0, false);
@@ -106,10 +110,41 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
             found[place] = found[next as usize];
         }
     }
-    if within == Within::Program {
+    if let Within::Streams(most) = within {
+        stream(work, operations, &mut found, most);
+    }
+    if within != Within::Step {
         with_first_reader(work, operations, (&owner, &mut found));
     }
     found
+}
+
+/// Lets operations that cross share the place of the first one of their layer that reads the same hint.
+fn stream(work: &Work, operations: &[&[u32]], found: &mut [Layer], most: usize) {
+    // For each layer and hint the place of the first operation, and how many have it.
+    let mut streams: HashMap<(u32, u32), (u32, usize)> = HashMap::new();
+    // For each place of an operation that crosses the one that it now has.
+    let mut moved: Vec<u32> = (0..operations.len() as u32).collect();
+    for (place, operation) in operations.iter().enumerate() {
+        let layer = found[place];
+        if layer.crossing != place as u32 {
+            continue;
+        }
+        let limbs = operation.iter().flat_map(|&i| work.operands(i as usize));
+        let hint = limbs.filter_map(|limb| work.input(limb)?.hint()).next();
+        let Some(hint) = hint else { continue };
+        let stream = streams
+            .entry((layer.depth, hint))
+            .or_insert((layer.crossing, 0));
+        if stream.1 == most {
+            *stream = (layer.crossing, 0);
+        }
+        stream.1 += 1;
+        moved[place] = stream.0;
+    }
+    for layer in found.iter_mut().filter(|layer| layer.crossing != NONE) {
+        layer.crossing = moved[layer.crossing as usize];
+    }
 }
 
 /// What only reads limbs from outside, as the transform of a plaintext, comes with the first that reads it: nothing is

@@ -113,12 +113,18 @@ const AHEADS: [usize; 2] = [64, usize::MAX];
 const FEW: usize = 1 << 17;
 /// Regions that are tried, for few instructions and for many.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
-/// Windows that are tried, for few instructions and for many.
-const WINDOWS: [&[usize]; 2] = [&[64, 256, 1024], &[16]];
+/// Windows that are tried, for few instructions and for many, and with each which parts of the scratchpad, one in so many,
+/// are left for loads that run ahead.
+const WINDOWS: [&[(usize, &[usize])]; 2] = [
+    &[(64, &[8]), (256, &[8, 64]), (1024, &[8, 4])],
+    &[(16, &[8])],
+];
+/// The part that is left with other windows.
+const RESERVE: &[usize] = &[8];
 /// Instructions of a step, in the mean, from which on layers of many instructions are found in each step by itself.
 const LONG: usize = 1024;
-/// A part of one in so many of the scratchpad is for loads that run ahead.
-const AHEAD: usize = 8;
+/// Eighths of the limbs of hints that stream through, where hints are loaded again and instructions are few.
+const STREAMED: u32 = 6;
 
 /// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
 /// it says no, the work stops.
@@ -139,8 +145,8 @@ pub fn schedule(
     let halves = std::iter::successors(Some(capacity), |capacity| Some(capacity / 2));
     let capacities: Vec<usize> = halves.take_while(|&half| half >= needed).collect();
     let windows = match options.spread {
-        Spread::Window => one_or_all(options.window, WINDOWS[many]),
-        Spread::Pressure => vec![usize::MAX],
+        Spread::Window => one_or_all(options.window.map(|one| (one, RESERVE)), WINDOWS[many]),
+        Spread::Pressure => vec![(usize::MAX, RESERVE)],
     };
     let profiles: Vec<Option<Profile>> = match options.listed {
         true => PROFILES.into_iter().map(Some).collect(),
@@ -149,13 +155,14 @@ pub fn schedule(
     let orders = orders(work, options, many);
     // An order takes about as long as an attempt.
     let attempts = 1000 * profiles.len() * if many == 0 { orders.len() + 1 } else { 1 };
-    let steps = windows.len() * (1000 * orders.len() + attempts * capacities.len());
+    let plans: usize = windows.iter().map(|(_, reserves)| reserves.len()).sum();
+    let steps = 1000 * windows.len() * orders.len() + plans * attempts * capacities.len();
     let mut done = 0;
     let mut fastest: Option<Schedule> = None;
-    for window in windows {
+    for (window, reserves) in windows {
         let reach = match options.spread {
             Spread::Window => Reach::window(window),
-            Spread::Pressure => Reach::pressure(slots(capacity, needed)),
+            Spread::Pressure => Reach::pressure(slots(capacity, needed, RESERVE[0])),
         };
         let mut spread = Vec::with_capacity(orders.len());
         for order in &orders {
@@ -166,27 +173,17 @@ pub fn schedule(
             done += 1000;
         }
         for &capacity in &capacities {
-            let slots = slots(capacity, needed);
-            let plan = |order: &Vec<u32>| {
-                let events = movement::plan(work, order, slots, options.eviction);
-                (movement::transfers(machine, work, &events), events)
-            };
-            let mut plans: Vec<(Vec<usize>, Vec<u32>)> = spread.iter().map(plan).collect();
-            if options.region.is_none() {
-                let transfers: Vec<&[usize]> = plans.iter().map(|plan| &plan.0[..]).collect();
-                plans.push(plan(&mixed(work, &spread, &transfers)));
+            let mut plans: Vec<(usize, Vec<u32>)> = Vec::new();
+            for &reserve in reserves {
+                let slots = slots(capacity, needed, reserve);
+                plans.extend(planned(machine, work, &spread, slots, options, many));
             }
-            let sum = |plan: (Vec<usize>, Vec<u32>)| (plan.0.iter().sum::<usize>(), plan.1);
-            let plans = plans.into_iter().map(sum);
-            let mut plans: Vec<(usize, Vec<u32>)> = match many {
-                0 => plans.collect(),
-                // The first of equals, so that the choice is the same everywhere.
-                _ => plans
-                    .reduce(|least, plan| if plan.0 < least.0 { plan } else { least })
-                    .into_iter()
-                    .collect(),
-            };
+            // Stable, so that the first of equals is the same everywhere.
             plans.sort_by_key(|plan| plan.0);
+            plans.dedup();
+            if many == 1 {
+                plans.truncate(1);
+            }
             for (transfers, events) in plans {
                 let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
                 if transfers as u64 * machine.transfer(work.n()) >= limit {
@@ -202,10 +199,42 @@ pub fn schedule(
                     fastest = found.or(fastest);
                 }
             }
-            done += attempts;
+            done += attempts * reserves.len();
         }
     }
     Ok(fastest.expect("something is tried"))
+}
+
+/// Plans of some orders, each with the limbs that it moves over the memory channel.
+fn planned(
+    machine: &Machine,
+    work: &Work,
+    orders: &[Vec<u32>],
+    slots: usize,
+    options: Options,
+    many: usize,
+) -> Vec<(usize, Vec<u32>)> {
+    let plan = |order: &Vec<u32>, streamed: u32| {
+        let events = movement::plan(work, order, slots, options.eviction, streamed);
+        (movement::transfers(machine, work, &events), events)
+    };
+    let mut plans: Vec<(Vec<usize>, Vec<u32>)> =
+        orders.iter().map(|order| plan(order, 0)).collect();
+    if options.region.is_none() {
+        let transfers: Vec<&[usize]> = plans.iter().map(|plan| &plan.0[..]).collect();
+        plans.push(plan(&mixed(work, orders, &transfers), 0));
+    }
+    if many == 0 && options.eviction == Eviction::Belady {
+        let again: Vec<&Vec<u32>> = orders
+            .iter()
+            .zip(&plans)
+            .filter(|(_, plan)| movement::loads_hints_again(work, &plan.1))
+            .map(|(order, _)| order)
+            .collect();
+        plans.extend(again.into_iter().map(|order| plan(order, STREAMED)));
+    }
+    let sum = |plan: (Vec<usize>, Vec<u32>)| (plan.0.iter().sum::<usize>(), plan.1);
+    plans.into_iter().map(sum).collect()
 }
 
 /// Takes each step of the program from the order that moves fewest limbs in it, the first of equals.
@@ -245,7 +274,12 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
     });
     let short = work.instructions() < LONG * work.steps().len();
     let within: &[Within] = match (many, short) {
-        (0, _) => &[Within::Step, Within::Program],
+        (0, _) => &[
+            Within::Step,
+            Within::Program,
+            Within::Streams(2),
+            Within::Streams(usize::MAX),
+        ],
         (_, true) => &[Within::Program],
         (_, false) => &[Within::Step],
     };
@@ -253,10 +287,17 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
         let layered = |&within| layers::by_layers(work, given, within);
         within.iter().map(layered)
     });
-    match options.region {
+    let all: Vec<Vec<u32>> = match options.region {
         Some(_) => walked.collect(),
         None => walked.chain(layered).collect(),
+    };
+    let mut different: Vec<Vec<u32>> = Vec::with_capacity(all.len());
+    for order in all {
+        if !different.contains(&order) {
+            different.push(order);
+        }
     }
+    different
 }
 
 fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {
@@ -307,6 +348,6 @@ fn fits(machine: &Machine, work: &Work) -> Result<usize> {
 }
 
 /// Limbs that may be in use at once, at least `needed`. The rest of the scratchpad lets loads run ahead of their use.
-fn slots(limbs: usize, needed: usize) -> usize {
-    needed.max(limbs - limbs / AHEAD)
+fn slots(limbs: usize, needed: usize, reserve: usize) -> usize {
+    needed.max(limbs - limbs / reserve)
 }

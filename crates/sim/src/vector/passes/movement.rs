@@ -5,6 +5,11 @@
 //! most once, and one that came from memory, or from a seed on a machine with a generator, is dropped without being
 //! written.
 //!
+//! Hints that do not fit are read in the same order again and again, by one key switch after the other. Belady's rule then
+//! keeps the first limbs of that order, so that memory has nothing to do for the first part of a key switch, and units
+//! have to wait in the rest. If some limbs of every hint *stream*, they leave first once they have been read, and those
+//! that stay are spread over the whole order.
+//!
 //! # Source
 //! Belady, "A Study of Replacement Algorithms for a Virtual-Storage Computer", IBM Systems Journal 5(2), 1966; F1,
 //! section "Scheduling data and computation", second stage.
@@ -16,9 +21,16 @@ use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
 /// Plans a scratchpad of so many slots for instructions in the given order, in which every limb is made before it is read.
-/// Every instruction fits the slots.
-pub(super) fn plan(work: &Work, order: &[u32], slots: usize, eviction: Eviction) -> Vec<u32> {
+/// Every instruction fits the slots. Of limbs of hints, so many eighths stream.
+pub(super) fn plan(
+    work: &Work,
+    order: &[u32],
+    slots: usize,
+    eviction: Eviction,
+    streamed: u32,
+) -> Vec<u32> {
     let mut pad = Pad::new(work, order, slots, eviction);
+    pad.streamed = streamed;
     for (position, &instruction) in order.iter().enumerate() {
         pad.step(position as u32, instruction);
     }
@@ -56,10 +68,25 @@ pub(super) fn transfers(machine: &Machine, work: &Work, events: &[u32]) -> Vec<u
     found
 }
 
+/// Whether planned events load some limb of a hint twice.
+pub(super) fn loads_hints_again(work: &Work, events: &[u32]) -> bool {
+    let mut loaded = vec![false; work.inputs().len()];
+    events.iter().any(|&event| match Event::unpack(event) {
+        Event::Fetch(limb) if work.input(limb).is_some_and(|one| one.hint().is_some()) => {
+            std::mem::replace(&mut loaded[limb as usize - work.instructions()], true)
+        }
+        _ => false,
+    })
+}
+
 struct Pad<'a> {
     work: &'a Work,
     eviction: Eviction,
     uses: Uses,
+    /// Eighths of the limbs of hints that leave first.
+    streamed: u32,
+    /// Instructions from which on a use is so far away that a limb that streams leaves.
+    far: u32,
     /// For each limb in the scratchpad how early it leaves: the one of the largest key first, one of key 0 never. 0 for
     /// all others.
     keys: Vec<u64>,
@@ -89,6 +116,8 @@ impl<'a> Pad<'a> {
         Self {
             work,
             eviction,
+            streamed: 0,
+            far: slots as u32,
             uses: Uses::of(work, order),
             keys: vec![0; limbs],
             ranks: BinaryHeap::new(),
@@ -162,6 +191,11 @@ impl<'a> Pad<'a> {
             return;
         }
         let first = match self.eviction {
+            Eviction::Belady
+                if next != NONE && next - position > self.far && self.streams(limb) =>
+            {
+                NONE - 1
+            }
             Eviction::Belady => next,
             Eviction::Lru => NONE - position,
         };
@@ -169,6 +203,14 @@ impl<'a> Pad<'a> {
         let key = (u64::from(first) << 32) | (u64::from(limb) + 1);
         self.keys[limb as usize] = key;
         self.ranks.push((key, limb));
+    }
+
+    /// Whether a limb of a hint is one of those that stream: multiples of the golden ratio spread them evenly over any
+    /// order in which numbers go up by equal steps (Knuth, volume 3, section 6.4).
+    fn streams(&self, limb: u32) -> bool {
+        let input = self.work.input(limb);
+        input.is_some_and(|input| input.hint().is_some())
+            && limb.wrapping_mul(2_654_435_769) >> 29 < self.streamed
     }
 
     /// All events, with those who leave at their places.

@@ -1,6 +1,6 @@
 //! What no schedule can be faster than.
 
-use super::chains::Chains;
+use super::chains::{Chains, LARGE};
 use super::queue::least;
 use super::traffic::Traffic;
 use super::unit_counts;
@@ -39,29 +39,31 @@ impl Bound {
     pub(super) fn new(machine: &Machine, work: &Work, traffic: &Traffic) -> Self {
         let n = work.n();
         let chains = Chains::new(machine, work);
-        let critical_path = chains.longest;
-        let ways = chains.with_queues(machine, work);
-        let mut jobs = vec![Vec::new(); machine.units().len()];
-        for i in 0..work.instructions() {
-            for &unit in machine.uses(work.kind(i)) {
-                jobs[unit].push(ways.job(i));
-            }
-        }
-        let queues = jobs
-            .into_iter()
-            .zip(unit_counts(machine))
-            .map(|(jobs, count)| least(jobs, count as u64));
-        let [memory, generators] = ways.transfers(machine, work);
         Self {
-            critical_path,
+            critical_path: chains.longest,
             busiest_unit: busiest_unit(machine, work),
             compulsory_traffic: traffic.compulsory() / machine.limb_bytes(n) * machine.transfer(n),
-            chains_and_work: queues
-                .chain([least(memory, 1), least(generators, 1)])
-                .max()
-                .unwrap_or(0),
+            chains_and_work: chains_and_work(machine, work, chains, LARGE),
         }
     }
+}
+
+/// The bound of chains and work, with queues around operations of at least so many instructions.
+pub(super) fn chains_and_work(machine: &Machine, work: &Work, chains: Chains, large: usize) -> u64 {
+    let ways = chains.with_queues(machine, work, large);
+    let mut jobs = vec![Vec::new(); machine.units().len()];
+    for i in 0..work.instructions() {
+        for &unit in machine.uses(work.kind(i)) {
+            jobs[unit].push(ways.job(i));
+        }
+    }
+    let queues = jobs
+        .into_iter()
+        .zip(unit_counts(machine))
+        .map(|(jobs, count)| least(jobs, count as u64));
+    let [memory, generators] = ways.transfers(machine, work);
+    let transfers = [least(memory, 1), least(generators, 1)];
+    queues.chain(transfers).max().unwrap_or(0)
 }
 
 /// Cycles of the kind of unit that has most to do, in the clusters that can do it.

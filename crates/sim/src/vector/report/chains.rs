@@ -1,28 +1,25 @@
 //! What is before and behind each instruction, on a machine on which everything else is idle.
 
-use super::queue::{Job, least};
-use super::unit_counts;
+use super::around::{Queues, Readers};
+use super::queue::Job;
 use crate::vector::machine::Machine;
 use crate::vector::work::Work;
-use std::collections::BinaryHeap;
 
 /// Instructions up to which the queues before instructions are looked at.
 const FEW: usize = 1 << 17;
-/// Instructions of an operation from which on queues before its results are looked at.
-const LARGE: usize = 64;
-/// Results of an operation before which queues are looked at.
+/// Instructions of an operation from which on queues around it are looked at.
+pub(super) const LARGE: usize = 64;
+/// Results of an operation before which queues are looked at, and first instructions behind which they are.
 const RESULTS: usize = 2;
-/// Most instructions of a queue.
-const LONGEST: usize = 1 << 12;
 
 /// The longest chains around each instruction, all as fast as on an idle machine.
 pub(super) struct Chains {
     /// For each instruction the cycles in which it occupies its units, and its latency.
-    takes: Vec<(u64, u64)>,
+    pub(super) takes: Vec<(u64, u64)>,
     /// For each instruction a cycle before which its operands are not there.
-    before: Vec<u64>,
+    pub(super) before: Vec<u64>,
     /// For each limb the cycles from the one in which it is there to the end, or nothing if it is not used.
-    behind: Vec<Option<u64>>,
+    pub(super) behind: Vec<Option<u64>>,
     /// The longest chain of instructions.
     pub(super) longest: u64,
 }
@@ -115,21 +112,26 @@ impl Chains {
         [memory, generators]
     }
 
-    /// The same with queues: some results of each operation wait for all that they need, of which units do one after the
-    /// other, and what reads them waits longer.
-    pub(super) fn with_queues(mut self, machine: &Machine, work: &Work) -> Self {
+    /// The same with queues. Some results of each operation of `large` instructions wait for all that they need, of which
+    /// units, memory and generators do one after the other, and what reads them waits longer. And some of its first
+    /// instructions have all that needs their results behind them.
+    pub(super) fn with_queues(mut self, machine: &Machine, work: &Work, large: usize) -> Self {
         let count = self.takes.len();
         if count > FEW {
             return self;
         }
         let arrival = arrival(machine, work);
-        let mut read = vec![false; count];
+        // Whether the own operation reads a result, and whether an instruction reads one of its own operation.
+        let (mut read, mut reads) = (vec![false; count], vec![false; count]);
         for i in 0..count {
             for limb in work.operands(i).filter(|&limb| (limb as usize) < count) {
-                read[limb as usize] |= work.group(limb as usize) == work.group(i);
+                let own = work.group(limb as usize) == work.group(i);
+                read[limb as usize] |= own;
+                reads[i] |= own;
             }
         }
-        let mut queues = Queues::new(machine, count);
+        let mut queues = Queues::new(machine, work);
+        let mut firsts = vec![false; count];
         let mut begin = 0;
         while begin < count {
             let end = (begin..count)
@@ -139,16 +141,30 @@ impl Chains {
                 let there = |limb: u32| ready(&self.before, &self.takes, &arrival, limb);
                 self.before[i] = work.operands(i).map(there).max().unwrap_or(0);
             }
-            let mut results: Vec<usize> = match end - begin {
-                LARGE.. => (begin..end).filter(|&i| !read[i]).collect(),
-                _ => Vec::new(),
-            };
-            results.sort_by_key(|&i| std::cmp::Reverse(self.before[i]));
-            for &result in results.iter().take(RESULTS) {
-                let queued = queues.before(machine, work, (&self, result));
-                self.before[result] = self.before[result].max(queued);
+            if end - begin >= large {
+                let mut results: Vec<usize> = (begin..end).filter(|&i| !read[i]).collect();
+                results.sort_by_key(|&i| std::cmp::Reverse(self.before[i]));
+                for &result in results.iter().take(RESULTS) {
+                    let queued = queues.before(machine, work, (&self, result));
+                    self.before[result] = self.before[result].max(queued);
+                }
+                let mut first: Vec<usize> = (begin..end).filter(|&i| !reads[i]).collect();
+                first.sort_by_key(|&i| std::cmp::Reverse(self.behind[i]));
+                first.iter().take(RESULTS).for_each(|&i| firsts[i] = true);
             }
             begin = end;
+        }
+        let readers = Readers::new(work);
+        for i in (0..count).rev() {
+            if firsts[i] {
+                let queued = queues.behind(machine, work, (&self, &readers, i));
+                self.behind[i] = self.behind[i].max(Some(queued));
+            }
+            let chain = Some(self.takes[i].0 + self.takes[i].1 + self.behind[i].unwrap_or(0));
+            for limb in work.operands(i) {
+                let behind = &mut self.behind[limb as usize];
+                *behind = chain.max(*behind);
+            }
         }
         self
     }
@@ -176,72 +192,5 @@ fn ready(before: &[u64], takes: &[(u64, u64)], arrival: &[u64], limb: u32) -> u6
     match takes.get(limb) {
         Some((busy, latency)) => before[limb] + busy + latency,
         None => arrival[limb - takes.len()],
-    }
-}
-
-/// What an instruction waits for, and for how long it is behind.
-struct Queues {
-    servers: Vec<u64>,
-    /// For each instruction that is found the cycles from its end to the beginning of the result; 0 for all others.
-    rest: Vec<Option<u64>>,
-}
-
-impl Queues {
-    fn new(machine: &Machine, instructions: usize) -> Self {
-        Self {
-            servers: unit_counts(machine)
-                .into_iter()
-                .map(|count| count as u64)
-                .collect(),
-            rest: vec![None; instructions],
-        }
-    }
-
-    /// The first cycle in which an instruction can begin if units do what it needs one after the other.
-    fn before(
-        &mut self,
-        machine: &Machine,
-        work: &Work,
-        (chains, result): (&Chains, usize),
-    ) -> u64 {
-        let mut jobs = vec![Vec::new(); self.servers.len()];
-        // The last one first, so that all that read it are done.
-        let mut open: BinaryHeap<usize> = BinaryHeap::from([result]);
-        let mut found = 0;
-        while let Some(next) = open.pop() {
-            let (busy, _) = chains.takes[next];
-            let rest = self.rest[next].take();
-            let way = rest.map_or(0, |rest| rest + busy);
-            if let Some(rest) = rest {
-                let job = Job {
-                    head: chains.before[next],
-                    busy,
-                    tail: rest,
-                };
-                machine
-                    .uses(work.kind(next))
-                    .iter()
-                    .for_each(|&unit| jobs[unit].push(job));
-            }
-            for limb in work.operands(next) {
-                let Some((_, latency)) = chains.takes.get(limb as usize) else {
-                    continue;
-                };
-                let known = &mut self.rest[limb as usize];
-                if known.is_none() {
-                    if found == LONGEST {
-                        continue;
-                    }
-                    found += 1;
-                    open.push(limb as usize);
-                }
-                *known = (*known).max(Some(way + latency));
-            }
-        }
-        let queues = jobs.into_iter().zip(&self.servers);
-        queues
-            .map(|(jobs, &servers)| least(jobs, servers))
-            .max()
-            .unwrap_or(0)
     }
 }

@@ -1,6 +1,7 @@
 //! What a schedule takes: time, energy, traffic, and how far it is from a lower bound.
 
 mod activity;
+mod around;
 mod bound;
 mod chains;
 mod components;

@@ -1,0 +1,209 @@
+//! Packings of linear layers: shapes, prices, and encrypted trials.
+
+use ::packings::{ALL, Arith, Frame, Layer, Prices, Traffic, by_name, choose, slice};
+use client::system_rng;
+use inspect::packing::{Trial, random_numbers, trial};
+use network::{IntNetwork, Source};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::UsageError;
+use crate::guard::guard;
+
+/// Largest absolute weight and value of a trial on random numbers.
+const MOST: i64 = 7;
+
+/// A shape: batch, channels, kernels, groups, then height and width of the input, of the kernel, of
+/// the stride and of the dilation, then the padding at top, left, bottom, right.
+type Shape = [usize; 16];
+/// The name of a layer, its shape and its weights.
+type Named = (String, Shape, Vec<i64>);
+
+fn layer_of(s: &Shape) -> Layer {
+    Layer {
+        batch: s[0],
+        channels: s[1],
+        kernels: s[2],
+        groups: s[3],
+        input: [s[4], s[5]],
+        kernel: [s[6], s[7]],
+        stride: [s[8], s[9]],
+        dilation: [s[10], s[11]],
+        pads: [s[12], s[13], s[14], s[15]],
+    }
+}
+
+fn shape_of(layer: &Layer) -> Shape {
+    let Layer {
+        input: [h, w],
+        kernel: [r, s],
+        stride: [sy, sx],
+        dilation: [dy, dx],
+        pads: [top, left, bottom, right],
+        ..
+    } = *layer;
+    let (n, c, k, g) = (layer.batch, layer.channels, layer.kernels, layer.groups);
+    [
+        n, c, k, g, h, w, r, s, sy, sx, dy, dx, top, left, bottom, right,
+    ]
+}
+
+fn arith(scheme: &str) -> PyResult<Arith> {
+    match scheme {
+        "bfv" => Ok(Arith::Exact),
+        "ckks" => Ok(Arith::Approximate),
+        other => {
+            let words = format!("the scheme is {other:?}, expected bfv or ckks");
+            Err(UsageError::new_err(words))
+        }
+    }
+}
+
+/// Names of the packings.
+#[pyfunction]
+pub(crate) fn packing_names() -> Vec<&'static str> {
+    ALL.iter().map(|packing| packing.name()).collect()
+}
+
+/// The convolutions and dense maps of an integer network.
+#[pyfunction]
+pub(crate) fn packing_layers(py: Python<'_>, network: &str) -> PyResult<Vec<Named>> {
+    let network = guard(py, || IntNetwork::from_json(network))?;
+    let shapes = guard(py, || network.shapes())?;
+    let mut found = Vec::new();
+    for layer in &network.layers {
+        for (index, term) in layer.terms.iter().enumerate() {
+            let source = match term.source {
+                Source::Input => network.input.shape,
+                Source::Layer(index) => shapes[index],
+            };
+            let packed = guard(py, || Layer::of_linear(&term.linear, source))?;
+            if let Some((shape, weights)) = packed {
+                let name = match index {
+                    0 => layer.name.clone(),
+                    other => format!("{} term {}", layer.name, other + 1),
+                };
+                found.push((name, shape_of(&shape), weights));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// All packings of a layer by price, and why others are refused. Seconds are of one thread of this
+/// machine; those of transfers are for a link of `bandwidth` bytes per second.
+#[pyfunction]
+pub(crate) fn packing_choice<'py>(
+    py: Python<'py>,
+    shape: Shape,
+    scheme: &str,
+    log_n: u32,
+    bandwidth: Option<f64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (layer, arith) = (layer_of(&shape), arith(scheme)?);
+    let choice = guard(py, || {
+        let factors = timing::machine_factors();
+        let prices = Prices {
+            byte: bandwidth.map_or(0.0, f64::recip),
+            ..Prices::REFERENCE.scaled(factors.transforms, factors.inner_products)
+        };
+        choose(&layer, arith, log_n, &prices)
+    })?;
+    let mut candidates = Vec::new();
+    for candidate in &choice.candidates {
+        let entry = PyDict::new(py);
+        let counts = &candidate.counts;
+        let passes = counts.passes(candidate.depth);
+        let slots = 1 << (log_n - 1);
+        let published = candidate.packing.published(&layer, slots);
+        entry.set_item("packing", candidate.packing.name())?;
+        entry.set_item("depth", candidate.depth)?;
+        for (name, count) in [
+            ("products", counts.products),
+            ("masks", counts.masks),
+            ("rotations", counts.rotations),
+            ("decompositions", counts.decompositions),
+            ("inputs", counts.inputs),
+            ("outputs", counts.outputs),
+            ("plaintexts", counts.plaintexts),
+            ("transforms", passes.transforms),
+            ("limb_products", passes.products),
+            ("published_products", published.products),
+            ("published_shifts", published.shifts),
+            ("published_permutes", published.permutes),
+        ] {
+            entry.set_item(name, count)?;
+        }
+        set_traffic(&entry, &candidate.traffic)?;
+        entry.set_item("seconds", candidate.seconds)?;
+        entry.set_item("moving_seconds", candidate.moving_seconds)?;
+        candidates.push(entry);
+    }
+    let out = PyDict::new(py);
+    out.set_item("layer", layer.to_string())?;
+    out.set_item("candidates", candidates)?;
+    let refused = choice.refused.iter();
+    let refused: Vec<(&str, String)> = refused.map(|(name, e)| (*name, e.to_string())).collect();
+    out.set_item("refused", refused)?;
+    Ok(out)
+}
+
+fn set_traffic(entry: &Bound<'_, PyDict>, traffic: &Traffic) -> PyResult<()> {
+    entry.set_item("input_bytes", traffic.inputs)?;
+    entry.set_item("output_bytes", traffic.outputs)?;
+    entry.set_item("weight_bytes", traffic.weights)?;
+    entry.set_item("key_bytes", traffic.keys)
+}
+
+/// Runs a layer in a packing, encrypted. If it takes more than `most` products, rotations or
+/// ciphertexts, a part of it is run. Values are random, and so are the weights unless a whole
+/// layer with its own weights is run.
+#[pyfunction]
+pub(crate) fn packing_trial<'py>(
+    py: Python<'py>,
+    name: &str,
+    shape: Shape,
+    weights: Option<Vec<i64>>,
+    parameters: (String, u32),
+    most: u64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (scheme, log_n) = parameters;
+    let (whole, arith) = (layer_of(&shape), arith(&scheme)?);
+    let (part, seconds, traffic, found) = guard(py, || {
+        let packing = by_name(name)?;
+        whole.check()?;
+        let depth = packing.depth(&whole);
+        let frame = Frame::new(arith, log_n, depth)?;
+        let part = slice(packing, &whole, &frame, most)?;
+        let rng = &mut system_rng();
+        let own = weights.filter(|_| part == whole);
+        let weights = own.unwrap_or_else(|| random_numbers(part.weights(), MOST, rng));
+        let x = random_numbers(part.inputs(), MOST, rng);
+        let packed = packing.build(&part, &weights, &frame)?;
+        let found = trial(&packed, &part, (&x, &weights), rng)?;
+        let factors = timing::machine_factors();
+        let prices = Prices::REFERENCE.scaled(factors.transforms, factors.inner_products);
+        let counts = packing.counts(&part, &frame)?;
+        // A part may need one level less than the whole.
+        let seconds = counts.seconds(&frame, packing.depth(&part), &prices);
+        let traffic = Traffic::new(&counts, &frame, packing.depth(&part));
+        let traffic = traffic.with_keys(&packed.circuit, &frame);
+        Ok::<_, inspect::Error>((part, seconds, traffic, found))
+    })?;
+    let out = PyDict::new(py);
+    out.set_item("layer", part.to_string())?;
+    out.set_item("whole", part == whole)?;
+    out.set_item("predicted_seconds", seconds)?;
+    set_traffic(&out, &traffic)?;
+    set_trial(&out, &found)?;
+    Ok(out)
+}
+
+fn set_trial(out: &Bound<'_, PyDict>, found: &Trial) -> PyResult<()> {
+    out.set_item("results", found.results.len())?;
+    out.set_item("wrong", found.wrong)?;
+    out.set_item("seconds", found.seconds)?;
+    out.set_item("encoding_seconds", found.encoding_seconds)?;
+    out.set_item("encoded_bytes", found.weight_bytes)?;
+    out.set_item("key_memory_bytes", found.key_bytes)
+}
