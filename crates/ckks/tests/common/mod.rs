@@ -1,6 +1,7 @@
 //! Parameters, keys and messages for the tests.
 
 #![allow(
+    clippy::unwrap_used,
     unreachable_pub,
     dead_code,
     reason = "a module of test binaries, of which not every one uses all"

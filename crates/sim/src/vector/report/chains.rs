@@ -123,11 +123,11 @@ impl Chains {
         let arrival = arrival(machine, work);
         // Whether the own operation reads a result, and whether an instruction reads one of its own operation.
         let (mut read, mut reads) = (vec![false; count], vec![false; count]);
-        for i in 0..count {
+        for (i, reads) in reads.iter_mut().enumerate() {
             for limb in work.operands(i).filter(|&limb| (limb as usize) < count) {
                 let own = work.group(limb as usize) == work.group(i);
                 read[limb as usize] |= own;
-                reads[i] |= own;
+                *reads |= own;
             }
         }
         let mut queues = Queues::new(machine, work);
