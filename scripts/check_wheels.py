@@ -31,9 +31,11 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 VERSIONS = ["3.10", "3.13"]  # the oldest and the newest that pyproject.toml names
 SOURCES = {"", ".lock", ".md", ".py", ".pyi", ".rs", ".toml", ".typed"}
-"""Endings of files in the source distribution, except those of palladion/data and sets.json."""
-LARGEST = 1_500_000
-"""Largest size of a source distribution in bytes: three quarters of a megabyte, and reserve."""
+"""Endings of files in the source distribution, except those of ``DATA``."""
+DATA = r"data/\w+\.(json|npz)|packing_model/(machines|networks)/\w+\.json|sets\.json"
+"""Files of the package that are no sources."""
+LARGEST = 2_000_000
+"""Largest size of a source distribution in bytes: one and a half megabytes, and reserve."""
 
 
 def fail(message: str) -> None:
@@ -101,7 +103,7 @@ def check_contents(archive: Path) -> None:
     with tarfile.open(archive) as opened:
         names = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
     missing = {"Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "pyproject.toml"} - {*names}
-    allowed = re.compile(r"python/palladion/(data/\w+\.(json|npz)|sets\.json)")
+    allowed = re.compile(rf"python/palladion/({DATA})")
     strays = [
         name for name in names
         if not allowed.fullmatch(name)
@@ -224,8 +226,8 @@ def check_files() -> None:
 
     names = [path.as_posix() for path in files("palladion") or []]
     ours = re.compile(
-        r"palladion/(\w+/)*(\w+\.pyi?|__pycache__/.*\.pyc|py\.typed|_native(\.abi3)?\.(so|pyd)"
-        r"|sets\.json|data/\w+\.(json|npz))"
+        r"palladion/(\w+/)*(\w+\.pyi?|__pycache__/.*\.pyc|py\.typed|_native(\.abi3)?\.(so|pyd))"
+        rf"|palladion/({DATA})"
         r"|palladion-[^/]+\.dist-info/.*|(\.\./)+(bin|Scripts)/palladion(\.exe)?"
     )
     strays = [name for name in names if not ours.fullmatch(name) or re.search(r"\btests?\b", name)]

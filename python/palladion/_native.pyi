@@ -46,6 +46,11 @@ def packing_trial(
 ) -> dict[str, Any]:
     """An encrypted run of a layer, or of a part of it, compared with the layer on integers."""
 
+def packing_workload(
+    name: str, shape: Sequence[int], log_n: int, most: int
+) -> tuple[Workload, dict[str, Any]]:
+    """The instructions of a layer in a packing, or of a part of it, and what was taken."""
+
 def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
     """Measure ``ntt``, ``tfhe`` or another; ``hear`` is called with one row per measurement."""
 

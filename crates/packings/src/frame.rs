@@ -4,6 +4,7 @@ use crate::error::{Error, Result, shape};
 use ckks::Complex64;
 use program::circuit::{Arithmetic, Type};
 use ring::{ntt_primes, ntt_primes_avoiding};
+use rlwe::Words;
 use runtime::circuit::arithmetic;
 
 /// Bits of the first modulus, and of the special one.
@@ -79,6 +80,25 @@ impl Frame {
                 log_scale: f64::from(SCALE_BITS),
             })?),
         })
+    }
+
+    /// Parameters of [`Frame::Approximate`] with moduli of at most 32 bits and digits of one limb, for
+    /// machines of such words. The first level has two limbs.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a ring degree outside 2^13 to 2^15: 2^12 has no room for these moduli.
+    pub fn params_in_words(log_n: u32, depth: usize) -> Result<ckks::Params> {
+        if !(13..=15).contains(&log_n) {
+            let what = "log2 of the ring degree, in words of 32 bits";
+            return Err(shape(what, log_n, "13 to 15"));
+        }
+        let words = Words {
+            bits: 32,
+            digit_limbs: 1,
+        };
+        let levels = [vec![FIRST_BITS], vec![SCALE_BITS; depth]].concat();
+        let spec = ckks::ParamsSpec::in_words(1 << log_n, &levels, words, f64::from(SCALE_BITS))?;
+        Ok(ckks::Params::new(&spec)?)
     }
 
     /// The arithmetic of circuits.

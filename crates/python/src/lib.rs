@@ -77,5 +77,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(packings::packing_layers, module)?)?;
     module.add_function(wrap_pyfunction!(packings::packing_choice, module)?)?;
     module.add_function(wrap_pyfunction!(packings::packing_trial, module)?)?;
+    module.add_function(wrap_pyfunction!(packings::packing_workload, module)?)?;
     module.add_function(wrap_pyfunction!(bench::bench, module)?)
 }

@@ -9,6 +9,8 @@ use pyo3::types::PyDict;
 
 use crate::error::UsageError;
 use crate::guard::guard;
+use crate::vector::Workload;
+use runtime::circuit::Runner;
 
 /// Largest absolute weight and value of a trial on random numbers.
 const MOST: i64 = 7;
@@ -197,6 +199,49 @@ pub(crate) fn packing_trial<'py>(
     set_traffic(&out, &traffic)?;
     set_trial(&out, &found)?;
     Ok(out)
+}
+
+/// The circuit of a layer in a packing, with the approximate arithmetic of the paper in words of 32
+/// bits, as instructions for vector machines. If it takes more than `most` products, rotations or
+/// ciphertexts, it is of a part of the layer, and `share` is what passes over limbs of the part are
+/// of those of the whole, by price.
+#[pyfunction]
+pub(crate) fn packing_workload<'py>(
+    py: Python<'py>,
+    name: &str,
+    shape: Shape,
+    log_n: u32,
+    most: u64,
+) -> PyResult<(Workload, Bound<'py, PyDict>)> {
+    let whole = layer_of(&shape);
+    let (part, share, security, trace) = guard(py, || {
+        let packing = by_name(name)?;
+        whole.check()?;
+        let depth = packing.depth(&whole);
+        let params = Frame::params_in_words(log_n, depth)?;
+        let frame = Frame::Approximate(params.clone());
+        let part = slice(packing, &whole, &frame, most)?;
+        let seconds = |layer: &Layer| -> ::packings::Result<f64> {
+            let counts = packing.counts(layer, &frame)?;
+            Ok(counts.seconds(&frame, packing.depth(layer), &Prices::REFERENCE))
+        };
+        let share = seconds(&part)? / seconds(&whole)?;
+        // No instruction depends on a weight.
+        let weights = vec![1; part.weights()];
+        let packed = packing.build(&part, &weights, &frame)?;
+        let plain = packed.plain.iter();
+        let plain = plain.map(|(name, slots)| (name.as_str(), slots.as_slice()));
+        let runner = Runner::new(&params, &packed.circuit)?;
+        let trace = runner.lower(&plain.collect())?;
+        Ok::<_, inspect::Error>((part, share, params.rlwe().security(), trace))
+    })?;
+    let found = PyDict::new(py);
+    found.set_item("layer", whole.to_string())?;
+    found.set_item("part", part.to_string())?;
+    found.set_item("whole", part == whole)?;
+    found.set_item("share", share)?;
+    found.set_item("security", crate::security::to_dict(py, &security)?)?;
+    Ok((Workload::of(py, &trace)?, found))
 }
 
 fn set_trial(out: &Bound<'_, PyDict>, found: &Trial) -> PyResult<()> {

@@ -62,16 +62,23 @@ pub(crate) struct Workload {
     work: Arc<Work>,
 }
 
+impl Workload {
+    /// Verifies a trace.
+    pub(crate) fn of(py: Python<'_>, trace: &Trace) -> PyResult<Self> {
+        let work = guard(py, || Work::new(trace))?;
+        Ok(Self {
+            work: Arc::new(work),
+        })
+    }
+}
+
 #[pymethods]
 impl Workload {
     /// Reads and verifies the text of a trace.
     #[new]
     fn new(py: Python<'_>, trace: &str) -> PyResult<Self> {
         let trace = guard(py, || -> runtime::Result<_> { Ok(Trace::parse(trace)?) })?;
-        let work = guard(py, || Work::new(&trace))?;
-        Ok(Self {
-            work: Arc::new(work),
-        })
+        Self::of(py, &trace)
     }
 
     /// A checked schedule on a machine. `passes` are the order of operations and the rule of eviction.

@@ -1,4 +1,4 @@
-"""``palladion simulate packing``: Hyena's packings by an analytical model."""
+"""``palladion simulate packing``: Hyena's packings by an analytical model, or cycle by cycle."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import click
 
 from palladion import IntNetwork
 from palladion.cli.common import batch_option, json_option, print_json, print_rows
+from palladion.cli.machines import machine_of
+from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
 from palladion.packing_model import (
@@ -24,6 +26,7 @@ from palladion.packing_model import (
 )
 from palladion.packing_model.machine import MACHINES, machine_file
 from palladion.packing_model.report import Step, security_of, steps
+from palladion.packing_model.scheduled import Scheduled, schedule, totals
 from palladion.packing_model.simulate import Run
 from palladion.text import short, size
 
@@ -64,13 +67,35 @@ def packing_machine_of(name: str) -> PackingMachine:
 @click.command()
 @click.argument("network")
 @click.option("--packing", "name", default="hyena", help=f"{', '.join(PACKINGS)}; default hyena.")
-@click.option("--machine", default="hyena", help="hyena, f1, or a JSON file; default hyena.")
+@click.option(
+    "--machine",
+    default="hyena",
+    help="hyena, f1, or a JSON file; with --cycle-level one of `simulate run`. Default: hyena.",
+)
 @batch_option
 @click.option(
     "--published", is_flag=True, help="The public simulator's formulas, with their errors."
 )
 @click.option("--log-tree", is_flag=True, help="Hyena's sums of slots by a tree of rotations.")
 @click.option("--memory-bound", is_flag=True, help="Wait for memory where it is slower.")
+@click.option(
+    "--cycle-level",
+    is_flag=True,
+    help="Schedule the circuit of each layer on a vector machine, at 128 bits.",
+)
+@click.option(
+    "--log-n",
+    type=click.IntRange(13, 15),
+    default=13,
+    help="With --cycle-level: log2 of the ring degree. Default: 13.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    default=300,
+    help="With --cycle-level: products, rotations or ciphertexts above which a part of a layer is "
+    "scheduled. Default: 300.",
+)
 @click.option("--layers", is_flag=True, help="Every layer too.")
 @json_option
 def packing(
@@ -81,15 +106,29 @@ def packing(
     published: bool,
     log_tree: bool,
     memory_bound: bool,
+    cycle_level: bool,
+    log_n: int,
+    most: int,
     layers: bool,
     as_json: bool,
 ) -> None:
-    """Time, energy and traffic of a packing on Hyena's accelerator, by an analytical model.
+    """Time, energy and traffic of a packing on Hyena's accelerator.
 
     NETWORK is resnet50, mobilenetv2, gnmt or resnet20, as the public simulator of Hyena has them,
-    or the file of an integer network. Without --published the errors of the published model are
-    mended, and the report says what each correction costs.
+    or the file of an integer network. The model is analytical. Without --published the errors of
+    the published model are mended, and the report says what each correction costs.
+
+    With --cycle-level there is no model of packings. The circuit of each layer is lowered to
+    instructions on limbs, and these are scheduled on a vector machine and checked.
     """
+    if cycle_level:
+        if published or log_tree or memory_bound:
+            raise UsageError(
+                "--published, --log-tree and --memory-bound are of the analytical model: leave "
+                "them out, or --cycle-level"
+            )
+        at_cycle_level(layers_of(network), name, machine, (batch, log_n, most), layers, as_json)
+        return
     given, cut, model_machine = layers_of(network), packing_named(name), packing_machine_of(machine)
     if published and (log_tree or memory_bound):
         raise UsageError("--published has neither --log-tree nor --memory-bound: leave one out")
@@ -108,6 +147,71 @@ def packing(
     if layers:
         click.echo()
         print_table(layer_rows(run))
+
+
+def at_cycle_level(
+    given: Layers,
+    name: str,
+    machine: str,
+    sizes: tuple[int, int, int],
+    layers: bool,
+    as_json: bool,
+) -> None:
+    """Schedule a network's layers, and report it. ``sizes`` are the batch, log2 of the ring degree,
+    and the largest circuit."""
+    batch, log_n, most = sizes
+    packing, model = packing_named(name).name, machine_of(machine)
+    with Steps(quiet=as_json) as progress:
+        progress.start_run()
+        found = schedule(
+            given, packing, model, batch=batch, log_n=log_n, most=most,
+            hear=lambda done, count: progress.count("schedule", done, count),
+        )  # fmt: skip
+    total, security = totals(found), found[0].taken["security"]
+    parts = sum(not layer.taken["whole"] for layer in found)
+    chip = found[0].report["machine"]
+    if as_json:
+        data = {"network": given.name, "packing": packing, "machine": chip, "batch": batch,
+                "cycle_level": True, "log_n": log_n, "most": most, **total, "in_part": parts,
+                "skipped": given.skipped, "security": security["text"]}  # fmt: skip
+        if layers:
+            data["layers"] = [layer.to_dict() for layer in found]
+        print_json(data)
+        return
+    rows: dict[str, object] = {
+        "network": f"{given.name}, {len(found)} layers, batch {batch}",
+        "packing": packing,
+        "machine": f"{chip}, cycle by cycle, N = {1 << log_n}",
+        "security": security["text"],
+        "time": duration(total["seconds"]),
+        "energy": f"{total['joules']:.5g} J",
+        "cycles": f"{total['cycles']:,.0f}",
+        "traffic": ", ".join(
+            f"{kind} {size(round(count))}" for kind, count in total["traffic"].items() if count
+        ),
+    }
+    if parts:
+        rows["in part"] = (
+            f"{parts} layers: circuits above {most} operations, --most; time, energy and traffic "
+            "are the part's over its share"
+        )
+    print_rows(rows)
+    if layers:
+        click.echo()
+        print_table([scheduled_row(layer) for layer in found])
+
+
+def scheduled_row(layer: Scheduled) -> dict[str, object]:
+    """A row for a scheduled layer."""
+    values = layer.to_dict()
+    return {
+        "layer": short(layer.name, 24),
+        "us": f"{1e6 * values['seconds']:,.1f}",
+        "uJ": f"{1e6 * values['joules']:,.1f}",
+        "traffic": size(round(values["traffic"])),
+        "over the bound": f"{values['tight_gap']:.2f}",
+        "scheduled": "whole" if values["part"] is None else f"{100 * values['share']:.2g}%",
+    }
 
 
 @click.command(name="packing-machine")

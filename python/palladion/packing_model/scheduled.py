@@ -1,0 +1,109 @@
+"""Packed layers on a vector machine: circuits, traces and checked schedules in place of formulas.
+
+The layers are those of :mod:`shapes`, the circuits those of ``crates/packings``: complete, under
+CKKS at 128 bits, in words of 32 bits. Nothing is encrypted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palladion import _native
+from palladion.machines import Machine
+from palladion.packing_model.shapes import Layers, Shape
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """A layer in a packing, scheduled whole or in part."""
+
+    name: str
+    count: int
+    """Equal maps of the layer."""
+    taken: Mapping[str, Any]
+    """``layer``, ``part``, ``whole``, ``share``, ``security``."""
+    report: Mapping[str, Any]
+    """What :meth:`palladion.machines.Machine.run` gives of the part."""
+
+    @property
+    def times(self) -> float:
+        """By what the part's figures are multiplied: maps of the layer, over the part's share."""
+        share: float = self.taken["share"]
+        return self.count / share
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, in plain types."""
+        totals = {name: self.times * self.report[name] for name in ("seconds", "joules", "cycles")}
+        return {
+            "layer": self.name,
+            "shape": self.taken["layer"],
+            "part": None if self.taken["whole"] else self.taken["part"],
+            "share": self.taken["share"],
+            "maps": self.count,
+            **totals,
+            "traffic": self.times * self.report["traffic_total"],
+            "tight_gap": self.report["tight_gap"],
+            "utilisation": self.report["utilisation"],
+        }
+
+
+def schedule(
+    network: Layers,
+    packing: str,
+    machine: Machine,
+    *,
+    batch: int = 1,
+    log_n: int = 13,
+    most: int = 300,
+    hear: Callable[[int, int], None] = lambda _done, _all: None,
+) -> list[Scheduled]:
+    """Schedule every layer of a network. Layers of one shape are scheduled once.
+
+    A layer that takes more than ``most`` products, rotations or ciphertexts is scheduled in part.
+    ``hear`` is called with the number of layers done, and of all.
+
+    Raises
+    ------
+    UsageError
+        If a layer does not fit the packing.
+    FormatError
+        If the machine is no vector machine, or cannot run the instructions.
+    """
+    known: dict[tuple[int, ...], tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    found = []
+    for done, shape in enumerate(network.shapes):
+        hear(done, len(network.shapes))
+        sizes = sizes_of(shape, batch)
+        if sizes not in known:
+            work, taken = _native.packing_workload(packing, sizes, log_n, most)
+            known[sizes] = taken, machine.simulate(work).report()
+        found.append(Scheduled(shape.name, shape.count, *known[sizes]))
+    hear(len(network.shapes), len(network.shapes))
+    return found
+
+
+def sizes_of(shape: Shape, batch: int) -> tuple[int, ...]:
+    """A shape as ``crates/packings`` takes it. The image has its padding already."""
+    sides = (*shape.image, *shape.kernel, *shape.stride)
+    return (batch, shape.channels, shape.kernels, 1, *sides, 1, 1, 0, 0, 0, 0)
+
+
+def totals(layers: Iterable[Scheduled]) -> dict[str, Any]:
+    """Time, energy, cycles and traffic of all layers, one after the other."""
+    sums: Counter[str] = Counter()
+    joules: Counter[str] = Counter()
+    traffic: Counter[str] = Counter()
+    for layer in layers:
+        for name in ("seconds", "joules", "cycles"):
+            sums[name] += layer.times * layer.report[name]
+        for into, by in ((joules, "joules_by_component"), (traffic, "traffic_bytes")):
+            for name, value in layer.report[by].items():
+                into[name] += layer.times * value
+    return {
+        **sums,
+        "traffic": {**traffic, "total": sum(traffic.values())},
+        "joules_by_component": dict(joules),
+    }
