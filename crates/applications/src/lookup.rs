@@ -2,17 +2,24 @@
 //!
 //! Rows lie in slots. A key is one or more words modulo `t`. Modulo a prime, `x^(t-1)` is 0 for
 //! `x = 0` and 1 for every other `x` (Fermat). So `(q - k)^(t-1) - 1` tells in each slot if the
-//! word `k` of a row equals the query's word `q`: it is -1 if it does, 0 if not. Times a column and
-//! summed over all slots, it is that row's value in every slot, and does not tell where the row is.
-//! A key that no row has gives 0.
+//! word `k` of a row equals the query's word `q`: it is -1 if it does, 0 if not. Times the table,
+//! it is that row, and does not tell where the row is. A key that no row has gives zeros.
 //!
 //! Several words are compared at once. The differences `x` and `y` of two words become
 //! `x^2 + x y + c y^2`, where `1 - 4 c` is not a square modulo `t`. Four times that is
 //! `(2 x + y)^2 - (1 - 4 c) y^2`, which is 0 for `x = y = 0` alone: it is the norm of a number of the
 //! field of `t^2` elements. So one power is enough for all words.
 //!
+//! The table of `rows` times `columns` is read by its diagonals: the selection times diagonal `k`,
+//! rotated by `k`, has in slot `j` a value of column `j mod p`, where the period `p` is the power of
+//! two from the number of columns on. The sum over `k` is taken by halves, with the keys that the
+//! sum over the slots of a column needs too: `p - 1 + log2(slots / p)` rotations in all, where each
+//! column for itself would take `log2 slots`.
+//!
 //! Depth: a product for each doubling of the words, `log2 t` squarings for `t = 2^16 + 1`, or up to
-//! twice as many products for another `t`. Then one product with a column, and a sum of the slots.
+//! twice as many products for another `t`. Then one product with a diagonal, and sums of slots.
+//!
+//! Source of the diagonals: Halevi and Shoup, "Algorithms in HElib", CRYPTO 2014, section 4.3.
 //!
 //! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV
 //! benchmark.
@@ -32,12 +39,14 @@ pub struct Database {
 }
 
 impl Database {
-    /// Makes the circuit from inputs [`word_name`], each a word of the query in all slots, to
-    /// outputs [`column_name`].
+    /// Makes the circuit from inputs [`word_name`], each a word of the query in all slots, to the
+    /// output [`ROW`], with the value of column `j mod p` in slot `j`, where `p` is [`Database::period`].
+    /// Slots from the number of columns to `p` are 0.
     ///
     /// # Errors
-    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different numbers, and two rows with one key; those of
-    /// [`CircuitBuilder`] for more rows than slots, values that are not below `t` and too few levels.
+    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different numbers, two rows with one key, no columns and
+    /// more of them than half of the slots; those of [`CircuitBuilder`] for more rows than slots, values that are not below `t`
+    /// and too few levels.
     pub fn circuit(&self, arithmetic: Arithmetic, slots: usize) -> Result<Circuit> {
         let Arithmetic::Exact { t, .. } = arithmetic else {
             return Err(shape("the arithmetic", "approximate".into(), "exact"));
@@ -70,18 +79,50 @@ impl Database {
         let one = b.constant("one", &[1.0], (b.ty(unequal).level, 1.0))?;
         // -1 in the row that is found.
         let found = b.sub(unequal, one)?;
-        for (c, column) in self.columns.iter().enumerate() {
-            let values: Vec<f64> = filled(column, slots).iter().map(|v| -v).collect();
-            let values = b.constant(&column_name(c), &values, (b.ty(found).level, 1.0))?;
-            let selected = b.mul(found, values)?;
-            let selected = b.rescale(selected)?;
-            let sum = (1, b.row());
-            let row = sum_strided(&mut b, selected, sum)?;
-            let other = b.swap_rows(row)?;
-            let sum = b.add(row, other)?;
-            b.output(&column_name(c), sum)?;
-        }
+        let row = self.read(&mut b, found)?;
+        b.output(ROW, row)?;
         Ok(b.finish()?)
+    }
+
+    /// Slots after which the columns of a result come again: the power of two from their number on.
+    pub fn period(&self) -> usize {
+        self.columns.len().next_power_of_two()
+    }
+
+    /// Minus the selection times the table.
+    fn read(&self, b: &mut CircuitBuilder, selection: ValueId) -> Result<ValueId> {
+        let (period, slots, row) = (self.period(), b.slots(), b.row());
+        if self.columns.is_empty() || period > row {
+            let (what, found) = ("the number of columns", self.columns.len().to_string());
+            return Err(shape(what, found, &format!("from 1 to {row}")));
+        }
+        let columns: Vec<Vec<f64>> = self.columns.iter().map(|one| filled(one, slots)).collect();
+        let mut sums = Vec::with_capacity(period);
+        for k in 0..period {
+            let value = |slot: usize| {
+                let column = columns.get((slot + period - k) % period);
+                column.map_or(0.0, |column| -column[slot])
+            };
+            let name = format!("diagonal.{k}");
+            let values: Vec<f64> = (0..slots.max(columns[0].len())).map(value).collect();
+            let values = b.constant(&name, &values, (b.ty(selection).level, 1.0))?;
+            let product = b.mul(selection, values)?;
+            sums.push(b.rescale(product)?);
+        }
+        // The sum of what diagonal k gives, rotated by k: bit by bit of k.
+        let mut steps = 1;
+        while sums.len() > 1 {
+            let pairs = sums.chunks(2);
+            let sum = pairs.map(|pair| {
+                let rotated = b.rotate(pair[1], steps)?;
+                b.add(pair[0], rotated)
+            });
+            sums = sum.collect::<std::result::Result<_, program::Error>>()?;
+            steps *= 2;
+        }
+        let sum = sum_strided(b, sums[0], (steps, row / period))?;
+        let other = b.swap_rows(sum)?;
+        Ok(b.add(sum, other)?)
     }
 
     /// `x^exponent`, the exponent not 0, by squarings and products from its highest bit down; each takes a level or two.
@@ -133,10 +174,8 @@ pub fn word_name(j: usize) -> String {
     format!("key.{j}")
 }
 
-/// Name of column `c`.
-pub fn column_name(c: usize) -> String {
-    format!("column.{c}")
-}
+/// Name of the output: the row that is found.
+pub const ROW: &str = "row";
 
 /// The values, padded with zeros to at least a power of two.
 fn filled(values: &[u64], slots: usize) -> Vec<f64> {
