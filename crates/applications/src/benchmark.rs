@@ -139,12 +139,12 @@ impl Benchmarks {
 const F1_HELR_LEVELS: usize = 15;
 /// Limbs that F1's bootstrappings raise to, `L_max` = 24 (not checked against the longer paper).
 const F1_LIMBS: usize = 24;
-/// Limbs of a lookup: 16 squarings, which drop 20, a product of the two words, a column, and two that the sum over all slots asks for.
-const LOOKUP_LIMBS: usize = 24;
+/// Limbs of a lookup: the norm of the two words, 16 squarings, which drop 19, a column, and two that the sum over all slots asks for.
+const LOOKUP_LIMBS: usize = 23;
 /// Words of a key and columns, as in the example `lookup`: a hash of an image, its label, and a row of its pixels.
 const LOOKUP_TABLE: [u64; 2] = [2, 15];
-/// Products after which a lookup drops a second limb.
-const LOOKUP_COOLING: usize = 4;
+/// Squarings after which a lookup drops a second limb. A fifth one in a row is refused; after the last one noise is small enough.
+const LOOKUP_COOLED: [usize; 3] = [4, 8, 12];
 /// Limbs of a BGV bootstrapping.
 const BGV_LIMBS: usize = 20;
 /// Levels that a CKKS bootstrapping leaves: more do not fit 24 limbs.
@@ -210,7 +210,7 @@ fn lookup(
         columns: (1..=record)
             .map(|place| column(&|row| row + place))
             .collect(),
-        cooling: LOOKUP_COOLING,
+        cooled: LOOKUP_COOLED.to_vec(),
     };
     let arithmetic = Arithmetic::Exact {
         t: T_FERMAT,

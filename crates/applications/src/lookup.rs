@@ -2,12 +2,24 @@
 //!
 //! Rows lie in slots. A key is one or more words modulo `t`. Modulo a prime, `x^(t-1)` is 0 for
 //! `x = 0` and 1 for every other `x` (Fermat). So `(q - k)^(t-1) - 1` tells in each slot if the
-//! word `k` of a row equals the query's word `q`: it is -1 if it does, 0 if not. The product over
-//! the words selects a row. Times a column and summed over all slots, it is that row's value in
-//! every slot, and does not tell where the row is. A key that no row has gives 0.
+//! word `k` of a row equals the query's word `q`: it is -1 if it does, 0 if not. Times the table,
+//! it is that row, and does not tell where the row is. A key that no row has gives zeros.
 //!
-//! Depth: `log2 t` squarings for `t = 2^16 + 1`, or up to twice as many products for another `t`.
-//! Then one product for each further word, one with a column, and a sum of the slots.
+//! Several words are compared at once. The differences `x` and `y` of two words become
+//! `x^2 + x y + c y^2`, where `1 - 4 c` is not a square modulo `t`. Four times that is
+//! `(2 x + y)^2 - (1 - 4 c) y^2`, which is 0 for `x = y = 0` alone: it is the norm of a number of the
+//! field of `t^2` elements. So one power is enough for all words.
+//!
+//! The table of `rows` times `columns` is read by its diagonals: the selection times diagonal `k`,
+//! rotated by `k`, has in slot `j` a value of column `j mod p`, where the period `p` is the power of
+//! two from the number of columns on. The sum over `k` is taken by halves, with the keys that the
+//! sum over the slots of a column needs too: `p - 1 + log2(slots / p)` rotations in all, where each
+//! column for itself would take `log2 slots`.
+//!
+//! Depth: a product for each doubling of the words, `log2 t` squarings for `t = 2^16 + 1`, or up to
+//! twice as many products for another `t`. Then one product with a diagonal, and sums of slots.
+//!
+//! Source of the diagonals: Halevi and Shoup, "Algorithms in HElib", CRYPTO 2014, section 4.3.
 //!
 //! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV
 //! benchmark.
@@ -22,17 +34,19 @@ pub struct Database {
     pub keys: Vec<Vec<u64>>,
     /// The values, by column: residues modulo `t`.
     pub columns: Vec<Vec<u64>>,
-    /// After how many products in a row a second limb is divided away; never, if 0.
-    pub cooling: usize,
+    /// The products of the power after which a second limb is divided away, counted from 1.
+    pub cooled: Vec<usize>,
 }
 
 impl Database {
-    /// Makes the circuit from inputs [`word_name`], each a word of the query in all slots, to
-    /// outputs [`column_name`].
+    /// Makes the circuit from inputs [`word_name`], each a word of the query in all slots, to the
+    /// output [`ROW`], with the value of column `j mod p` in slot `j`, where `p` is [`Database::period`].
+    /// Slots from the number of columns to `p` are 0.
     ///
     /// # Errors
-    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different numbers, and two rows with one key; those of
-    /// [`CircuitBuilder`] for more rows than slots, values that are not below `t` and too few levels.
+    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different numbers, two rows with one key, no columns and
+    /// more of them than half of the slots; those of [`CircuitBuilder`] for more rows than slots, values that are not below `t`
+    /// and too few levels.
     pub fn circuit(&self, arithmetic: Arithmetic, slots: usize) -> Result<Circuit> {
         let Arithmetic::Exact { t, .. } = arithmetic else {
             return Err(shape("the arithmetic", "approximate".into(), "exact"));
@@ -40,7 +54,7 @@ impl Database {
         self.check()?;
         let level = arithmetic.levels() - 1;
         let mut b = CircuitBuilder::new("lookup", arithmetic, slots)?;
-        let mut found = None;
+        let mut differences = Vec::with_capacity(self.keys.len());
         for (j, keys) in self.keys.iter().enumerate() {
             let (encrypted, scale) = (true, 1.0);
             let ty = Type {
@@ -51,34 +65,64 @@ impl Database {
             let word = b.input(&word_name(j), ty)?;
             let keys = filled(keys, slots);
             let keys = b.constant(&word_name(j), &keys, (level, 1.0))?;
-            let difference = b.sub(word, keys)?;
-            let unequal = self.power(&mut b, difference, t - 1)?;
-            let one = b.constant("one", &[1.0], (b.ty(unequal).level, 1.0))?;
-            let equal = b.sub(unequal, one)?;
-            found = Some(match found {
-                None => equal,
-                Some(others) => product(&mut b, others, equal)?,
+            differences.push(b.sub(word, keys)?);
+        }
+        while differences.len() > 1 {
+            let pairs = differences.chunks(2);
+            let joined = pairs.map(|pair| match *pair {
+                [x, y] => norm(&mut b, x, y, t),
+                _ => Ok(pair[0]),
             });
+            differences = joined.collect::<Result<_>>()?;
         }
-        let found = found.expect("a key has a word");
-        // Each word has a factor of -1.
-        let sign = if self.keys.len().is_multiple_of(2) {
-            1.0
-        } else {
-            -1.0
-        };
-        for (c, column) in self.columns.iter().enumerate() {
-            let values: Vec<f64> = filled(column, slots).iter().map(|v| sign * v).collect();
-            let values = b.constant(&column_name(c), &values, (b.ty(found).level, 1.0))?;
-            let selected = b.mul(found, values)?;
-            let selected = b.rescale(selected)?;
-            let sum = (1, b.row());
-            let row = sum_strided(&mut b, selected, sum)?;
-            let other = b.swap_rows(row)?;
-            let sum = b.add(row, other)?;
-            b.output(&column_name(c), sum)?;
-        }
+        let unequal = self.power(&mut b, differences[0], t - 1)?;
+        let one = b.constant("one", &[1.0], (b.ty(unequal).level, 1.0))?;
+        // -1 in the row that is found.
+        let found = b.sub(unequal, one)?;
+        let row = self.read(&mut b, found)?;
+        b.output(ROW, row)?;
         Ok(b.finish()?)
+    }
+
+    /// Slots after which the columns of a result come again: the power of two from their number on.
+    pub fn period(&self) -> usize {
+        self.columns.len().next_power_of_two()
+    }
+
+    /// Minus the selection times the table.
+    fn read(&self, b: &mut CircuitBuilder, selection: ValueId) -> Result<ValueId> {
+        let (period, slots, row) = (self.period(), b.slots(), b.row());
+        if self.columns.is_empty() || period > row {
+            let (what, found) = ("the number of columns", self.columns.len().to_string());
+            return Err(shape(what, found, &format!("from 1 to {row}")));
+        }
+        let columns: Vec<Vec<f64>> = self.columns.iter().map(|one| filled(one, slots)).collect();
+        let mut sums = Vec::with_capacity(period);
+        for k in 0..period {
+            let value = |slot: usize| {
+                let column = columns.get((slot + period - k) % period);
+                column.map_or(0.0, |column| -column[slot])
+            };
+            let name = format!("diagonal.{k}");
+            let values: Vec<f64> = (0..slots.max(columns[0].len())).map(value).collect();
+            let values = b.constant(&name, &values, (b.ty(selection).level, 1.0))?;
+            let product = b.mul(selection, values)?;
+            sums.push(b.rescale(product)?);
+        }
+        // The sum of what diagonal k gives, rotated by k: bit by bit of k.
+        let mut steps = 1;
+        while sums.len() > 1 {
+            let pairs = sums.chunks(2);
+            let sum = pairs.map(|pair| {
+                let rotated = b.rotate(pair[1], steps)?;
+                b.add(pair[0], rotated)
+            });
+            sums = sum.collect::<std::result::Result<_, program::Error>>()?;
+            steps *= 2;
+        }
+        let sum = sum_strided(b, sums[0], (steps, row / period))?;
+        let other = b.swap_rows(sum)?;
+        Ok(b.add(sum, other)?)
     }
 
     /// `x^exponent`, the exponent not 0, by squarings and products from its highest bit down; each takes a level or two.
@@ -87,7 +131,7 @@ impl Database {
         let mut times = |b: &mut CircuitBuilder, x, y| {
             products += 1;
             let made = product(b, x, y)?;
-            match self.cooling > 0 && products % self.cooling == 0 {
+            match self.cooled.contains(&products) {
                 true => Result::Ok(b.rescale(made)?),
                 false => Ok(made),
             }
@@ -130,16 +174,49 @@ pub fn word_name(j: usize) -> String {
     format!("key.{j}")
 }
 
-/// Name of column `c`.
-pub fn column_name(c: usize) -> String {
-    format!("column.{c}")
-}
+/// Name of the output: the row that is found.
+pub const ROW: &str = "row";
 
 /// The values, padded with zeros to at least a power of two.
 fn filled(values: &[u64], slots: usize) -> Vec<f64> {
     let mut values: Vec<f64> = values.iter().map(|&v| v as f64).collect();
     values.resize(values.len().max(slots), 0.0);
     values
+}
+
+/// `x^2 + x y + c y^2`, a level below the lower one: 0 only if both are, modulo the prime `t`.
+fn norm(b: &mut CircuitBuilder, x: ValueId, y: ValueId, t: u64) -> Result<ValueId> {
+    let level = b.ty(x).level.min(b.ty(y).level);
+    let (x, y) = (b.drop_to(x, level)?, b.drop_to(y, level)?);
+    let sum = b.add(x, y)?;
+    let mut times = y;
+    for _ in 1..norm_factor(t) {
+        times = b.add(times, y)?;
+    }
+    let norm = b.dot(&[[x, sum], [times, y]])?;
+    Ok(b.rescale(norm)?)
+}
+
+/// The least `c` for which `1 - 4 c` is not a square modulo the odd prime `t` (Euler's criterion).
+fn norm_factor(t: u64) -> u64 {
+    let power = |base: u64| {
+        let (mut power, mut square, mut exponent) = (1, base, (t - 1) / 2);
+        while exponent > 0 {
+            if exponent & 1 == 1 {
+                power = times(power, square, t);
+            }
+            square = times(square, square, t);
+            exponent >>= 1;
+        }
+        power
+    };
+    let discriminant = |c: u64| (1 + 4 * (t - c % t)) % t;
+    let found = (1..t).find(|&c| power(discriminant(c)) == t - 1);
+    found.expect("half of all residues are no squares")
+}
+
+fn times(a: u64, b: u64, t: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(t)) as u64
 }
 
 /// The product of two values, a level below the lower one.

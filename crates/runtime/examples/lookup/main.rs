@@ -18,7 +18,7 @@ mod replay;
 #[path = "../common/trace.rs"]
 mod trace;
 
-use applications::lookup::{Database, column_name, word_name};
+use applications::lookup::{Database, ROW, word_name};
 use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
 use common::{Result, number, option, timed};
 use mnist::Images;
@@ -118,16 +118,17 @@ fn run() -> Result<()> {
             replay(&runner, (&arguments, &keys), &answer, counted.take())?;
         }
         // The client again.
-        for (c, column) in table.columns.iter().enumerate() {
-            let expected = there.map_or(0, |row| column[row]);
-            let name = column_name(c);
-            check(&params, &secret, &answer[&name], (&clear[&name], expected))?;
-        }
-        report(&secret, (&answer, &budgets))?;
-        let value = |c: usize| clear[&column_name(c)][0];
+        let period = table.period();
+        let values = |slot: usize| match (table.columns.get(slot % period), there) {
+            (Some(column), Some(row)) => column[row],
+            _ => 0,
+        };
+        let expected: Vec<u64> = (0..N).map(values).collect();
+        check(&params, &secret, &answer[ROW], (&clear[ROW], &expected))?;
+        report(&secret, &answer[ROW], &budgets[ROW])?;
         println!(
             "key {key:?}: label {} and row 14 of the image, {}",
-            value(0),
+            clear[ROW][0],
             match there {
                 Some(row) => format!("as of row {row}"),
                 None => "all zero, as no row has it".into(),
@@ -142,38 +143,26 @@ fn check(
     params: &Params,
     secret: &SecretKey,
     ct: &Ciphertext,
-    (clear, expected): (&Vec<u64>, u64),
+    (clear, expected): (&[u64], &[u64]),
 ) -> Result<()> {
     let found = params.encoder().slots_of(&decrypt(secret, ct)?);
-    match found.iter().chain(clear).find(|&&found| found != expected) {
-        Some(found) => Err(format!("{found} found, expected {expected}").into()),
-        None => Ok(()),
+    for given in [&found[..], clear] {
+        let mut slots = given.iter().zip(expected).enumerate();
+        if let Some((slot, (found, expected))) = slots.find(|(_, (a, b))| a != b) {
+            return Err(format!("slot {slot} has {found}, expected {expected}").into());
+        }
     }
+    Ok(())
 }
 
-/// Prints measured and predicted noise. The noise of a sum over all slots is in one coefficient,
-/// and differs between columns.
-fn report(
-    secret: &SecretKey,
-    (answer, budgets): (&BTreeMap<String, Ciphertext>, &BTreeMap<String, Budget>),
-) -> Result<()> {
-    let (mut squares, mut expected, mut least) = (0.0, 0.0, f64::INFINITY);
-    for (name, ct) in answer {
-        let (size, budget) = measure(secret, ct)?;
-        squares += (2.0 * size.log2_rms).exp2();
-        expected += (2.0 * budgets[name].noise.bits()).exp2();
-        least = least.min(budget);
-    }
-    let count = answer.len() as f64;
-    let bits = |squares: f64| (squares / count).log2() / 2.0;
-    let margin = budgets
-        .values()
-        .map(|b| b.margin_bits)
-        .fold(f64::INFINITY, f64::min);
+/// Prints measured and predicted noise. The noise of sums over slots is in few coefficients.
+fn report(secret: &SecretKey, row: &Ciphertext, budget: &Budget) -> Result<()> {
+    let (size, left) = measure(secret, row)?;
     println!(
-        "noise of {count} results {:.1} bits, predicted {:.1}; {least:.1} bits of budget left, {margin:.1} promised",
-        bits(squares),
-        bits(expected),
+        "noise of the result {:.1} bits, predicted {:.1}; {left:.1} bits of budget left, {:.1} promised",
+        size.log2_rms,
+        budget.noise.bits(),
+        budget.margin_bits,
     );
     Ok(())
 }
@@ -206,6 +195,6 @@ fn table() -> Result<Database> {
     Ok(Database {
         keys: POINTS.map(word).into(),
         columns,
-        cooling: 0,
+        cooled: Vec::new(),
     })
 }

@@ -73,7 +73,7 @@ FIGURE_5: Final = {
         "another table. HElib's example (BGV_country_db_lookup) has a ciphertext for each row, and "
         "takes 56 products and 47 rotations for each, at a modulus of 131 that rings of our kind "
         "have no slots for; the paper does not say how many rows it adapted. Ours has a row in "
-        "each slot: 33 products find it, and rotations of few limbs sum it up, 15 columns of it. A "
+        "each slot: 17 products find it, and 26 rotations of few limbs sum up all its columns. A "
         "hint for 17 limbs of N = 2^14 is 40 MB with digits of one limb, so 4.36 ms are a hundred "
         "of them",
     ),

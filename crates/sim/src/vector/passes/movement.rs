@@ -5,6 +5,9 @@
 //! most once, and one that came from memory, or from a seed on a machine with a generator, is dropped without being
 //! written.
 //!
+//! A result that was never written costs two transfers if it leaves, and what came from memory one. Belady's rule minds
+//! loads alone, so a second plan counts the way to the next use of such a result as half as long.
+//!
 //! Hints that do not fit are read in the same order again and again, by one key switch after the other. Belady's rule then
 //! keeps the first limbs of that order, so that memory has nothing to do for the first part of a key switch, and units
 //! have to wait in the rest. If some limbs of every hint *stream*, they leave first once they have been read, and those
@@ -21,16 +24,18 @@ use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
 /// Plans a scratchpad of so many slots for instructions in the given order, in which every limb is made before it is read.
-/// Every instruction fits the slots. Of limbs of hints, so many eighths stream.
+/// Every instruction fits the slots. Of limbs of hints, so many eighths stream. `kept` says whether results that were not
+/// written stay for twice as long.
 pub(super) fn plan(
     work: &Work,
     order: &[u32],
     slots: usize,
     eviction: Eviction,
-    streamed: u32,
+    (streamed, kept): (u32, bool),
 ) -> Vec<u32> {
     let mut pad = Pad::new(work, order, slots, eviction);
     pad.streamed = streamed;
+    pad.kept = kept;
     for (position, &instruction) in order.iter().enumerate() {
         pad.step(position as u32, instruction);
     }
@@ -79,12 +84,22 @@ pub(super) fn loads_hints_again(work: &Work, events: &[u32]) -> bool {
     })
 }
 
+/// Whether planned events write results that are no outputs.
+pub(super) fn writes(work: &Work, events: &[u32]) -> bool {
+    let written = events
+        .iter()
+        .filter(|&&event| matches!(Event::unpack(event), Event::WriteBack(_)));
+    written.count() > work.outputs.len()
+}
+
 struct Pad<'a> {
     work: &'a Work,
     eviction: Eviction,
     uses: Uses,
     /// Eighths of the limbs of hints that leave first.
     streamed: u32,
+    /// Whether results that were not written stay for twice as long.
+    kept: bool,
     /// Instructions from which on a use is so far away that a limb that streams leaves.
     far: u32,
     /// For each limb in the scratchpad how early it leaves: the one of the largest key first, one of key 0 never. 0 for
@@ -117,6 +132,7 @@ impl<'a> Pad<'a> {
             work,
             eviction,
             streamed: 0,
+            kept: false,
             far: slots as u32,
             uses: Uses::of(work, order),
             keys: vec![0; limbs],
@@ -195,6 +211,9 @@ impl<'a> Pad<'a> {
                 if next != NONE && next - position > self.far && self.streams(limb) =>
             {
                 NONE - 1
+            }
+            Eviction::Belady if self.kept && next != NONE && !self.saved[limb as usize] => {
+                position + (next - position) / 2
             }
             Eviction::Belady => next,
             Eviction::Lru => NONE - position,
