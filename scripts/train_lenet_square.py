@@ -48,13 +48,13 @@ def main() -> None:
         found.append(np.argmax(logits, 1))
         largest.append(max(float(jnp.abs(x).max()) for x in before))
     right = int(np.sum(np.concatenate(found) == test[1]))
-    print(f"{right} of {len(test[1])} test images; largest value before a square {max(largest):.1f}")
+    print(
+        f"{right} of {len(test[1])} test images; largest value before a square {max(largest):.1f}"
+    )
     save(options.output, kept)
 
 
-def fit(
-    params: Params, train: Any, plan: tuple[int, float], rng: np.random.Generator
-) -> Params:
+def fit(params: Params, train: Any, plan: tuple[int, float], rng: np.random.Generator) -> Params:
     """Adam with a cosine schedule, on batches that are moved by up to two pixels."""
     images, labels = train
     (epochs, rate), steps = plan, len(labels) // BATCH
