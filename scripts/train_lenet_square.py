@@ -1,10 +1,10 @@
 """Train LeNet-5 with squares for ReLU and averages for maxima, which CKKS computes, on MNIST.
 
-Convolutions of 6 kernels 5 x 5 on an image padded by two pixels and of 16 kernels 5 x 5 x 6, each with an
-activation and averages of 2 x 2; dense 400 -> 120 -> 84 -> 10. It is trained with the activation
-``x^2 / 4 + x / 2``, which is ``(x + 1)^2 / 4 - 1 / 4``. What is not the square goes into the weights and
-biases beside it, so the file has a network of squares. Pixels are divided by 255, weights are kept in
-bfloat16.
+Convolutions of 6 kernels 5 x 5 on an image padded by two pixels and of 16 kernels 5 x 5 x 6, each
+with an activation and averages of 2 x 2; dense 400 -> 120 -> 84 -> 10. It is trained with the
+activation ``x^2 / 4 + x / 2``, which is ``(x + 1)^2 / 4 - 1 / 4``. What is not the square goes into
+the weights and biases beside it, so the file has a network of squares. Pixels are divided by 255,
+weights are kept in bfloat16.
 
     pip install '.[train]'
     python scripts/train_lenet_square.py --data DIR --output models/lenet5_square.safetensors
@@ -27,7 +27,7 @@ from train_mnist import Params
 
 BATCH = 128
 WIDE = 3.0
-"""Values before an activation are drawn below this, so that their squares keep few bits of a run."""
+"""Values before an activation are drawn below this, so that squares of them stay small."""
 
 
 def main() -> None:

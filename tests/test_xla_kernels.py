@@ -201,6 +201,24 @@ def test_ntt_gives_the_known_answers_of_cross(kernel: Any) -> None:
     assert found.tolist() == vectors["values"]
 
 
+@pytest.mark.parametrize("kernel", variants("mul", "intt"))
+def test_a_decryption_gives_the_known_answer_of_cross(kernel: Any) -> None:
+    """``c0 + c1 s`` in the evaluation domain, and its coefficients."""
+    vectors = json.loads((VECTORS.parent / "cross_decrypt.json").read_text())
+    moduli, secret, c0, c1, plaintext = (
+        np.array(vectors[name], np.uint32)
+        for name in ("moduli", "secret", "c0", "c1", "plaintext")
+    )
+    prime = np.arange(len(moduli), dtype=np.int32)
+    kernels = {name: choice.OPERATIONS[name][0] for name in ("mul", "intt")}
+    kernels["intt" if "Intt" in type(kernel).__name__ else "mul"] = kernel
+    product = run(kernels["mul"], kernels["mul"].tables(moduli), prime, c1, secret)
+    add, intt = choice.OPERATIONS["add"][0], kernels["intt"]
+    phase = run(add, add.tables(moduli), prime, c0, product)
+    found = run(intt, intt.tables(moduli, c0.shape[1]), prime, phase)
+    assert np.array_equal(found, plaintext)
+
+
 @pytest.mark.parametrize("inner", [1, 5, 64, 256])
 @pytest.mark.parametrize("kernel", variants("combine", "combine-wide"))
 def test_combine(kernel: Any, inner: int, rng: np.random.Generator) -> None:

@@ -4,8 +4,9 @@
     python examples/real_data lenet --data MNIST --images 20 --xla 2
     python examples/real_data helr --data MNIST --iterations 5 --xla 1
 
-``--data`` is the folder of MNIST's four files. Every result is compared with the network by its definition, in
-doubles. Those of XLA must have the bytes of those of the CPU. Without ``--xla`` JAX is not needed.
+``--data`` is the folder of MNIST's four files. Every result is compared with the network by its
+definition, in doubles. Those of XLA must have the bytes of those of the CPU. Without ``--xla`` JAX
+is not needed.
 """
 
 from __future__ import annotations
@@ -20,14 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from palladion import ckks
-from palladion.circuit import Circuit
-from palladion.nn import mnist
-
 from files import Array
 from helr import Helr, of_digits
 from lenet import LeNet
 from lola_mnist import LolaMnist
+from palladion import ckks
+from palladion.circuit import Circuit
+from palladion.nn import mnist
 
 Network = LolaMnist | LeNet
 NETWORKS = {"lola-mnist": LolaMnist, "lenet": LeNet}

@@ -1,4 +1,4 @@
-"""HELR: training of a logistic regression on the digits 3 and 8, as many iterations as levels allow.
+"""HELR: training of a logistic regression on the digits 3 and 8, as far as levels allow.
 
 Images have 14 x 14 pixels, and a 1 for the bias. Nesterov's method with a sigmoid of degree 3. A
 feature's values for some samples lie side by side, and a batch is several ciphertexts. An iteration
@@ -12,10 +12,9 @@ Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Da
 from __future__ import annotations
 
 import numpy as np
+from files import Array
 from palladion import ckks
 from palladion.circuit import Circuit, Value, dot
-
-from files import Array
 
 A1, A3 = -1.20096 / 8, 0.81562 / 512
 """``sigma(-t)`` is near ``1/2 + A1 t + A3 t^3`` on [-8, 8] (section 3 of the paper)."""

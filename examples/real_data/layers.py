@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from palladion.circuit import Value, dot
-
 from files import Array
+from palladion.circuit import Value, dot
 
 
 def dense(x: Value, matrix: Array, slots: int, babies: int) -> Value:

@@ -7,8 +7,8 @@ their results two slots apart in both directions, later four, and nothing is mov
 - The first convolution is a sum of 25 products of rotated images, which repeat for the eight maps.
 - The sum of 2 x 2 values is two rotations. The quarter is in the next weights.
 - The second convolution: for each of eight differences of an output map's number and an input
-  map's, 25 products of rotated inputs, and a rotation by maps. Output maps 8 to 15 are a second such
-  sum. It is moved by one slot, between the values of the first.
+  map's, 25 products of rotated inputs, and a rotation by maps. Output maps 8 to 15 are a second
+  such sum. It is moved by one slot, between the values of the first.
 - Dense layers: 128 diagonals for the first. Its result repeats after 128 slots, so the second is
   one product for 64 rows, each a sum of 128 slots. The third takes one slot in 128.
 
@@ -18,11 +18,10 @@ Nine levels: one for each linear layer and each square.
 from __future__ import annotations
 
 import numpy as np
-from palladion import ckks
-from palladion.circuit import Circuit, Value, dot
-
 from files import Array, weights
 from layers import dense, padded, repeated
+from palladion import ckks
+from palladion.circuit import Circuit, Value, dot
 
 BLOCK, WIDTH, KERNEL, MAPS = 1024, 32, 5, 8
 LEVELS = 9

@@ -6,11 +6,10 @@ Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Infere
 from __future__ import annotations
 
 import numpy as np
-from palladion import circuit
-from palladion.circuit import Circuit
-
 from files import Array, weights
 from layers import dense, padded, repeated
+from palladion import circuit
+from palladion.circuit import Circuit
 
 BLOCK, SIDE, KERNEL = 1024, 13, 5
 PLACES = SIDE * SIDE

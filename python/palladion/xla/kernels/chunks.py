@@ -1,11 +1,11 @@
 """Products word by word through bytes, as CROSS has them, for comparison with those of whole words.
 
-A word is four chunks of 8 bits, and a product of two words is sixteen products of chunks, which have
-seven weights ``2^(8 w)``. There are two ways on:
+A word is four chunks of 8 bits, and a product of two words is sixteen products of chunks, which
+have seven weights ``2^(8 w)``. There are two ways on:
 
 - *Full*: the sums are added up by weight to a product of 64 bits, which is divided.
-- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``, so that nothing is
-  carried and all weights are reduced at once, at the end.
+- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``, so that nothing
+  is carried and all weights are reduced at once, at the end.
 
 Where one factor is known, its multiples ``2^(8 d) f mod q`` take the place of the weights: the
 basis-aligned transformation of one word. Then a product is four products of a chunk and a word, and
