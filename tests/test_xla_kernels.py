@@ -206,8 +206,7 @@ def test_a_decryption_gives_the_known_answer_of_cross(kernel: Any) -> None:
     """``c0 + c1 s`` in the evaluation domain, and its coefficients."""
     vectors = json.loads((VECTORS.parent / "cross_decrypt.json").read_text())
     moduli, secret, c0, c1, plaintext = (
-        np.array(vectors[name], np.uint32)
-        for name in ("moduli", "secret", "c0", "c1", "plaintext")
+        np.array(vectors[name], np.uint32) for name in ("moduli", "secret", "c0", "c1", "plaintext")
     )
     prime = np.arange(len(moduli), dtype=np.int32)
     kernels = {name: choice.OPERATIONS[name][0] for name in ("mul", "intt")}

@@ -11,6 +11,8 @@ Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Da
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from files import Array
 from palladion import ckks
@@ -28,7 +30,7 @@ BATCH = 1024
 
 def parameters(iterations: int) -> ckks.Params:
     """128-bit secure, in words of 32 bits. More iterations are refused for their security."""
-    levels = [[27, 27], *[SCALE] * (DEPTH * iterations)]
+    levels: list[int | Sequence[int]] = [[27, 27], *[SCALE] * (DEPTH * iterations)]
     log_n = 14 if iterations <= 2 else 15 if iterations <= 5 else 16
     special = [SCALE] * (1 if log_n < 15 else 2)
     return ckks.Params(log_n, levels, special, 2.0**SCALE, digit_limbs=len(special))
@@ -84,7 +86,8 @@ class Helr:
 
     def plain(self) -> Array:
         """The weights, by the same steps in doubles."""
-        w, v = np.zeros((2, self.samples.shape[1]))
+        w: Array = np.zeros(self.samples.shape[1])
+        v = w
         for t, momentum in enumerate(self.momenta):
             z = self.batch(t)
             x = z @ v
