@@ -15,7 +15,7 @@ import argparse
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from palladion.circuit import Circuit
 from palladion.nn import mnist
 
 Network = LolaMnist | LeNet
-NETWORKS = {"lola-mnist": LolaMnist, "lenet": LeNet}
+NETWORKS: dict[str, Callable[[], Network]] = {"lola-mnist": LolaMnist, "lenet": LeNet}
 STRIDE = {"lola-mnist": 1, "lenet": 128}
 """Slots from one logit to the next."""
 
@@ -41,6 +41,7 @@ class Runs:
     def __init__(self, c: Circuit, device: str | None) -> None:
         self.circuit, self.compared = c, 0
         print(f"{c.name}: {c.params.native!r}")
+        assert isinstance(c.params, ckks.Params), "these circuits are of CKKS"
         self.secret = ckks.keygen(c.params)
         with timed("keys"):
             self.keys = c.keys(self.secret)
@@ -87,7 +88,7 @@ def timed(what: str) -> Iterator[None]:
 
 def classified(name: str, options: argparse.Namespace) -> bool:
     """Classify test images. Whether all are in the class of the network in doubles."""
-    network: Network = NETWORKS[name]()
+    network = NETWORKS[name]()
     images, labels = mnist.load(options.data, "test")
     flat = images.reshape(len(images), -1)
     plain = np.array([network.plain(image) for image in flat[: options.plain]])
@@ -113,7 +114,7 @@ def classified(name: str, options: argparse.Namespace) -> bool:
     )
     print(f"{runs.compared} results through XLA have the bytes of the CPU's")
     print(f"CPU: median {np.median(taken):.2f} s an image; peak {peak():.2f} GB")
-    return alike == options.images
+    return bool(alike == options.images)
 
 
 def trained(options: argparse.Namespace) -> bool:
