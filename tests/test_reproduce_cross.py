@@ -18,6 +18,8 @@ from palladion.reproduce.cross.model import TPU_V4, Chip, Work
 from palladion.reproduce.cross.operations import SETS, WRITTEN, Set, operation
 from palladion.reproduce.cross.paper import AREAS, OPERATIONS, SPEEDUPS, TABLE_5, TABLE_7
 
+from tests.rings import is_prime
+
 MODULES = {"table5": table5, "table6": table6, "table7": table7, "table8": table8, "fig4": fig4}
 ARGUMENTS = {"table5": ("--set", "cross-6")}
 SMALL = Set("small-insecure", 10, (6, 28), (2, 29), 2)
@@ -35,6 +37,22 @@ def rows(item: str, *arguments: object) -> list[dict[str, Any]]:
     assert (found["paper"], found["item"]) == ("cross", item)
     result: list[dict[str, Any]] = found["rows"]
     return result
+
+
+def test_sets_of_wider_primes_stand_in_words_of_32_bits_where_there_are_primes() -> None:
+    narrow = SETS["cross-1"].within(32)
+    assert narrow is not None
+    wide, params = SETS["cross-1"].params(), narrow.params()
+    assert params.n == wide.n
+    assert [len(level) for level in params.moduli] == [2] * len(wide.moduli)
+    assert max(q.bit_length() for level in params.moduli for q in level) <= 32
+    assert params.log_qp == pytest.approx(wide.log_qp, rel=0.02)
+    assert SETS["cross-6"].within(32) is SETS["cross-6"]
+    # There are too few primes of 26 bits.
+    step = 2 << SETS["cross-5"].log_n
+    found = [q for q in range((1 << 25) // step * step + 1, 1 << 26, step) if is_prime(q)]
+    assert len(found) < 2 * (SETS["cross-5"].limbs[0] + SETS["cross-5"].special[0])
+    assert SETS["cross-3"].within(32) is SETS["cross-5"].within(32) is None
 
 
 def test_every_item_has_its_module_and_its_notes_fit_a_terminal() -> None:

@@ -84,7 +84,8 @@ def skip_in_between(kernel: Any, n: int) -> None:
 def test_word_by_word(kernel: Any, rng: np.random.Generator) -> None:
     moduli = moduli_of(16, *SIZES)
     a, prime = rows_of(moduli, 16, rng)
-    found = {"Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__}[type(kernel).__name__]
+    operation = type(kernel).__name__[:3]
+    found = {"Add": int.__add__, "Sub": int.__sub__, "Mul": int.__mul__}[operation]
     q = moduli[prime][:, None]
     for b in (a, np.roll(a, 3, axis=1), rows_of(moduli, 16, rng)[0], (q - a) % q):
         want = [
@@ -198,6 +199,23 @@ def test_ntt_gives_the_known_answers_of_cross(kernel: Any) -> None:
     prime = np.arange(len(moduli), dtype=np.int32)
     found = run(kernel, kernel.tables(moduli, coefficients.shape[1]), prime, coefficients)
     assert found.tolist() == vectors["values"]
+
+
+@pytest.mark.parametrize("kernel", variants("mul", "intt"))
+def test_a_decryption_gives_the_known_answer_of_cross(kernel: Any) -> None:
+    """``c0 + c1 s`` in the evaluation domain, and its coefficients."""
+    vectors = json.loads((VECTORS.parent / "cross_decrypt.json").read_text())
+    moduli, secret, c0, c1, plaintext = (
+        np.array(vectors[name], np.uint32) for name in ("moduli", "secret", "c0", "c1", "plaintext")
+    )
+    prime = np.arange(len(moduli), dtype=np.int32)
+    kernels = {name: choice.OPERATIONS[name][0] for name in ("mul", "intt")}
+    kernels["intt" if "Intt" in type(kernel).__name__ else "mul"] = kernel
+    product = run(kernels["mul"], kernels["mul"].tables(moduli), prime, c1, secret)
+    add, intt = choice.OPERATIONS["add"][0], kernels["intt"]
+    phase = run(add, add.tables(moduli), prime, c0, product)
+    found = run(intt, intt.tables(moduli, c0.shape[1]), prime, phase)
+    assert np.array_equal(found, plaintext)
 
 
 @pytest.mark.parametrize("inner", [1, 5, 64, 256])
@@ -462,7 +480,8 @@ def test_tune_measures_and_says_what_it_kept(command: Command) -> None:
     result = command("xla", "tune", *given, "--json")
     assert result.returncode == 0, result.stderr
     report = json.loads(result.stdout)
-    assert [row["operation"] for row in report["measured"]] == ["scale"] * 5 + ["add"]
+    count = len(choice.OPERATIONS["scale"])
+    assert [row["operation"] for row in report["measured"]] == ["scale"] * count + ["add"]
     assert sum(row["chosen"] for row in report["measured"]) == 2
     assert report["file"] is None  # some operations alone are no choice
     refused(command("xla", "tune", "--n", 100), "100", "power of two")

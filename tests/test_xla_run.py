@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import palladion
 import pytest
-from palladion import xla
+from palladion import memory, xla
+from palladion.errors import BudgetError
 
 from tests.conftest import Command, Halves, refused
 
@@ -91,6 +93,64 @@ def test_a_run_goes_on_from_a_checkpoint_of_the_cpu(
     program = palladion.Program.from_bytes(ran.program.read_bytes())
     layers = [step["layer"] for step in program.report()["steps"]]
     assert report["resumed_steps"] == layers.index(layers[-1])
+
+
+def test_a_second_run_compiles_nothing(
+    command: Command, ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the last layer, which is enough to begin with an empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(tmp_path / "cache"))
+    checkpoint = tmp_path / "checkpoint"
+    compiled = []
+    for run in range(2):
+        checkpoint.write_bytes(ran.saved[-1])
+        result = command(
+            "run", "--program", ran.program, "--output", tmp_path / f"answer{run}", "--checkpoint",
+            checkpoint, "--target", "xla", "--device", "cpu", "--json", *ran.given,
+        )  # fmt: skip
+        assert result.returncode == 0, result.stderr
+        report = json.loads(result.stdout)
+        compiled.append(report["compiled"])
+    assert compiled[0] >= report["executables"] > 0
+    assert compiled[1] == 0
+
+
+def test_a_device_that_is_not_here_is_refused_before_keys_are_read(
+    command: Command, ran: Ran, tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys"
+    keys.write_bytes(b"not read")
+    line = ["run", "--program", ran.program, "--keys", keys, "--output", tmp_path / "answer"]
+    line += [ran.folder / "query", "--target", "xla"]
+    refused(command(*line, "--device", "tpu"), "there is no device tpu here, JAX has")
+    refused(command(*line, "--devices", 4097), "4097 devices are asked for")
+
+
+def test_too_little_memory_is_said_before_the_run(
+    ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    xla.enable()
+    from palladion.xla.device import check_bytes, chosen_device
+    from palladion.xla.run import Run
+
+    class Small:
+        platform, device_kind = "gpu", "a small GPU"
+
+        def memory_stats(self) -> dict[str, int]:
+            return {"bytes_limit": 16_000_000}
+
+    program, _, _ = ran.loaded()
+    monkeypatch.setattr(memory, "available", lambda *_: 100_000_000)
+    with pytest.raises(
+        BudgetError, match=r"a run of mnist needs 7\d\d\.\d MB .* and 100.0 MB are left"
+    ):
+        Run.of(program, chosen_device("cpu"))
+    small: Any = Small()
+    with pytest.raises(BudgetError, match=r"needs 32.0 MB of memory on a small GPU .* 16.0 MB"):
+        check_bytes(32_000_000, small, "a run")
+    assert check_bytes(8_000_000, small, "a run") == 8_000_000
 
 
 def test_checkpoints_of_others_are_refused(

@@ -1,5 +1,5 @@
 //! Prints the speed of every backend of this CPU: `cargo run --release -p palladion-kernels
-//! --example throughput`. One thread, medians, data in the caches.
+//! --example throughput [BACKEND [transforms]]`. One thread, medians, data in the caches.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,8 @@ fn words(len: usize, bound: u64) -> Vec<u64> {
 fn transforms(k: &dyn Kernels) {
     println!("  NTT                      forward     inverse   (us)");
     let sizes = [30, 34, 36, 45, 48, 49, 50, 51, 60].map(|bits| (15, bits));
-    for (log_n, bits) in sizes.into_iter().chain([(16, 49), (16, 60)]) {
+    let others = [(12, 30), (13, 30), (14, 30), (16, 49), (16, 60)];
+    for (log_n, bits) in sizes.into_iter().chain(others) {
         let table = NttTable::new(prime(bits), 1 << log_n).expect("1 modulo 2N");
         let mut a = words(1 << log_n, table.modulus().value());
         let forward = median_ns(|| k.ntt(&table, &mut a)) / 1e3;
@@ -136,13 +137,21 @@ fn matrix(k: &dyn Kernels, name: &str, moduli: &[Modulus], shape: (usize, usize)
 }
 
 fn main() {
-    let only = std::env::args().nth(1);
+    let [only, part] = [1, 2].map(|i| std::env::args().nth(i));
+    let (only, part) = (only.filter(|name| !name.is_empty()), part.as_deref());
     for k in available() {
+        if part == Some("names") {
+            println!("{}", k.name());
+            continue;
+        }
         if only.as_deref().is_some_and(|name| name != k.name()) {
             continue;
         }
         println!("{}", k.name());
         transforms(k);
+        if part == Some("transforms") {
+            continue;
+        }
         element_wise(k);
         println!("  matrix product                                    (multiply-adds per ns)");
         let columns = if k.name() == "scalar" { 256 } else { 4096 };

@@ -30,9 +30,21 @@ class Target:
     """Number of devices of ``xla`` that share the limbs; ``None`` for one that has all."""
 
     def check_run(self, report: dict[str, Any]) -> None:
-        """Check the memory of a run on the CPU. That of ``xla`` is checked when it is known."""
+        """Check the memory of a run on the CPU, or that ``xla`` has the device.
+
+        The memory of a device is checked when the plan is known.
+        """
         if self.name == "cpu":
             memory.check_run(report)
+        elif self.devices is None:
+            self._device()
+        else:
+            from palladion import xla
+
+            xla.enable()
+            from palladion.xla.device import several_devices
+
+            several_devices(self.devices, self.device)
 
     def run(
         self,

@@ -5,22 +5,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import jax
 
 from palladion import _native
+from palladion.xla import compilations
 from palladion.xla.device import check_memory
 from palladion.xla.executor import Executor, Progress
 from palladion.xla.plan import Plan
-
-SHORT: Final = 0.1
-"""Seconds of a compilation whose result is not worth keeping."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +34,7 @@ class Prepared:
         BudgetError
             If the device has too little memory.
         """
-        keep_compilations()
+        compilations.keep()
         plan = Plan(waves)
         needed = check_memory(plan, device, what)
         return Prepared(Executor(plan, device), needed)
@@ -55,14 +50,16 @@ class Prepared:
         """Execute the trace. Returns the report.
 
         It has ``seconds`` and ``steps``, as that of :meth:`palladion.Program.run`, and ``device``,
-        ``device_memory_bytes``, ``waves`` and ``executables``; with ``profile`` also ``kernels``,
-        the seconds of each stage.
+        ``device_memory_bytes``, ``waves``, ``executables`` and ``compiled``, the number of those
+        that were not found in the cache; with ``profile`` also ``kernels``, the seconds of each
+        stage.
 
         Raises
         ------
         StoppedError
             If ``progress`` returned ``False``.
         """
+        before = compilations.count()
         report = self.executor.run(outside, progress, ended=ended, profile=profile)
         plan = self.executor.plan
         return {
@@ -72,6 +69,7 @@ class Prepared:
             "device_memory_bytes": self.device_memory_bytes,
             "waves": len(plan.waves),
             "executables": len(plan.stages),
+            "compiled": compilations.count() - before,
             **({"kernels": report.kernels} if profile else {}),
         }
 
@@ -147,22 +145,3 @@ class Run:
             outside, progress, ended=ended if self.saving else None, profile=profile
         )
         return outside.answer(), {**report, "resumed_steps": outside.resumed_steps}
-
-
-def keep_compilations() -> None:
-    """Keep what JAX compiles in the user's cache directory, unless JAX has one of its own."""
-    config: Any = jax.config
-    if config.jax_compilation_cache_dir is None:
-        config.update("jax_compilation_cache_dir", str(cache_folder() / "compiled"))
-        config.update("jax_persistent_cache_min_compile_time_secs", SHORT)
-
-
-def cache_folder() -> Path:
-    """The folder for what can be made again."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "palladion" / "xla"

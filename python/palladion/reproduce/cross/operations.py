@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from palladion import ckks
@@ -21,23 +21,42 @@ class Set:
     """Their number, and the bits of each."""
     special: tuple[int, int]
     digit_limbs: int
+    parts: int = 1
+    """Primes that stand in the place of each of these: two for a machine of narrow words."""
 
     @property
     def bits(self) -> int:
         """Bits of the widest prime."""
-        return max(self.limbs[1], self.special[1])
+        return -(-max(self.limbs[1], self.special[1]) // self.parts)
+
+    def within(self, bits: int) -> Set | None:
+        """The set with primes of at most so many bits: itself, or with two primes for one.
+
+        ``None`` if there are too few primes of half the bits that are 1 modulo 2 N.
+        """
+        if self.bits <= bits:
+            return self
+        return replace(self, parts=2) if self.name in HALVED else None
 
     def params(self) -> ckks.Params:
         """The parameters. Those below 128 bits are made too: their names say insecure."""
+        limb, special = (
+            [-(-(bits - part) // self.parts) for part in range(self.parts)]
+            for bits in (self.limbs[1], self.special[1])
+        )
         return ckks.Params(
             self.log_n,
-            [self.limbs[1]] * self.limbs[0],
-            [self.special[1]] * self.special[0],
+            [limb] * self.limbs[0],
+            special * self.special[0],
             2.0 ** self.limbs[1],
-            digit_limbs=self.digit_limbs,
+            digit_limbs=self.digit_limbs * self.parts,
             insecure="insecure" in self.name,
         )
 
+
+HALVED: Final = ("cross-1",)
+"""Sets with two primes for one. Those of 52 bits would need 118 primes of 26 bits that are 1 modulo
+2^18, or 90 that are 1 modulo 2^17, and there are fewer."""
 
 SETS: Final = {
     "cross-1": Set("cross-1", 17, (33, 59), (11, 59), 11),

@@ -20,6 +20,7 @@ from palladion import files
 from palladion.errors import UsageError
 from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product, Whole
 from palladion.xla.kernels.butterflies import ButterflyIntt, ButterflyNtt
+from palladion.xla.kernels.chunks import MulChunks, ScaleAligned
 from palladion.xla.kernels.combine import Combine
 from palladion.xla.kernels.constant_geometry import ConstantGeometryIntt, ConstantGeometryNtt
 from palladion.xla.kernels.convert import Convert
@@ -67,11 +68,16 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     ),
     "add": (Add(),),
     "sub": (Sub(),),
-    "mul": tuple(Mul(way, bits) for way in ("barrett", "montgomery") for bits in ("u64", "u32")),
+    "mul": (
+        *(Mul(way, bits) for way in ("barrett", "montgomery") for bits in ("u64", "u32")),
+        MulChunks(lazy=False),
+        MulChunks(lazy=True),
+    ),
     "dot": (Dot("u64"), Dot("u32"), PallasDot("gpu"), PallasDot("tpu")),
     "scale": (
         *(Scale(way, bits) for way in ("barrett", "montgomery") for bits in ("u64", "u32")),
         Scale("shoup", "u64"),
+        ScaleAligned(),
     ),
     "combine": tuple(map(Combine, SMALL)),
     "combine-wide": tuple(map(Combine, WIDE)),

@@ -3,7 +3,10 @@
 Products are reduced in three ways. *Barrett* divides the product of 64 bits by a constant
 reciprocal (:meth:`words.Division.divide`). *Montgomery* multiplies by 2^-32 and takes that back:
 once more for two unknown factors, nothing for a known one. *Shoup* divides a known factor
-beforehand."""
+beforehand.
+
+*Chunks* are CROSS's products of bytes, for comparison: slower on every machine whose words multiply
+whole (``chunks.py``)."""
 
 from __future__ import annotations
 

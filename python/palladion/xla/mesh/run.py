@@ -11,11 +11,11 @@ from typing import Any
 
 from palladion import _native
 from palladion.errors import UsageError
+from palladion.xla import compilations
 from palladion.xla.device import check_bytes, several_devices
 from palladion.xla.executor import Progress
 from palladion.xla.mesh.executor import MeshExecutor, mesh_of
 from palladion.xla.plan import Plan
-from palladion.xla.run import keep_compilations
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MeshRun:
             program has more than 32 bits.
         """
         mesh = mesh_of(several_devices(devices, kind), queries)
-        keep_compilations()
+        compilations.keep()
         executor = MeshExecutor(Plan(_native.Waves.of_program(program)), mesh)
         what = f"a run of {program.report()['network']} on {devices} devices"
         store = 4 * executor.plan.n * executor.split.rows
@@ -71,6 +71,7 @@ class MeshRun:
         if len(queries) != expected:
             raise UsageError(f"{len(queries)} queries, expected {expected} at the same time")
         outsides: Any = [_native.WavesOutside.of_run(self.program, keys, each) for each in queries]
+        before = compilations.count()
         report = executor.run(outsides, progress)
         return [outside.answer() for outside in outsides], {
             "seconds": report.seconds,
@@ -81,4 +82,5 @@ class MeshRun:
             "device_memory_bytes": self.device_memory_bytes,
             "waves": len(executor.plan.waves),
             "executables": len(executor.plan.stages),
+            "compiled": compilations.count() - before,
         }

@@ -1,0 +1,49 @@
+"""What JAX compiled: kept for later runs, and counted."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+
+MISSED: Final = "/jax/compilation_cache/cache_misses"
+"""JAX's event for something that was compiled and kept."""
+
+_events: list[str] = []
+"""Of this process, since compilations are kept."""
+_listens: list[bool] = []
+
+
+def keep() -> None:
+    """Keep what JAX compiles in the user's cache directory, unless JAX has one of its own."""
+    config: Any = jax.config
+    if config.jax_compilation_cache_dir is None:
+        config.update("jax_compilation_cache_dir", str(folder() / "compiled"))
+        config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    if not _listens:
+        jax.monitoring.register_event_listener(_hear)
+        _listens.append(True)
+
+
+def count() -> int:
+    """How many executables this process compiled and kept: those that it did not find."""
+    return len(_events)
+
+
+def folder() -> Path:
+    """The folder for what can be made again."""
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "palladion" / "xla"
+
+
+def _hear(event: str, **_: object) -> None:
+    if event == MISSED:
+        _events.append(event)
