@@ -38,9 +38,7 @@ def last_line(text: str) -> str:
 Version = tuple[int, int]
 
 
-def environment(
-    venv: Path, requirements: Path, module: str, version: Version = (3, 10)
-) -> str:
+def environment(venv: Path, requirements: Path, module: str, version: Version = (3, 10)) -> str:
     """The interpreter of a virtual environment of a version of CPython that can import a module."""
     python = str(venv / "bin" / "python")
     check = [python, "-c", f"import {module}"]

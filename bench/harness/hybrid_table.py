@@ -43,7 +43,9 @@ def hybrid_seconds(row: Row, bandwidth: float, latency: float, *, offline: bool)
 
 def fhe_seconds(run: Row, bandwidth: float, latency: float) -> float:
     """Seconds of one run, with one message each way. Keys are at the server already."""
-    return float(run["seconds_of_a_run"] + 8 * run["bytes_of_a_run"] / bandwidth / 1e6 + latency / 1e3)
+    return float(
+        run["seconds_of_a_run"] + 8 * run["bytes_of_a_run"] / bandwidth / 1e6 + latency / 1e3
+    )
 
 
 def crossing(row: Row, run: Row, latency: float) -> float | None:
@@ -148,7 +150,13 @@ def _line(cells: list[str]) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.3f}" if seconds < 0.1 else f"{seconds:.2g}" if seconds < 10 else f"{seconds:.0f}"
+    return (
+        f"{seconds:.3f}"
+        if seconds < 0.1
+        else f"{seconds:.2g}"
+        if seconds < 10
+        else f"{seconds:.0f}"
+    )
 
 
 def _megabytes(count: float) -> str:

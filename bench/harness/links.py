@@ -43,7 +43,12 @@ class Link:
 
 LINKS = {
     link.name: link
-    for link in (Link("loopback"), Link("lan", 2000, 0.2), Link("1g", 1000, 1), Link("wan", 400, 40))
+    for link in (
+        Link("loopback"),
+        Link("lan", 2000, 0.2),
+        Link("1g", 1000, 1),
+        Link("wan", 400, 40),
+    )
 }
 SHAPES = ("auto", "netns", "proxy")
 
@@ -123,7 +128,9 @@ def why_no_namespaces() -> str | None:
     except NotRunError as error:
         return str(error)
     try:
-        _ip("netns", "exec", name, "tc", "qdisc", "add", "dev", "lo", *_netem(Link("probe", 100, 1)))
+        _ip(
+            "netns", "exec", name, "tc", "qdisc", "add", "dev", "lo", *_netem(Link("probe", 100, 1))
+        )
     except NotRunError:
         return "this kernel lacks netem, which delays packets in a namespace"
     finally:

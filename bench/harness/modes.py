@@ -38,7 +38,10 @@ def fhe(task: Task, batch: int, threads: int) -> Row:
             seconds += time.perf_counter() - before
             found = palladion("decrypt", *secret, "--query", str(query), "--integers", str(answer))
             runs += 1
-            sizes = [size + path.stat().st_size for size, path in zip(sizes, (query, answer), strict=True)]
+            sizes = [
+                size + path.stat().st_size
+                for size, path in zip(sizes, (query, answer), strict=True)
+            ]
             logits += found["logits"]
             classes += found["predicted"]
         key_bytes = (keys / "evaluation.key").stat().st_size
@@ -63,7 +66,9 @@ def noise(task: Task, found: np.ndarray) -> Row:
 
     network = IntNetwork.load(task.network)
     if found.shape != task.logits.shape:
-        raise NotRunError(f"decrypt gave logits of shape {found.shape}, expected {task.logits.shape}")
+        raise NotRunError(
+            f"decrypt gave logits of shape {found.shape}, expected {task.logits.shape}"
+        )
     measured = found - task.logits
     simulated = [
         network.evaluate(task.integers.reshape(len(found), -1), network.sigmas(), seed).logits

@@ -56,7 +56,9 @@ def ours(task: Task, net: Connected, *, revealed: bool) -> Row:
         folder = Path(name)
         program, hashes = folder / "program", folder / "hash"
         reveal = ["--reveal-accumulators"] if revealed else []
-        palladion("compile", str(task.network), "--mode", "hybrid", "--output", str(program), *reveal)
+        palladion(
+            "compile", str(task.network), "--mode", "hybrid", "--output", str(program), *reveal
+        )
         np.save(folder / "x.npy", task.values)
         command = [*net.prefix(0), str(PALLADION), "serve-hybrid", str(program), "--listen",
                    net.own(0), "--sessions", "1", "--threads", "1",
@@ -96,9 +98,7 @@ def agreeing(found: list[Any], expected: list[Any]) -> int:
     return sum(a == b for a, b in zip(found, expected, strict=True))
 
 
-def spu(
-    task: Task, net: Connected, *, packed: bool, patience: float
-) -> Row:
+def spu(task: Task, net: Connected, *, packed: bool, patience: float) -> Row:
     """SPU's CHEETAH on the same images, one after the other. The first one bears the set-up of
     oblivious transfers, and is reported apart."""
     home = BENCH / "networks" / "spu"
