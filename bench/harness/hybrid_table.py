@@ -134,7 +134,7 @@ def modes(rows: list[Row], runs: dict[str, Row]) -> list[str]:
                 for bandwidth in BANDWIDTHS
             ]
             found = crossing(row, run, latency)
-            least = "nowhere" if found is None else f"{found:.2g} Mbit/s"
+            least = "nowhere" if found is None else f"{found:.2g} Mbit/s" if found else "any"
             ends = (fhe_seconds(run, b, latency) for b in (BANDWIDTHS[0], BANDWIDTHS[-1]))
             lines.append(_line([f"{row['network']}, {latency:g} ms", *cells,
                                 " to ".join(map(_seconds, ends)), least]))  # fmt: skip

@@ -11,6 +11,7 @@ import contextlib
 import multiprocessing
 import os
 import queue
+import signal
 import socket
 import subprocess
 import threading
@@ -243,6 +244,7 @@ def _carry(source: socket.socket, sink: socket.socket, direction: _Direction) ->
 
 def _proxy(link: Link, listeners: list[socket.socket], ports: list[int]) -> None:
     """Passes every connection on to the party that it is meant for."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) > 2:  # with two, it takes the core that has nothing to do
         os.sched_setaffinity(0, cores[1:-1])

@@ -91,17 +91,18 @@ def party(folder, rank, own, other, packing):
     setup = time.perf_counter() - started
     for key, share in zip(inputs[1:], found["weights"]):
         runtime.set_var(key, _share(share))
-    seconds, answers = [], []
+    seconds, busy, answers = [], [], []
     for index, image in enumerate(found["images"]):
         context.barrier()
         print(f"stage: image {index + 1}", file=sys.stderr, flush=True)
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         runtime.set_var(inputs[0], _share(image))
         runtime.run(executable)
         answers.append(_bytes(runtime.get_var(outputs[0])))
         seconds.append(time.perf_counter() - started)
+        busy.append(time.process_time() - worked)
     context.barrier()
-    result = {"setup": setup, "seconds": seconds, "answers": answers}
+    result = {"setup": setup, "seconds": seconds, "busy": busy, "answers": answers}
     (folder / f"result{rank}").write_bytes(pickle.dumps(result))
     context.stop_link()
 
@@ -115,6 +116,8 @@ def finish(folder):
     print(json.dumps({
         "setup_seconds": results[1]["setup"],
         "seconds": results[1]["seconds"],
+        # Of both parties, on their cores.
+        "processor_seconds": np.sum([result["busy"] for result in results], axis=0).tolist(),
         "logits": logits.tolist(),
         "as_clear": int((logits.argmax(1) == floats.argmax(1)).sum()),
         "largest_logit_change": float(np.abs(logits - floats).max()),
