@@ -1,4 +1,4 @@
-"""What `bench/run-hybrid` measures with: slowed connections, and the computed crossing of the modes."""
+"""`bench/run-hybrid`: slowed connections, and the computed crossing of the modes."""
 
 from __future__ import annotations
 

@@ -154,6 +154,7 @@ def spu(task: Task, net: Connected, *, packed: bool, patience: float) -> Row:
         "bytes": float(each[later, :2].sum(1).mean()),
         "actions": float(each[later, 2:].sum(1).mean()),
         "seconds_of_each": found["seconds"],
+        "processor_seconds_of_each": found["processor_seconds"],
     }
 
 
