@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import socket
 import subprocess
 import sys
 import time
@@ -108,3 +110,70 @@ def test_what_does_not_fit_is_refused(
     # The server still answers after all of these.
     found = json.loads(invoke("query", address, *good, "--offline-only", "--json"))
     assert found["report"]["offline"]["seconds"] > 0
+
+
+def asked(server: tuple[str, str], inputs: Path) -> subprocess.Popen[str]:
+    """A query in another process."""
+    address, trust = server
+    command = [sys.executable, "-m", "palladion.cli", "query", address, "--trust", trust]
+    command += ["--input", str(inputs), "--json"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def digits(path: Path, count: int) -> Path:
+    pixels = palladion.mnist_sample().images[:1].reshape(1, 1, 28, 28).astype(np.float32) / 255
+    np.save(path, np.repeat(pixels, count, axis=0))
+    return path
+
+
+def test_a_silent_a_busy_and_a_killed_client_keep_no_other_waiting(
+    server: tuple[str, str], tmp_path: Path
+) -> None:
+    address, _ = server
+    host, port = address.split(":")
+    many, one = digits(tmp_path / "many.npy", 3000), digits(tmp_path / "one.npy", 1)
+    with socket.create_connection((host, int(port))), asked(server, many) as busy:
+        time.sleep(3)  # it has its keys, and is at its inputs
+        with asked(server, one) as other:
+            output, errors = other.communicate(timeout=100)
+        assert other.returncode == 0, errors
+        assert json.loads(output)["predicted"] == [7]
+        assert busy.poll() is None, "more inputs are needed for this test"
+        busy.send_signal(signal.SIGKILL)
+    with asked(server, one) as after:
+        output, errors = after.communicate(timeout=100)
+    assert after.returncode == 0, errors
+
+
+def test_a_server_with_a_client_ends_when_it_is_asked_to(program: Path) -> None:
+    command = [sys.executable, "-m", "palladion.cli", "serve-hybrid", str(program), "--listen"]
+    command += ["127.0.0.1:0", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        host, port = json.loads(process.stdout.readline())["address"].split(":")
+        with socket.create_connection((host, int(port))):
+            assert json.loads(process.stdout.readline())["event"] == "connected"
+            process.send_signal(signal.SIGINT)
+            process.wait(timeout=20)
+
+
+def test_errors_say_what_to_do(server: tuple[str, str], program: Path, tmp_path: Path) -> None:
+    address, trust = server
+    (tmp_path / "text").write_text("no certificate")
+    text = str(tmp_path / "text")
+    assert "choose another port" in refused("serve-hybrid", str(program), "--listen", address)
+    assert "HOST:PORT" in refused("serve-hybrid", str(program), "--listen", "here")
+    assert "HOST:PORT" in refused("query", "here", "--trust", trust, "--offline-only")
+    assert "serve-hybrid runs there" in refused(
+        "query", "127.0.0.1:1", "--trust", trust, "--offline-only"
+    )
+    assert "give both" in refused("serve-hybrid", str(program), "--cert", text)
+    assert text in refused("serve-hybrid", str(program), "--cert", text, "--key", text)
+    assert text in refused("query", address, "--cert", text, "--offline-only")
+    assert "new certificate" in refused("query", address, "--trust", "07" * 32, "--offline-only")
+    count = ("--offline-only", "--count", "10001")
+    assert "--count" in refused("query", address, "--trust", trust, *count)
+    for command in ("run", "encrypt"):
+        given = ("--program", str(program), text, "--output", text)
+        secret = ("--secret", text) if command == "encrypt" else ()
+        assert "hybrid mode" in refused(command, *given, *secret)

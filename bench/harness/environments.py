@@ -35,29 +35,34 @@ def last_line(text: str) -> str:
     return (errors or lines or ["no message"])[0 if errors else -1][:200]
 
 
-def environment(venv: Path, requirements: Path, module: str) -> str:
-    """The interpreter of a virtual environment of CPython 3.10 that can import a module."""
+Version = tuple[int, int]
+
+
+def environment(venv: Path, requirements: Path, module: str, version: Version = (3, 10)) -> str:
+    """The interpreter of a virtual environment of a version of CPython that can import a module."""
     python = str(venv / "bin" / "python")
     check = [python, "-c", f"import {module}"]
     if Path(python).exists() and subprocess.run(check, capture_output=True).returncode == 0:
         return python
-    checked([_cpython_310(), "-m", "venv", "--clear", str(venv)], "venv")
+    checked([_cpython(version), "-m", "venv", "--clear", str(venv)], "venv")
     pip = [python, "-m", "pip", "install", "--quiet", "--requirement", str(requirements)]
     checked(pip, "pip install")
     checked(check, f"import {module}")
     return python
 
 
-def _cpython_310() -> str:
-    """Python 3.10 on the path, or one that pyenv or uv keeps elsewhere."""
+def _cpython(version: Version) -> str:
+    """That version of Python on the path, or one that pyenv or uv keeps elsewhere."""
+    name = f"{version[0]}.{version[1]}"
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
-    candidates = ["python3.10", *map(str, pyenv.glob("versions/3.10.*/bin/python3.10"))]
+    kept = pyenv.glob(f"versions/{name}.*/bin/python{name}")
+    candidates = [f"python{name}", *map(str, kept)]
     if shutil.which("uv"):
-        found = subprocess.run(["uv", "python", "find", "3.10"], capture_output=True, text=True)
+        found = subprocess.run(["uv", "python", "find", name], capture_output=True, text=True)
         candidates += found.stdout.split()
     for candidate in candidates:
         # A shim on the path may have nothing behind it, so it must actually run.
-        check = [candidate, "-c", "import sys; sys.exit(sys.version_info[:2] != (3, 10))"]
+        check = [candidate, "-c", f"import sys; sys.exit(sys.version_info[:2] != {version})"]
         if shutil.which(candidate) and subprocess.run(check, capture_output=True).returncode == 0:
             return candidate
-    raise NotRunError("needs CPython 3.10")
+    raise NotRunError(f"needs CPython {name}")

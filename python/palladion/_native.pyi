@@ -1075,10 +1075,11 @@ class HybridProgram:
         certificate: PathLike[str] | None,
         key: PathLike[str] | None,
         sessions: int | None,
+        at_once: int,
         most_inputs: int,
         hear: Callable[[str], None],
     ) -> None:
-        """Serve clients, one after the other, until ``hear`` raises or ``sessions`` have ended.
+        """Serve clients, ``at_once`` side by side, until ``hear`` raises or ``sessions`` ended.
 
         ``hear`` is called with each event, as JSON. Raises ``UsageError`` if the address or the
         certificate cannot be used.

@@ -24,12 +24,16 @@ pub fn connect(address: &str, trusted: mpc::Fingerprint) -> Result<Duplex> {
     };
     let mut found = address
         .to_socket_addrs()
-        .map_err(|e| unreachable(e.to_string()))?;
+        .map_err(|e| unreachable(format!("{e}; expected HOST:PORT of a server")))?;
     let first = found
         .next()
         .ok_or_else(|| unreachable("it has no address".to_owned()))?;
     let socket = TcpStream::connect_timeout(&first, REACH);
-    let socket = socket.map_err(|e| unreachable(e.to_string()))?;
+    let socket = socket.map_err(|e| {
+        unreachable(format!(
+            "{e}; check the address, and that palladion serve-hybrid runs there"
+        ))
+    })?;
     Ok(mpc::connect(socket, trusted, PATIENCE)?)
 }
 

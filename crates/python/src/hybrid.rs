@@ -1,8 +1,11 @@
 //! The hybrid mode: programs between two parties, the server, and the client.
 
-use std::net::TcpListener;
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ::hybrid::{Activations, Client, Program, Progress, Report, Server, Taken};
@@ -62,10 +65,10 @@ impl HybridProgram {
         Ok(Self { program })
     }
 
-    /// Serves clients, one after the other, until `hear` raises or `sessions` have ended.
+    /// Serves clients, `at_once` of them side by side, until `hear` raises or `sessions` have ended.
     ///
     /// `hear` is called with the text of a JSON object for each event.
-    #[pyo3(signature = (listen, certificate, key, sessions, most_inputs, hear))]
+    #[pyo3(signature = (listen, certificate, key, sessions, at_once, most_inputs, hear))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn serve(
         &self,
@@ -74,47 +77,70 @@ impl HybridProgram {
         certificate: Option<PathBuf>,
         key: Option<PathBuf>,
         sessions: Option<usize>,
+        at_once: usize,
         most_inputs: u32,
         hear: Py<PyAny>,
     ) -> PyResult<()> {
         let identity = match (certificate, key) {
             (Some(certificate), Some(key)) => {
+                let files = format!("{} with {}", certificate.display(), key.display());
                 let (certificate, key) = (read(&certificate)?, read(&key)?);
-                guard(py, || ServerIdentity::from_pem(&certificate, &key))?
+                let identity = guard(py, || {
+                    Ok::<_, mpc::Error>(ServerIdentity::from_pem(&certificate, &key))
+                })?;
+                identity.map_err(|e| UsageError::new_err(format!("{files}: {e}")))?
             }
             (None, None) => guard(py, ServerIdentity::generate)?,
             _ => {
                 return Err(UsageError::new_err(
-                    "a certificate without its key, or a key alone",
+                    "a certificate without its key, or a key alone: give both, or neither for a \
+                     fresh certificate",
                 ));
             }
         };
         let listener = TcpListener::bind(listen)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
-            .map_err(|e| UsageError::new_err(format!("cannot listen at {listen}: {e}")))?;
+            .map_err(|e| {
+                let way_out = match e.kind() {
+                    ErrorKind::AddrInUse => "choose another port, or 0 for any that is free",
+                    _ => "expected HOST:PORT of this machine, such as 127.0.0.1:7700",
+                };
+                UsageError::new_err(format!("cannot listen at {listen}: {e}; {way_out}"))
+            })?;
+        let counts = Counts {
+            sessions,
+            at_once,
+            most_inputs,
+        };
         guard_with(
             py,
             |py, event: Value| hear.call1(py, (event.to_string(),)).map(drop),
-            |line| {
-                serve(
-                    &self.program,
-                    (&listener, &identity),
-                    (sessions, most_inputs),
-                    line,
-                )
-            },
+            |line| serve(&self.program, (&listener, &identity), counts, line),
         )
     }
 }
 
-/// Accepts clients until the caller wants no more.
+/// How many sessions a server has, and how many inputs one of them may have.
+#[derive(Clone, Copy)]
+struct Counts {
+    /// All sessions; no limit if `None`.
+    sessions: Option<usize>,
+    at_once: usize,
+    most_inputs: u32,
+}
+
+/// How long to wait before looking again for clients, and for sessions that have ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Accepts clients until the caller wants no more. A session has a thread of its own, so that a slow
+/// or silent client keeps none of the others waiting.
 fn serve(
     program: &Program,
     (listener, identity): (&TcpListener, &ServerIdentity),
-    (sessions, most_inputs): (Option<usize>, u32),
+    counts: Counts,
     line: &Line<'_, Value>,
 ) -> ::hybrid::Result<()> {
-    let server = Server::new(program, most_inputs)?;
+    let server = Server::new(program, counts.most_inputs)?;
     let address = listener
         .local_addr()
         .map(|a| a.to_string())
@@ -125,29 +151,87 @@ fn serve(
         "certificate_hash": identity.fingerprint().to_string(),
         "program_hash": ::hybrid::hex(server.fingerprint()),
     }));
-    let mut served = 0;
-    while line.go_on() && sessions.is_none_or(|most| served < most) {
-        let (socket, from) = match listener.accept() {
-            Ok(found) => found,
-            Err(_) => {
-                std::thread::sleep(Duration::from_millis(20));
+    let open = Open::default();
+    std::thread::scope(|scope| {
+        let mut served = 0;
+        while line.go_on() && counts.sessions.is_none_or(|most| served < most) {
+            let accepted = (open.count() < counts.at_once).then(|| listener.accept());
+            let Some(Ok((socket, from))) = accepted else {
+                std::thread::sleep(PAUSE);
                 continue;
-            }
-        };
-        served += 1;
-        let from = from.to_string();
-        line.tell(json!({ "event": "connected", "from": from }));
-        let session = ::hybrid::accept(socket, identity)
-            .and_then(|mut channel| server.serve(&mut channel, &mut |_| line.go_on()));
-        // A client's fault ends its session, not the server.
-        line.tell(match session {
-            Ok(report) => {
-                json!({ "event": "served", "from": from, "report": report_json(&report) })
-            }
-            Err(error) => json!({ "event": "failed", "from": from, "reason": error.to_string() }),
-        });
-    }
+            };
+            let Ok(handle) = socket.try_clone() else {
+                continue;
+            };
+            served += 1;
+            open.add(served, handle);
+            let (open, server) = (&open, &server);
+            scope.spawn(move || {
+                session(server, (socket, &from.to_string()), identity, line);
+                open.remove(served);
+            });
+        }
+        while line.go_on() && open.count() > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        open.shut();
+    });
     Ok(())
+}
+
+/// One session. A client's fault ends it, not the server.
+fn session(
+    server: &Server,
+    (socket, from): (TcpStream, &str),
+    identity: &ServerIdentity,
+    line: &Line<'_, Value>,
+) {
+    line.tell(json!({ "event": "connected", "from": from }));
+    // A session changes nothing that others see.
+    let served = catch_unwind(AssertUnwindSafe(|| {
+        let mut channel = ::hybrid::accept(socket, identity)?;
+        server.serve(&mut channel, &mut |_| line.go_on())
+    }));
+    let reason = match served {
+        Ok(Ok(report)) => {
+            let report = report_json(&report);
+            line.tell(json!({ "event": "served", "from": from, "report": report }));
+            return;
+        }
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "a fault in palladion itself, please report it".to_owned(),
+    };
+    line.tell(json!({ "event": "failed", "from": from, "reason": reason }));
+}
+
+/// The sockets of running sessions.
+#[derive(Default)]
+struct Open(Mutex<HashMap<usize, TcpStream>>);
+
+impl Open {
+    fn sockets(&self) -> MutexGuard<'_, HashMap<usize, TcpStream>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self) -> usize {
+        self.sockets().len()
+    }
+
+    fn add(&self, session: usize, socket: TcpStream) {
+        self.sockets().insert(session, socket);
+    }
+
+    fn remove(&self, session: usize) {
+        self.sockets().remove(&session);
+    }
+
+    /// Ends all sessions: whatever they wait for fails.
+    fn shut(&self) {
+        for socket in self.sockets().values() {
+            // One that has ended already needs nothing.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 fn taken_json(taken: &Taken) -> Value {
@@ -270,9 +354,9 @@ impl HybridClient {
 #[pyfunction]
 pub(crate) fn hybrid_certificate_hash(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let bytes = read(&path)?;
-    guard(py, || {
-        Ok::<_, mpc::Error>(Fingerprint::of_pem(&bytes)?.to_string())
-    })
+    let found = guard(py, || Ok::<_, mpc::Error>(Fingerprint::of_pem(&bytes)))?;
+    let found = found.map_err(|e| UsageError::new_err(format!("{}: {e}", path.display())))?;
+    Ok(found.to_string())
 }
 
 fn read(path: &Path) -> PyResult<Vec<u8>> {

@@ -7,7 +7,7 @@ mod identity;
 mod memory;
 mod tls;
 
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 
 use crate::{Error, Result};
 
@@ -139,9 +139,15 @@ impl Incoming {
     /// [`Error::Connection`].
     pub fn receive(&mut self, bytes: &mut [u8]) -> Result<()> {
         let doing = "receiving";
-        self.reader
-            .read_exact(bytes)
-            .map_err(|source| Error::Connection { doing, source })?;
+        self.reader.read_exact(bytes).map_err(|source| {
+            let source = match source.kind() {
+                ErrorKind::UnexpectedEof => {
+                    io::Error::new(ErrorKind::UnexpectedEof, "it closed the connection")
+                }
+                _ => source,
+            };
+            Error::Connection { doing, source }
+        })?;
         self.bytes += bytes.len() as u64;
         Ok(())
     }

@@ -267,7 +267,8 @@ impl ServerCertVerifier for Pinned {
             return Ok(ServerCertVerified::assertion());
         }
         let text = format!(
-            "the server's certificate has the fingerprint {found}, expected {}",
+            "the server's certificate has the fingerprint {found}, expected {}: it is another \
+             server, or has a new certificate since",
             self.trusted
         );
         Err(rustls::Error::General(text))
