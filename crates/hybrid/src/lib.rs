@@ -23,6 +23,7 @@ mod form;
 mod geometry;
 mod half;
 mod handshake;
+mod hide;
 mod linear;
 mod local;
 mod noise;
