@@ -464,7 +464,9 @@ mod tests {
             let basis = Basis::new(ring.n, &ring.moduli).unwrap();
             let secret = SecretKey::generate(&basis, &mut rng);
             let primes = ring::ntt_primes_of_sizes(&[37, 22], ring.n).unwrap();
-            let primes = primes.iter().map(|&t| Space::Prime(Modulus::new(t).unwrap()));
+            let primes = primes
+                .iter()
+                .map(|&t| Space::Prime(Modulus::new(t).unwrap()));
             for space in [2, 31, 40].map(Space::Power).into_iter().chain(primes) {
                 let bits = space.bits() + 2 + ring.n.ilog2();
                 let scaled = Scaled::new(&basis, space.clone());
@@ -489,12 +491,8 @@ mod tests {
                         value: k,
                     })
                     .collect();
-                let found = secret.decrypt(
-                    &switched(&mask),
-                    &switched(&body),
-                    &places,
-                    (bits, &space),
-                );
+                let found =
+                    secret.decrypt(&switched(&mask), &switched(&body), &places, (bits, &space));
                 assert_eq!(found, messages, "{space:?}");
             }
         }

@@ -12,9 +12,9 @@ use crate::bits::{mask as low_bits, packed_len, unpack};
 use crate::cipher::{
     PublicKey, Scaled, SecretKey, Space, ToPower, read_body, split_seed, write_body,
 };
-use crate::hide::Hiding;
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
+use crate::hide::Hiding;
 use crate::program::EncryptedTerm;
 use rand::RngCore;
 
@@ -214,7 +214,10 @@ impl Prepared {
             .iter()
             .map(|_| rng.next_u64() & low_bits(bits))
             .collect();
-        let messages = places.iter().map(|p| p.coefficient).zip(random.iter().copied());
+        let messages = places
+            .iter()
+            .map(|p| p.coefficient)
+            .zip(random.iter().copied());
         let messages: Vec<(usize, u64)> = messages.collect();
         let hiding = Hiding {
             scaled,
@@ -224,7 +227,10 @@ impl Prepared {
             answer_bits: *answer_bits,
         };
         let bytes = hiding.answer(sum, &messages, &mut rng);
-        let shares = random.iter().map(|r| r.wrapping_neg() & low_bits(bits)).collect();
+        let shares = random
+            .iter()
+            .map(|r| r.wrapping_neg() & low_bits(bits))
+            .collect();
         (bytes, shares)
     }
 }

@@ -1,6 +1,8 @@
 //! The program of the hybrid mode: a public part that both parties hold, and the weights, which only
 //! the server holds.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use network::{Input, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +11,8 @@ use crate::cipher::{ANSWER_BITS, RingSpec};
 use crate::error::{Error, Result};
 use crate::form::Form;
 use crate::geometry::ConvShape;
+use crate::product_plan::{MOST_PRODUCT_BITS, ProductKind, ProductPlan};
+use crate::quadratic::Quadratic;
 
 /// Format and version of programs that this crate writes and reads.
 pub const FORMAT: &str = "palladion-hybrid/1";
@@ -46,6 +50,10 @@ pub struct PublicProgram {
     pub activations: Activations,
     /// The rings of the encrypted terms.
     pub rings: Vec<RingSpec>,
+    /// How squares and products of random numbers are made before there is an input, for the layers
+    /// that use them up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub products: Vec<ProductPlan>,
     /// The layers, each after those that it reads.
     pub layers: Vec<LayerPlan>,
 }
@@ -69,6 +77,9 @@ pub struct LayerPlan {
     /// Terms that each party computes on its own share: pooling sums, residual branches, differences.
     /// Their weights are public.
     pub local: Vec<LocalTerm>,
+    /// A product of two sources, value by value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product: Option<ProductTerm>,
     /// What becomes of the accumulators.
     pub step: Step,
 }
@@ -99,12 +110,24 @@ pub struct LocalTerm {
     pub window: Window,
 }
 
+/// The product of two sources, as in `network::Product`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProductTerm {
+    /// First factor, of the shape of the product. As in [`EncryptedTerm::source`].
+    pub left: usize,
+    /// Second factor, repeated along sides of length 1.
+    pub right: usize,
+}
+
 /// What becomes of accumulators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
     /// Multiplication, shift and clip.
     Form(Form),
+    /// Square, shift and clip.
+    Square(Squared),
     /// A table: its first accumulator, and its values from there on. Beyond its ends a table has the
     /// value at the end.
     Table {
@@ -117,11 +140,39 @@ pub enum Step {
     Logits,
 }
 
+/// A quadratic function of accumulators that are first clipped or taken as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Squared {
+    /// Accumulators larger than this in absolute value are replaced by it, with their sign. `None`
+    /// if the function holds for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clip: Option<i64>,
+    /// Squares are shared modulo two to this power.
+    pub bits: u32,
+    /// The function.
+    pub form: Quadratic,
+}
+
+impl Squared {
+    /// The output for an accumulator.
+    pub fn apply(&self, x: i64) -> i64 {
+        self.form
+            .apply(self.clip.map_or(x, |clip| x.clamp(-clip, clip)))
+    }
+
+    /// Largest absolute value that is squared, for accumulators of at most `largest`.
+    pub(crate) fn reach(&self, largest: i64) -> i64 {
+        self.clip.map_or(largest, |clip| clip.min(largest))
+    }
+}
+
 impl Step {
     /// The output for an accumulator.
     pub fn apply(&self, x: i64) -> i64 {
         match self {
             Self::Form(form) => form.apply(x),
+            Self::Square(squared) => squared.apply(x),
             Self::Table { first, values } => {
                 let last = values.len() as i64 - 1;
                 values[(x - first).clamp(0, last) as usize]
@@ -173,6 +224,29 @@ impl PublicProgram {
             None => self.input.shape,
             Some(index) => self.layers[index].shape,
         }
+    }
+
+    /// Squares and triples that one input uses up, by the bits of their modulus. If accumulators are
+    /// revealed there are none.
+    pub(crate) fn product_counts(&self) -> BTreeMap<(ProductKind, u32), usize> {
+        let mut counts = BTreeMap::new();
+        if self.activations == Activations::Revealed {
+            return counts;
+        }
+        for layer in &self.layers {
+            let values: usize = layer.shape.iter().product();
+            if let Step::Square(squared) = &layer.step {
+                *counts
+                    .entry((ProductKind::Squares, squared.bits))
+                    .or_default() += values;
+            }
+            if layer.product.is_some() {
+                *counts
+                    .entry((ProductKind::Triples, layer.bits))
+                    .or_default() += values;
+            }
+        }
+        counts
     }
 
     /// Checks that there are `count` inputs of the right length and range.
@@ -240,7 +314,8 @@ impl PublicProgram {
                 1,
                 MOST_BITS,
             )?;
-            let terms = layer.encrypted.len() + layer.local.len();
+            let product = usize::from(layer.product.is_some());
+            let terms = layer.encrypted.len() + layer.local.len() + product;
             in_range(place("the number of terms"), terms, 1, 64)?;
             for term in &layer.encrypted {
                 self.check_term(index, term)
@@ -248,6 +323,10 @@ impl PublicProgram {
             }
             for term in &layer.local {
                 self.check_local(index, term)
+                    .map_err(|e| e.within(&layer.name))?;
+            }
+            if let Some(product) = &layer.product {
+                self.check_product(index, product)
                     .map_err(|e| e.within(&layer.name))?;
             }
             let last = index + 1 == self.layers.len();
@@ -260,6 +339,9 @@ impl PublicProgram {
                     in_range(place("the multiplier"), form.multiplier, -most, most)?;
                     in_range(place("the offset"), form.offset, -most, most)?;
                 }
+                Step::Square(squared) if !last => {
+                    check_squared(layer, squared).map_err(|e| e.within(&layer.name))?;
+                }
                 Step::Table { values, .. } if !last => {
                     in_range(place("the length of the table"), values.len(), 1, 1 << 16)?;
                 }
@@ -268,6 +350,40 @@ impl PublicProgram {
                     return Err(Error::program(place("its step"), "misplaced", expected));
                 }
             }
+        }
+        self.products
+            .iter()
+            .try_for_each(|plan| plan.check(&self.rings))?;
+        let needed: BTreeSet<_> = self.product_counts().into_keys().collect();
+        let made: BTreeSet<_> = self.products.iter().map(|p| (p.kind, p.bits)).collect();
+        if made.len() != self.products.len() || made != needed {
+            let (found, expected) = (format!("{made:?}"), format!("{needed:?}, each once"));
+            return Err(Error::program(
+                "the products that are made",
+                found,
+                expected,
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_product(&self, layer: usize, product: &ProductTerm) -> Result<()> {
+        for source in [product.left, product.right] {
+            in_range("the source of a product", source, 1, layer)?;
+        }
+        let expected = self.layers[layer].shape;
+        let [left, right] = [product.left, product.right].map(|source| self.shape_of(source));
+        let repeats = right
+            .iter()
+            .zip(expected)
+            .all(|(&side, of)| side == of || side == 1);
+        if left != expected || !repeats {
+            let found = format!("{left:?} and {right:?}");
+            return Err(Error::program(
+                "the shapes of a product's factors",
+                found,
+                format!("{expected:?}"),
+            ));
         }
         Ok(())
     }
@@ -322,6 +438,36 @@ impl PublicProgram {
         }
         Ok(())
     }
+}
+
+/// Checks a square of a layer of sound bits.
+fn check_squared(layer: &LayerPlan, squared: &Squared) -> Result<()> {
+    let form = &squared.form;
+    in_range(
+        "the bits of a square",
+        squared.bits,
+        layer.bits,
+        MOST_PRODUCT_BITS,
+    )?;
+    if let Some(clip) = squared.clip {
+        let most = (1i64 << (layer.bits - 1)) - 1;
+        in_range("the clip before a square", clip, 0, most)?;
+        in_range("the largest accumulator", layer.largest, 0, most - clip)?;
+    }
+    in_range("the clips", form.low, -(1 << 15), form.high)?;
+    in_range("the clips", form.high, form.low, 1 << 16)?;
+    in_range("the shift", form.shift, 0, squared.bits - 1)?;
+    let most = 1i64 << (MOST_PRODUCT_BITS - 1);
+    for factor in [form.square, form.linear, form.offset] {
+        in_range("a factor of a quadratic", factor, -most, most)?;
+    }
+    let bits = form.bits(squared.reach(layer.largest));
+    in_range(
+        "the bits of a quadratic",
+        bits.unwrap_or(u32::MAX),
+        1,
+        squared.bits,
+    )
 }
 
 /// Shape of a window's result, if it fits its source.
