@@ -181,7 +181,7 @@ impl Protocols {
     }
 
     /// What one input uses up.
-    pub(crate) fn needs(&self) -> Needs {
+    fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         for layer in &self.layers {
             if let Some((bits, _)) = layer.product {
@@ -207,20 +207,36 @@ impl Protocols {
         cost
     }
 
-    /// How products of random numbers are made, and how many `needs` has of them.
-    pub(crate) fn products<'a>(
-        &'a self,
-        needs: &'a Needs,
-    ) -> impl Iterator<Item = (&'a Products, usize)> {
-        self.products.iter().map(|products| {
+    /// What `inputs` inputs use up, and how products of random numbers are made for them.
+    pub(crate) fn material(&self, inputs: u32) -> Offline<'_> {
+        let mut needs = Needs::default();
+        for _ in 0..inputs {
+            needs += &self.needs();
+        }
+        let mut under_bfv = Vec::new();
+        for products in &self.products {
             let plan = products.plan();
             let counts = match plan.kind {
                 ProductKind::Squares => needs.squares(),
                 ProductKind::Triples => needs.triples(),
             };
-            (products, counts.get(&plan.bits).copied().unwrap_or(0))
-        })
+            let count = counts.get(&plan.bits).copied().unwrap_or(0);
+            if products.by_transfers(count) {
+                needs += &Needs::make_squares(plan.bits, count);
+            } else {
+                under_bfv.push((products, count));
+            }
+        }
+        Offline { needs, under_bfv }
     }
+}
+
+/// Material to be made.
+pub(crate) struct Offline<'a> {
+    /// Needs of oblivious transfers.
+    pub(crate) needs: Needs,
+    /// Products, and how many.
+    pub(crate) under_bfv: Vec<(&'a Products, usize)>,
 }
 
 /// A party's keys for each ring.
@@ -244,16 +260,13 @@ impl Activation {
         channel: &mut C,
         inputs: u32,
     ) -> Result<Self> {
-        let mut needs = Needs::default();
-        for _ in 0..inputs {
-            needs += &protocols.needs();
-        }
+        let Offline { needs, under_bfv } = protocols.material(inputs);
         let role = match keys {
             Keys::Client(_) => Role::Client,
             Keys::Server(_) => Role::Server,
         };
         let mut material = preprocess(role, channel, &needs, &mut |_, _| {})?;
-        for (products, count) in protocols.products(&needs) {
+        for (products, count) in under_bfv {
             let ring = products.plan().ring;
             match keys {
                 Keys::Client(keys) => {

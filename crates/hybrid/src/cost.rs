@@ -3,7 +3,7 @@
 use mpc::Cost;
 use serde::Serialize;
 
-use crate::activation::Protocols;
+use crate::activation::{Offline, Protocols};
 use crate::error::Result;
 use crate::half::Half;
 use crate::linear::SEED;
@@ -143,8 +143,9 @@ pub struct Prediction {
     pub keys: Predicted,
     /// Material for one input, with the products.
     pub material: Predicted,
-    /// Products of random numbers for one input. A ciphertext holds those of several inputs, so
-    /// that more inputs take less than as many times this.
+    /// Products of random numbers for one input that are made under BFV. A ciphertext holds those of
+    /// several inputs, so that more inputs take less than as many times this. If one input has few
+    /// squares, they are made of oblivious transfers.
     pub products: Vec<ProductPrediction>,
     /// The layers.
     pub layers: Vec<LayerPrediction>,
@@ -166,14 +167,14 @@ impl Prediction {
         for ring in &public.rings {
             keys.bytes_to_server += (SEED + ring.body_len()) as u64;
         }
-        let needs = protocols.needs();
+        let Offline { needs, under_bfv } = protocols.material(1);
         let mut material = Predicted::of_cost(&needs.cost());
         material.compute_seconds = needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
-        let mut made = Vec::with_capacity(public.products.len());
-        for (products, count) in protocols.products(&needs) {
-            let found = ProductPrediction::new(public, products, count);
+        let found = under_bfv.into_iter();
+        let found = found.map(|(products, count)| ProductPrediction::new(public, products, count));
+        let products: Vec<ProductPrediction> = found.collect();
+        for found in &products {
             material.add(&found.making);
-            made.push(found);
         }
         let mut online = Predicted::default();
         let layers: Vec<LayerPrediction> = (0..public.layers.len())
@@ -187,7 +188,7 @@ impl Prediction {
         Ok(Self {
             keys,
             material,
-            products: made,
+            products,
             layers,
             online,
         })

@@ -11,7 +11,7 @@
 //! CRYPTO 1991). Products in slots for triples: Damgård, Pastro, Smart, Zakarias, CRYPTO 2012
 //! (<https://ia.cr/2011/535>), here with both parties semi-honest.
 
-use mpc::{Channel, Material, Squares, Triples};
+use mpc::{Channel, Material, Needs, Squares, Triples};
 use rand::RngCore;
 use ring::sample::{self, Masks, SecretRng};
 use ring::{Basis, Coeff, Eval, Modulus, Poly};
@@ -91,6 +91,14 @@ impl Products {
         let bytes = [self.query_len() as u64, self.answer_len() as u64];
         let rounds = batches.div_ceil(BATCHES) as u64;
         (rounds, bytes.map(|bytes| ciphertexts * bytes))
+    }
+
+    /// Whether oblivious transfers send fewer bytes for `count` products. They do for few squares,
+    /// since a ciphertext is as long for one product as for thousands. They are also faster then.
+    pub(crate) fn by_transfers(&self, count: usize) -> bool {
+        let (_, bytes) = self.cost(count);
+        let transfers = Needs::make_squares(self.plan.bits, count).cost();
+        self.plan.kind == ProductKind::Squares && transfers.bytes() < bytes.iter().sum()
     }
 
     fn body_len(&self) -> usize {
@@ -374,3 +382,7 @@ fn wide(t: &Modulus, words: &[u64; 3]) -> u64 {
         t.reduce_u128(u128::from(high) << 64 | u128::from(word))
     })
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may panic")]
+mod tests;

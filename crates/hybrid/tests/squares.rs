@@ -206,6 +206,27 @@ fn products_of_two_values() {
 }
 
 #[test]
+fn many_inputs_take_their_squares_from_ciphertexts() {
+    let lut = quadratic([500.0, 20.0, 0.0], 900, (0, 127));
+    let network = network([(lut.clone(), 900), (lut, 900)], false);
+    let program = compile(&network, Activations::Shares).unwrap();
+    // One input has few squares, which are made of oblivious transfers.
+    assert!(program.predict().unwrap().products.is_empty());
+    let inputs: Vec<Vec<i64>> = (0..90).map(input).collect();
+    let (logits, report) = run(&program, &inputs);
+    let evaluator = Evaluator::new(&network).unwrap();
+    for (input, found) in inputs.iter().zip(&logits) {
+        assert_eq!(*found, evaluator.evaluate(input).unwrap().logits);
+    }
+    let key = program.predict().unwrap().keys.bytes_to_server;
+    assert!(
+        report.offline.sent > 3 * key,
+        "{:?} beside {key}",
+        report.offline
+    );
+}
+
+#[test]
 fn changed_programs_are_refused() {
     let lut = quadratic([90.0, 25.0, 5.0], 900, (-127, 127));
     let network = network([(lut.clone(), 900), (lut, 900)], true);
