@@ -10,7 +10,8 @@ use crate::error::Result;
 use crate::half::Half;
 use crate::product_plan::ProductKind;
 use crate::products::Products;
-use crate::program::{LayerPlan, Squared, Step};
+use crate::program::{LayerPlan, Step};
+use crate::squared::Squared;
 
 /// One step of a layer's protocol. Each works on the shares that the one before it has left.
 enum Stage {

@@ -34,6 +34,7 @@ mod program;
 mod quadratic;
 mod report;
 mod server;
+mod squared;
 mod tls;
 
 pub use cipher::RingSpec;
@@ -49,9 +50,10 @@ pub use plan::{STATISTICAL, compile};
 pub use product_plan::{ProductKind, ProductPlan};
 pub use program::{
     Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, ProductTerm,
-    Program, PublicProgram, Squared, Step,
+    Program, PublicProgram, Step,
 };
 pub use quadratic::Quadratic;
 pub use report::{LayerTaken, Observer, Progress, Report, Taken};
 pub use server::Server;
+pub use squared::Squared;
 pub use tls::{accept, connect};

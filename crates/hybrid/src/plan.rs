@@ -12,9 +12,10 @@ use crate::noise::{Flooding, Norms};
 use crate::product_plan::{ProductKind, ProductPlan};
 use crate::program::{
     Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, ProductTerm,
-    Program, PublicProgram, Squared, Step,
+    Program, PublicProgram, Step,
 };
 use crate::quadratic::Quadratic;
+use crate::squared::Squared;
 
 /// The statistical distance of all answers of a run from floods without noise is at most
 /// `2^-STATISTICAL`.

@@ -218,12 +218,19 @@ fn many_inputs_take_their_squares_from_ciphertexts() {
     for (input, found) in inputs.iter().zip(&logits) {
         assert_eq!(*found, evaluator.evaluate(input).unwrap().logits);
     }
-    let key = program.predict().unwrap().keys.bytes_to_server;
-    assert!(
-        report.offline.sent > 3 * key,
-        "{:?} beside {key}",
-        report.offline
+    // The server's corrections of transfers are longer than the client's messages. Ciphertexts of the
+    // client are longer than the answers to them.
+    let one = program.predict().unwrap().material;
+    assert!(one.bytes_to_client > one.bytes_to_server, "{one:?}");
+    let (key, taken) = (
+        program.predict().unwrap().keys.bytes_to_server,
+        report.offline,
     );
+    assert!(
+        taken.sent - key > 3 * one.bytes_to_server,
+        "{taken:?} beside {one:?}"
+    );
+    assert!(taken.sent > taken.received, "{taken:?}");
 }
 
 #[test]

@@ -48,12 +48,18 @@ class Examples:
 )
 @click.option("--epochs", type=click.IntRange(min=1), default=5, help="Passes over the images.")
 @click.option(
-    "--activation", type=click.Choice(["model", "square"]), default="model",
+    "--activation",
+    type=click.Choice(["model", "square"]),
+    default="model",
     help="square: put a square in the place of every ReLU, and train in floats before the model is "
     "quantised. Two-party runs compute it without comparisons.",
 )
-@click.option("--float-epochs", type=click.IntRange(min=1), default=5,
-              help="With --activation square: passes over the images in floats.")
+@click.option(
+    "--float-epochs",
+    type=click.IntRange(min=1),
+    default=5,
+    help="With --activation square: passes over the images in floats.",
+)
 @click.option("--images", type=click.IntRange(min=2), help="Images to use; default: all.")
 @click.option(
     "--rate", type=float, default=5e-4, help="Learning rate, relative to the largest weight."
@@ -101,7 +107,10 @@ def train(
             in_floats = replace(settings, epochs=float_epochs)
             steps.start_run()
             options["change"] = lambda graph, told: squares(
-                training, real_examples(options["data"], images, graph, told), graph, in_floats,
+                training,
+                real_examples(options["data"], images, graph, told),
+                graph,
+                in_floats,
                 steps,
             )
             graph, found = calibrate(model, **options)
