@@ -87,7 +87,8 @@ def test_training_learns_and_is_repeatable(rng: np.random.Generator) -> None:
     once, again = (with_squares(graph, x, labels, Settings(epochs=1)) for _ in range(2))
     np.testing.assert_array_equal(once.evaluate(x), again.evaluate(x))
     right = np.mean(found.evaluate(x)[:, :, 0, 0].argmax(1) == labels)
-    assert right > 0.8 and losses[-1] < losses[0]
+    assert right > 0.8
+    assert losses[-1] < losses[0]
     assert found.notes[-1] == "4 ReLUs replaced by squares, and trained"
     # In integers, each table of a square is a parabola: it falls and then rises.
     network = quantise(found, x).network

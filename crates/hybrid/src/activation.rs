@@ -242,7 +242,7 @@ pub(crate) struct Offline<'a> {
 
 /// A party's keys for each ring.
 #[derive(Clone, Copy)]
-pub(crate) enum Keys<'a> {
+pub(crate) enum KeysOf<'a> {
     Client(&'a [SecretKey]),
     Server(&'a [PublicKey]),
 }
@@ -256,24 +256,24 @@ pub(crate) struct Activation {
 impl Activation {
     /// The offline phase, together with the other party.
     pub(crate) fn prepare<C: Channel>(
-        keys: Keys<'_>,
+        keys: KeysOf<'_>,
         protocols: &Protocols,
         channel: &mut C,
         inputs: u32,
     ) -> Result<Self> {
         let Offline { needs, under_bfv } = protocols.material(inputs);
         let role = match keys {
-            Keys::Client(_) => Role::Client,
-            Keys::Server(_) => Role::Server,
+            KeysOf::Client(_) => Role::Client,
+            KeysOf::Server(_) => Role::Server,
         };
         let mut material = preprocess(role, channel, &needs, &mut |_, _| {})?;
         for (products, count) in under_bfv {
             let ring = products.plan().ring;
             match keys {
-                Keys::Client(keys) => {
+                KeysOf::Client(keys) => {
                     products.client(channel, &keys[ring], count, &mut material)?;
                 }
-                Keys::Server(keys) => {
+                KeysOf::Server(keys) => {
                     products.server(channel, &keys[ring], count, &mut material)?;
                 }
             }

@@ -4,7 +4,7 @@ use mpc::Channel;
 use ring::sample::SecretRng;
 use rlwe::bytes::Fingerprint;
 
-use crate::activation::{Activation, Keys, Protocols};
+use crate::activation::{Activation, KeysOf, Protocols};
 use crate::bits::{mask, unpack};
 use crate::cipher::{PublicKey, SecretKey};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ impl<C: Channel> Client<C> {
         self.channel.flush()?;
         tell("material", 1)?;
         let (protocols, channel) = (&self.protocols, &mut self.channel);
-        let activation = Activation::prepare(Keys::Client(&keys), protocols, channel, inputs)?;
+        let activation = Activation::prepare(KeysOf::Client(&keys), protocols, channel, inputs)?;
         report.offline = meter.lap(&self.channel);
         Ok(ReadyClient {
             client: self,

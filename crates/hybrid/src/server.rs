@@ -3,7 +3,7 @@
 use mpc::Channel;
 use rlwe::bytes::{Fingerprint, fingerprint};
 
-use crate::activation::{Activation, Keys, Protocols};
+use crate::activation::{Activation, KeysOf, Protocols};
 use crate::bits::{mask, pack};
 use crate::cipher::PublicKey;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ impl Server {
         }
         tell("material", 1)?;
         let mut activation =
-            Activation::prepare(Keys::Server(&keys), &self.protocols, channel, wish.inputs)?;
+            Activation::prepare(KeysOf::Server(&keys), &self.protocols, channel, wish.inputs)?;
         report.offline = meter.lap(channel);
         for input in 0..wish.inputs as usize {
             let mut shares: Vec<Option<Vec<u64>>> = vec![None];

@@ -109,7 +109,7 @@ fn masks_lie_in_their_interval() {
         let mean = masks.iter().map(|words| wide(words) / range).sum::<f64>() / 20_000.0;
         // A mean of uniform numbers deviates by 1 / sqrt(12 n): six deviations.
         assert!((mean - 0.5).abs() < 0.0125, "{mean} for {bits} bits");
-        let ends = masks.iter().map(|words| wide(words));
+        let ends = masks.iter().map(wide);
         assert!(ends.clone().fold(f64::MAX, f64::min) >= f64::from(least).exp2());
         assert!(ends.fold(0.0, f64::max) < range);
     }
