@@ -52,7 +52,7 @@ class Examples:
     type=click.Choice(["model", "square"]),
     default="model",
     help="square: put a square in the place of every ReLU, and train in floats before the model is "
-    "quantised. Two-party runs compute it without comparisons.",
+    "quantised, as papers on two-party runs have it.",
 )
 @click.option(
     "--float-epochs",

@@ -1,7 +1,7 @@
 """Networks with squares in the place of ReLUs, trained in floats before they are quantised.
 
-A two-party run computes a square with one product on shares, and a ReLU with a comparison of bits.
-A square in the place of every ReLU needs training: it grows faster, so values are normalised before
+A two-party run computes a square with one product on shares, and the requantisation after it as
+after any function. A square in the place of every ReLU needs training: it grows faster, so values are normalised before
 it, per channel, and the normalisation becomes part of the linear map when training ends.
 
 Source: Park, Kim, Park, Choi, "AESPA: Accuracy Preserving Low-degree Polynomial Activation for
