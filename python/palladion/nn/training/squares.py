@@ -1,8 +1,9 @@
 """Networks with squares in the place of ReLUs, trained in floats before they are quantised.
 
 A two-party run computes a square with one product on shares, and the requantisation after it as
-after any function. A square in the place of every ReLU needs training: it grows faster, so values are normalised before
-it, per channel, and the normalisation becomes part of the linear map when training ends.
+after any function. A square in the place of every ReLU needs training: it grows faster, so values
+are normalised before it, per channel, and the normalisation becomes part of the linear map when
+training ends.
 
 Source: Park, Kim, Park, Choi, "AESPA: Accuracy Preserving Low-degree Polynomial Activation for
 Private Inference", 2022 (https://arxiv.org/abs/2201.06699): Hermite polynomials on normalised
