@@ -1,17 +1,78 @@
 //! Activations on shares: the protocols of each layer, and the material for them.
 
-use mpc::{Channel, Cost, Material, Needs, Party, Protocol, Requantisation, Role, preprocess};
+use mpc::{
+    Channel, Cost, Duplex, Material, Needs, Party, Protocol, Requantisation, Role, preprocess,
+};
+use network::partners;
 
+use crate::cipher::{PublicKey, SecretKey};
 use crate::error::Result;
 use crate::half::Half;
+use crate::product_plan::ProductKind;
+use crate::products::Products;
 use crate::program::{LayerPlan, Step};
+use crate::squared::Squared;
 
-/// The protocol of a layer whose accumulators are at most `largest` in absolute value, and the
-/// factor of its accumulators.
+/// One step of a layer's protocol. Each works on the shares that the one before it has left.
+enum Stage {
+    /// Multiplies by a public number.
+    Scale(i64),
+    Run(Protocol),
+    /// `square x^2 + linear x`, modulo `2^bits`.
+    Quadratic {
+        bits: u32,
+        square: i64,
+        linear: i64,
+    },
+}
+
+impl Stage {
+    fn needs(&self, count: usize) -> Needs {
+        match self {
+            Self::Scale(_) => Needs::default(),
+            Self::Run(protocol) => protocol.needs(count),
+            Self::Quadratic { bits, .. } => Needs::square(*bits, count),
+        }
+    }
+
+    fn cost(&self, count: usize) -> Cost {
+        match self {
+            Self::Scale(_) => Cost::default(),
+            Self::Run(protocol) => protocol.cost(count),
+            Self::Quadratic { bits, .. } => Party::<Duplex>::square_cost(*bits, count),
+        }
+    }
+
+    fn run<C: Channel>(&self, party: &mut Party<C>, mut shares: Vec<u64>) -> Result<Vec<u64>> {
+        match self {
+            Self::Scale(factor) => {
+                for share in &mut shares {
+                    *share = share.wrapping_mul(*factor as u64);
+                }
+                Ok(shares)
+            }
+            Self::Run(protocol) => Ok(party.run(protocol, &shares)?),
+            Self::Quadratic {
+                bits,
+                square,
+                linear,
+            } => {
+                let squares = party.square(*bits, &shares)?;
+                for (share, squared) in shares.iter_mut().zip(squares) {
+                    let linear = share.wrapping_mul(*linear as u64);
+                    *share = squared.wrapping_mul(*square as u64).wrapping_add(linear);
+                }
+                Ok(shares)
+            }
+        }
+    }
+}
+
+/// The protocol of a layer whose accumulators are at most `largest` in absolute value.
 ///
 /// # Errors
 /// [`Error::Protocol`](crate::Error::Protocol) for numbers that it cannot compute with.
-pub(crate) fn protocol(plan: &LayerPlan) -> Result<Option<(Protocol, i64)>> {
+fn stages(plan: &LayerPlan) -> Result<Vec<Stage>> {
     let found = match &plan.step {
         Step::Form(form) => {
             let most = plan.largest.saturating_mul(form.multiplier.abs());
@@ -25,49 +86,110 @@ pub(crate) fn protocol(plan: &LayerPlan) -> Result<Option<(Protocol, i64)>> {
                 high: form.high,
                 out_bits: plan.output_bits,
             })?;
-            (protocol, form.multiplier)
+            vec![Stage::Scale(form.multiplier), Stage::Run(protocol)]
         }
+        Step::Square(squared) => squared_stages(plan, squared)?,
         Step::Table { .. } => {
             let minimum = -plan.largest;
             let values: Vec<i64> = (minimum..=plan.largest)
                 .map(|x| plan.step.apply(x))
                 .collect();
             let table = Protocol::table(plan.bits, minimum, &values, plan.output_bits)?;
-            (table, 1)
+            vec![Stage::Run(table)]
         }
-        Step::Logits => return Ok(None),
+        Step::Logits => Vec::new(),
     };
-    Ok(Some(found))
+    Ok(found)
+}
+
+fn squared_stages(plan: &LayerPlan, squared: &Squared) -> Result<Vec<Stage>> {
+    let (largest, form) = (plan.largest, &squared.form);
+    let mut stages = Vec::new();
+    if let Some(clip) = squared.clip {
+        stages.push(Stage::Run(Protocol::requantise(&Requantisation {
+            bits: plan.bits,
+            minimum: -largest,
+            maximum: largest,
+            offset: 0,
+            shift: 0,
+            low: -clip,
+            high: clip,
+            out_bits: squared.bits,
+        })?));
+    } else if squared.bits > plan.bits {
+        let wider = Protocol::extend(plan.bits, (-largest, largest), squared.bits)?;
+        stages.push(Stage::Run(wider));
+    }
+    stages.push(Stage::Quadratic {
+        bits: squared.bits,
+        square: form.square,
+        linear: form.linear,
+    });
+    let (minimum, maximum) = form.range(squared.reach(largest));
+    stages.push(Stage::Run(Protocol::requantise(&Requantisation {
+        bits: squared.bits,
+        minimum: minimum as i64,
+        maximum: maximum as i64,
+        offset: form.offset,
+        shift: form.shift,
+        low: form.low,
+        high: form.high,
+        out_bits: plan.output_bits,
+    })?));
+    Ok(stages)
 }
 
 /// All protocols of a program, and what they need for one input.
 pub(crate) struct Protocols {
-    layers: Vec<Option<(Protocol, i64)>>,
-    counts: Vec<usize>,
+    layers: Vec<Layer>,
+    products: Vec<Products>,
+}
+
+struct Layer {
+    values: usize,
+    /// The product that is added to the accumulators: its bits, and for each value its right factor.
+    product: Option<(u32, Vec<usize>)>,
+    /// What becomes of shares. Without any, the server reveals the accumulators.
+    stages: Vec<Stage>,
 }
 
 impl Protocols {
     /// # Errors
-    /// As [`protocol`].
+    /// As [`stages`].
     pub(crate) fn new(half: &Half) -> Result<Self> {
-        let layers = (0..half.public.layers.len()).map(|layer| match half.reveals(layer) {
-            true => Ok(None),
-            false => protocol(&half.public.layers[layer]),
-        });
+        let public = &half.public;
+        let layer = |layer: usize| {
+            let plan = &public.layers[layer];
+            let product = plan.product.filter(|_| !half.reveals_all());
+            Ok(Layer {
+                values: half.values(layer),
+                product: product.map(|product| {
+                    let shapes = [product.left, product.right].map(|s| public.shape_of(s));
+                    (plan.bits, partners(shapes[0], shapes[1]))
+                }),
+                stages: match half.reveals(layer) {
+                    true => Vec::new(),
+                    false => stages(plan)?,
+                },
+            })
+        };
+        let products = public.products.iter();
+        let products = products.map(|plan| Products::new(plan, &half.bases[plan.ring]));
         Ok(Self {
-            layers: layers.collect::<Result<_>>()?,
-            counts: (0..half.public.layers.len())
-                .map(|l| half.values(l))
-                .collect(),
+            layers: (0..public.layers.len()).map(layer).collect::<Result<_>>()?,
+            products: products.collect::<Result<_>>()?,
         })
     }
 
     /// What one input uses up.
-    pub(crate) fn needs(&self) -> Needs {
+    fn needs(&self) -> Needs {
         let mut needs = Needs::default();
-        for (protocol, &count) in self.layers.iter().zip(&self.counts) {
-            if let Some((protocol, _)) = protocol {
-                needs += &protocol.needs(count);
+        for layer in &self.layers {
+            if let Some((bits, _)) = layer.product {
+                needs += &Needs::multiply(bits, layer.values);
+            }
+            for stage in &layer.stages {
+                needs += &stage.needs(layer.values);
             }
         }
         needs
@@ -75,11 +197,54 @@ impl Protocols {
 
     /// What a layer costs online.
     pub(crate) fn cost(&self, layer: usize) -> Cost {
-        let protocol = self.layers[layer].as_ref();
-        protocol.map_or(Cost::default(), |(protocol, _)| {
-            protocol.cost(self.counts[layer])
-        })
+        let layer = &self.layers[layer];
+        let mut cost = Cost::default();
+        if let Some((bits, _)) = layer.product {
+            cost += Party::<Duplex>::multiply_cost(bits, layer.values);
+        }
+        for stage in &layer.stages {
+            cost += stage.cost(layer.values);
+        }
+        cost
     }
+
+    /// What `inputs` inputs use up, and how products of random numbers are made for them.
+    pub(crate) fn material(&self, inputs: u32) -> Offline<'_> {
+        let mut needs = Needs::default();
+        for _ in 0..inputs {
+            needs += &self.needs();
+        }
+        let mut under_bfv = Vec::new();
+        for products in &self.products {
+            let plan = products.plan();
+            let counts = match plan.kind {
+                ProductKind::Squares => needs.squares(),
+                ProductKind::Triples => needs.triples(),
+            };
+            let count = counts.get(&plan.bits).copied().unwrap_or(0);
+            if products.by_transfers(count) {
+                needs += &Needs::make_squares(plan.bits, count);
+            } else {
+                under_bfv.push((products, count));
+            }
+        }
+        Offline { needs, under_bfv }
+    }
+}
+
+/// Material to be made.
+pub(crate) struct Offline<'a> {
+    /// Needs of oblivious transfers.
+    pub(crate) needs: Needs,
+    /// Products, and how many.
+    pub(crate) under_bfv: Vec<(&'a Products, usize)>,
+}
+
+/// A party's keys for each ring.
+#[derive(Clone, Copy)]
+pub(crate) enum KeysOf<'a> {
+    Client(&'a [SecretKey]),
+    Server(&'a [PublicKey]),
 }
 
 /// One party's means to apply tables, for a number of inputs.
@@ -91,38 +256,57 @@ pub(crate) struct Activation {
 impl Activation {
     /// The offline phase, together with the other party.
     pub(crate) fn prepare<C: Channel>(
-        role: Role,
+        keys: KeysOf<'_>,
         protocols: &Protocols,
         channel: &mut C,
         inputs: u32,
     ) -> Result<Self> {
-        let mut needs = Needs::default();
-        for _ in 0..inputs {
-            needs += &protocols.needs();
+        let Offline { needs, under_bfv } = protocols.material(inputs);
+        let role = match keys {
+            KeysOf::Client(_) => Role::Client,
+            KeysOf::Server(_) => Role::Server,
+        };
+        let mut material = preprocess(role, channel, &needs, &mut |_, _| {})?;
+        for (products, count) in under_bfv {
+            let ring = products.plan().ring;
+            match keys {
+                KeysOf::Client(keys) => {
+                    products.client(channel, &keys[ring], count, &mut material)?;
+                }
+                KeysOf::Server(keys) => {
+                    products.server(channel, &keys[ring], count, &mut material)?;
+                }
+            }
         }
-        let material = preprocess(role, channel, &needs, &mut |_, _| {})?;
         Ok(Self { role, material })
     }
 
-    /// This party's share of a layer's outputs from its share of the accumulators.
+    /// This party's share of a layer's outputs, or of its accumulators if these are revealed, from
+    /// its share of the accumulators without the product. `factors` are the shares of the product's
+    /// factors, if the layer has one.
     pub(crate) fn run<C: Channel>(
         &mut self,
         protocols: &Protocols,
         channel: &mut C,
         layer: usize,
         mut shares: Vec<u64>,
+        factors: Option<[&[u64]; 2]>,
     ) -> Result<Vec<u64>> {
-        let Some((protocol, multiplier)) = &protocols.layers[layer] else {
-            return Ok(shares);
-        };
-        for share in &mut shares {
-            *share = share.wrapping_mul(*multiplier as u64);
-        }
+        let layer = &protocols.layers[layer];
         let material = std::mem::take(&mut self.material);
         let mut party = Party::new(self.role, channel, material);
-        let found = party.run(protocol, &shares);
-        // After an error the material is not used again: the session ends.
+        if let (Some((bits, partners)), Some([left, right])) = (&layer.product, factors) {
+            let right: Vec<u64> = partners.iter().map(|&at| right[at]).collect();
+            let products = party.multiply(*bits, left, &right)?;
+            for (share, product) in shares.iter_mut().zip(products) {
+                *share = share.wrapping_add(product);
+            }
+        }
+        for stage in &layer.stages {
+            shares = stage.run(&mut party, shares)?;
+        }
+        // After an error the material is gone: the session ends.
         self.material = party.into_parts().1;
-        Ok(found?)
+        Ok(shares)
     }
 }

@@ -1,9 +1,10 @@
-//! Encryption of shares modulo `2^l` under small rings: keys, fresh ciphertexts with a seeded half,
+//! Encryption of shares modulo `2^l`, and of slots, under small rings: keys, fresh ciphertexts with a seeded half,
 //! and the decoding of answers.
 //!
 //! A message `m` modulo `2^l` is encrypted as `round(q m / 2^l)`, so that it may have any number of
 //! bits, and sums wrap as shares do (Fan and Vercauteren, <https://ia.cr/2012/144>, with the message
-//! in the high bits).
+//! in the high bits). Messages modulo a prime `t` are encrypted likewise: products of random numbers
+//! are made with them.
 
 use std::fmt;
 
@@ -82,37 +83,91 @@ impl RingSpec {
     }
 }
 
-/// A ring with its tables, for messages modulo `2^bits`.
+/// What messages are taken modulo.
+#[derive(Clone, Debug)]
+pub(crate) enum Space {
+    /// `2^bits`, with 1 to 62 bits: shares.
+    Power(u32),
+    /// A prime `t`, whose polynomials have slots.
+    Prime(Modulus),
+}
+
+impl Space {
+    /// The fewest bits of all messages.
+    pub(crate) fn bits(&self) -> u32 {
+        match self {
+            Self::Power(bits) => *bits,
+            Self::Prime(t) => t.bits(),
+        }
+    }
+
+    /// The residue of `x y` of least absolute value.
+    fn centred_product(&self, x: u64, y: u64) -> i64 {
+        match self {
+            Self::Power(bits) => {
+                let shift = 64 - bits;
+                (x.wrapping_mul(y) << shift) as i64 >> shift
+            }
+            Self::Prime(t) => t.center(t.mul(x, y)),
+        }
+    }
+
+    /// The message of a phase modulo `2^phase_bits`: `round(t phase / 2^phase_bits)` modulo `t`.
+    fn decode(&self, phase: u64, phase_bits: u32) -> u64 {
+        match self {
+            Self::Power(bits) => {
+                let round = 1u64 << (phase_bits - bits - 1);
+                (phase.wrapping_add(round) & mask(phase_bits)) >> (phase_bits - bits)
+            }
+            Self::Prime(t) => {
+                let phase = u128::from(phase & mask(phase_bits));
+                let scaled = phase * u128::from(t.value()) + (1 << (phase_bits - 1));
+                let message = (scaled >> phase_bits) as u64;
+                if message == t.value() { 0 } else { message }
+            }
+        }
+    }
+}
+
+/// A ring with its tables, for messages of a space.
 #[derive(Clone)]
 pub(crate) struct Scaled {
     pub(crate) basis: Basis,
-    pub(crate) bits: u32,
-    /// `q mod 2^bits`.
+    pub(crate) space: Space,
+    /// `q` modulo the messages' modulus `t`.
     q: u64,
-    /// `-2^-bits` modulo each modulus.
+    /// `-1 / t` modulo each modulus.
     inverses: Vec<u64>,
 }
 
 impl Scaled {
-    pub(crate) fn new(basis: &Basis, bits: u32) -> Self {
-        let q = basis.moduli().fold(1u64, |q, m| q.wrapping_mul(m.value()));
-        let inverse = |m: &Modulus| {
-            let power = m.pow(2, u64::from(bits));
-            m.neg(m.inv(power).expect("a power of two is invertible"))
+    pub(crate) fn new(basis: &Basis, space: Space) -> Self {
+        let q = match &space {
+            Space::Power(bits) => {
+                basis.moduli().fold(1u64, |q, m| q.wrapping_mul(m.value())) & mask(*bits)
+            }
+            Space::Prime(t) => basis.product_mod(t),
         };
+        let inverse = |m: &Modulus| {
+            let t = match &space {
+                Space::Power(bits) => m.pow(2, u64::from(*bits)),
+                Space::Prime(t) => m.reduce(t.value()),
+            };
+            m.neg(m.inv(t).expect("the messages' modulus is prime to q"))
+        };
+        let inverses = basis.moduli().map(inverse).collect();
         Self {
             basis: basis.clone(),
-            bits,
-            q: q & mask(bits),
-            inverses: basis.moduli().map(inverse).collect(),
+            space,
+            q,
+            inverses,
         }
     }
 
-    /// `round(q m / 2^bits)` modulo modulus `i`. As `q m = 2^bits r + c` with `c` centred, this is
-    /// `r = -c 2^-bits` modulo a divisor of `q`.
+    /// `round(q m / t)` modulo modulus `i`. As `q m = t r + c` with `c` centred, this is
+    /// `r = -c / t` modulo a divisor of `q`.
     fn residue(&self, i: usize, message: u64) -> u64 {
-        let shift = 64 - self.bits;
-        let centred = (self.q.wrapping_mul(message) << shift) as i64 >> shift;
+        let centred = self.space.centred_product(self.q, message);
         let modulus = self.basis.modulus(i);
         modulus.mul(modulus.from_i64(centred), self.inverses[i])
     }
@@ -131,7 +186,7 @@ impl Scaled {
         out
     }
 
-    /// Adds `round(q m / 2^bits) + noise` to residues of one coefficient.
+    /// Adds `round(q m / t) + noise` to residues of one coefficient.
     pub(crate) fn add_to(&self, i: usize, residue: u64, message: u64, noise: u128) -> u64 {
         let modulus = self.basis.modulus(i);
         let sum = modulus.add(residue, self.residue(i, message));
@@ -234,13 +289,13 @@ impl SecretKey {
     }
 
     /// The messages of an answer: `bodies` are those of the coefficients `places`, `mask` has all
-    /// coefficients, both modulo `2^bits`. Messages are modulo `2^message_bits`.
+    /// coefficients, both modulo `2^bits`.
     pub(crate) fn decrypt(
         &self,
         mask_words: &[u64],
         bodies: &[u64],
         places: &[Place],
-        (bits, message_bits): (u32, u32),
+        (bits, space): (u32, &Space),
     ) -> Vec<u64> {
         let shift = 64 - bits;
         let centred: Vec<i64> = mask_words
@@ -251,10 +306,9 @@ impl SecretKey {
         product.mul_assign(&self.lifted);
         let product = Zeroizing::new(product.into_coeff());
         let lift = Lift::new(&self.lift);
-        let round = 1u64 << (bits - message_bits - 1);
         let decode = |(place, &body): (&Place, &u64)| {
             let phase = body.wrapping_add(lift.wrapped(|i| product.limb(i)[place.coefficient]));
-            (phase.wrapping_add(round) & mask(bits)) >> (bits - message_bits)
+            space.decode(phase, bits)
         };
         places.iter().zip(bodies).map(decode).collect()
     }
@@ -409,12 +463,18 @@ mod tests {
         for ring in RingSpec::candidates().unwrap() {
             let basis = Basis::new(ring.n, &ring.moduli).unwrap();
             let secret = SecretKey::generate(&basis, &mut rng);
-            for message_bits in [2, 31, 40] {
-                let bits = message_bits + 2 + ring.n.ilog2();
-                let scaled = Scaled::new(&basis, message_bits);
-                let messages: Vec<u64> = (0..ring.n)
-                    .map(|_| rng.random::<u64>() & mask(message_bits))
-                    .collect();
+            let primes = ring::ntt_primes_of_sizes(&[37, 22], ring.n).unwrap();
+            let primes = primes
+                .iter()
+                .map(|&t| Space::Prime(Modulus::new(t).unwrap()));
+            for space in [2, 31, 40].map(Space::Power).into_iter().chain(primes) {
+                let bits = space.bits() + 2 + ring.n.ilog2();
+                let scaled = Scaled::new(&basis, space.clone());
+                let t = match &space {
+                    Space::Power(bits) => 1 << bits,
+                    Space::Prime(t) => t.value(),
+                };
+                let messages: Vec<u64> = (0..ring.n).map(|_| rng.random_range(0..t)).collect();
                 let mut masks = Masks::random(&mut rng);
                 let message = scaled.encode(messages.iter().copied().enumerate());
                 let body = secret.encrypt(message, &mut masks, &mut rng).into_coeff();
@@ -431,13 +491,9 @@ mod tests {
                         value: k,
                     })
                     .collect();
-                let found = secret.decrypt(
-                    &switched(&mask),
-                    &switched(&body),
-                    &places,
-                    (bits, message_bits),
-                );
-                assert_eq!(found, messages);
+                let found =
+                    secret.decrypt(&switched(&mask), &switched(&body), &places, (bits, &space));
+                assert_eq!(found, messages, "{space:?}");
             }
         }
     }

@@ -1,10 +1,10 @@
 //! The client's half: it holds the input, and learns the logits.
 
-use mpc::{Channel, Role};
+use mpc::Channel;
 use ring::sample::SecretRng;
 use rlwe::bytes::Fingerprint;
 
-use crate::activation::{Activation, Protocols};
+use crate::activation::{Activation, KeysOf, Protocols};
 use crate::bits::{mask, unpack};
 use crate::cipher::{PublicKey, SecretKey};
 use crate::error::{Error, Result};
@@ -99,7 +99,7 @@ impl<C: Channel> Client<C> {
         self.channel.flush()?;
         tell("material", 1)?;
         let (protocols, channel) = (&self.protocols, &mut self.channel);
-        let activation = Activation::prepare(Role::Client, protocols, channel, inputs)?;
+        let activation = Activation::prepare(KeysOf::Client(&keys), protocols, channel, inputs)?;
         report.offline = meter.lap(&self.channel);
         Ok(ReadyClient {
             client: self,
@@ -144,7 +144,7 @@ impl<C: Channel> ReadyClient<C> {
                 }
                 let sums = self.linear(layer, &shares)?;
                 let linear = meter.lap(&self.client.channel);
-                let outputs = self.activate(layer, sums)?;
+                let outputs = self.activate(layer, sums, &shares)?;
                 shares.push(Some(outputs));
                 let taken = &mut self.report.layers[layer];
                 taken.linear.add(&linear);
@@ -172,6 +172,7 @@ impl<C: Channel> ReadyClient<C> {
         }
         let mut sums = vec![0; half.values(layer)];
         half.add_local(layer, shares, &mut sums);
+        half.add_known_product(layer, shares, &mut sums);
         for (term, tables) in terms() {
             let mut answer = vec![0; tables.answer_len()];
             channel.receive(&mut answer)?;
@@ -185,15 +186,27 @@ impl<C: Channel> ReadyClient<C> {
 
     /// The client's share of a layer's outputs, or the outputs themselves if the accumulators are
     /// revealed.
-    fn activate(&mut self, layer: usize, sums: Vec<u64>) -> Result<Vec<u64>> {
+    fn activate(
+        &mut self,
+        layer: usize,
+        sums: Vec<u64>,
+        shares: &[Option<Vec<u64>>],
+    ) -> Result<Vec<u64>> {
         let Client {
             channel,
             half,
             protocols,
             ..
         } = &mut self.client;
+        let mut sums = sums;
+        if !half.reveals_all() {
+            let factors = half.factors(layer, shares);
+            sums = self
+                .activation
+                .run(protocols, channel, layer, sums, factors)?;
+        }
         if !half.reveals(layer) {
-            return self.activation.run(protocols, channel, layer, sums);
+            return Ok(sums);
         }
         let plan = &half.public.layers[layer];
         let mut bytes = vec![0; half.revealed_len(layer)];

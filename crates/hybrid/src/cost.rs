@@ -3,10 +3,12 @@
 use mpc::Cost;
 use serde::Serialize;
 
-use crate::activation::Protocols;
+use crate::activation::{Offline, Protocols};
 use crate::error::Result;
 use crate::half::Half;
 use crate::linear::SEED;
+use crate::product_plan::ProductKind;
+use crate::products::Products;
 use crate::program::{Program, PublicProgram};
 
 /// Seconds of computation on one core of an AMD EPYC with AVX-512 (Turin), from the layers of
@@ -18,6 +20,8 @@ const ANSWER_SECONDS: f64 = 1.0e-7;
 /// oblivious transfer, offline.
 const BYTE_SECONDS: f64 = 4.0e-9;
 const TRANSFER_SECONDS: f64 = 1.5e-7;
+/// The same for a ciphertext of products, per coefficient of the ring.
+const PRODUCT_SECONDS: f64 = 3.0e-7;
 
 /// Messages and seconds of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -86,13 +90,63 @@ pub struct LayerPrediction {
     pub activation: Predicted,
 }
 
+/// What the making of products of random numbers will take, and its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProductPrediction {
+    /// Squares or triples.
+    pub kind: ProductKind,
+    /// They are shared modulo two to this power.
+    pub bits: u32,
+    /// How many one input uses up.
+    pub count: usize,
+    /// Ring degree.
+    pub n: usize,
+    /// log2 of the modulus.
+    pub log_q: f64,
+    /// Estimated bits of security.
+    pub security_bits: Option<f64>,
+    /// Primes, and so ciphertexts for `n` products.
+    pub primes: usize,
+    /// What it takes.
+    pub making: Predicted,
+}
+
+impl ProductPrediction {
+    fn new(public: &PublicProgram, products: &Products, count: usize) -> Self {
+        let plan = products.plan();
+        let ring = &public.rings[plan.ring];
+        let (rounds, [bytes_to_server, bytes_to_client]) = products.cost(count);
+        let ciphertexts = count.div_ceil(ring.n) * plan.primes.len();
+        Self {
+            kind: plan.kind,
+            bits: plan.bits,
+            count,
+            n: ring.n,
+            log_q: ring.log_q(),
+            security_bits: ring.security().bits(),
+            primes: plan.primes.len(),
+            making: Predicted {
+                rounds,
+                messages: 2 * rounds,
+                bytes_to_server,
+                bytes_to_client,
+                compute_seconds: (ciphertexts * ring.n) as f64 * PRODUCT_SECONDS,
+            },
+        }
+    }
+}
+
 /// What a session of one input will take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// Keys, once for a session.
     pub keys: Predicted,
-    /// Material for one input.
+    /// Material for one input, with the products.
     pub material: Predicted,
+    /// Products of random numbers for one input that are made under BFV. A ciphertext holds those of
+    /// several inputs, so that more inputs take less than as many times this. If one input has few
+    /// squares, they are made of oblivious transfers.
+    pub products: Vec<ProductPrediction>,
     /// The layers.
     pub layers: Vec<LayerPrediction>,
     /// All layers together.
@@ -113,9 +167,15 @@ impl Prediction {
         for ring in &public.rings {
             keys.bytes_to_server += (SEED + ring.body_len()) as u64;
         }
-        let needs = protocols.needs();
+        let Offline { needs, under_bfv } = protocols.material(1);
         let mut material = Predicted::of_cost(&needs.cost());
         material.compute_seconds = needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
+        let found = under_bfv.into_iter();
+        let found = found.map(|(products, count)| ProductPrediction::new(public, products, count));
+        let products: Vec<ProductPrediction> = found.collect();
+        for found in &products {
+            material.add(&found.making);
+        }
         let mut online = Predicted::default();
         let layers: Vec<LayerPrediction> = (0..public.layers.len())
             .map(|layer| {
@@ -128,6 +188,7 @@ impl Prediction {
         Ok(Self {
             keys,
             material,
+            products,
             layers,
             online,
         })
@@ -162,8 +223,8 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
         (activation.bytes_to_server + activation.bytes_to_client) as f64 * BYTE_SECONDS;
     if half.reveals(layer) {
         // It follows an answer in one direction, unless the layer has no encrypted term.
-        activation.messages = u64::from(first.is_none());
-        activation.bytes_to_client = half.revealed_len(layer) as u64;
+        activation.messages += u64::from(first.is_none());
+        activation.bytes_to_client += half.revealed_len(layer) as u64;
     }
     LayerPrediction {
         name: plan.name.clone(),

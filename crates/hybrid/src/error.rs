@@ -29,8 +29,8 @@ pub enum Error {
 
     /// A layer has an activation that no protocol computes.
     #[error(
-        "layer {layer}: {found}, for which the hybrid mode has no protocol, expected a line with \
-         clips, such as ReLU: compile with --mode fhe"
+        "layer {layer}: {found}, for which the hybrid mode has no protocol, expected a line or a \
+         quadratic with clips, such as ReLU or a square: compile with --mode fhe"
     )]
     Activation {
         /// The layer.

@@ -58,7 +58,9 @@ impl Form {
     /// these the protocol on shares is the cheap one. `None` beyond 62.
     pub fn bits(&self, largest: i64) -> Option<u32> {
         let constant = i128::from(self.offset) - (i128::from(self.low) << self.shift);
-        let reach = i128::from(self.multiplier.abs()) * i128::from(largest) + constant.abs();
+        // A constant has the multiplier 0, and its accumulators need their bits all the same.
+        let multiplier = i128::from(self.multiplier.abs().max(1));
+        let reach = multiplier * i128::from(largest) + constant.abs();
         let clips = i128::from(self.low.abs().max(self.high.abs()));
         let least = self.shift + 1;
         (least.max(2)..=62).find(|&bits| reach.max(clips) < 1 << (bits - 1))
@@ -191,7 +193,8 @@ mod tests {
     #[test]
     fn falling_constant_and_jumping_tables() {
         check(&Lut::new(300, |x| ((-x) >> 3).clamp(-9, 20)), 1, 300);
-        check(&Lut::new(300, |_| -7), 1, 300);
+        let constant = check(&Lut::new(300, |_| -7), 1, 300);
+        assert!(constant.bits(5_000).unwrap() > 13);
         check(&Lut::new(300, |x| 50 * i64::from(x >= 13)), 1, 300);
         check(&Lut::new(5, |x| 3 * x), 1, 5);
         assert_eq!(Form::of_table(&Lut::new(300, |x| x.abs() >> 3), 1), None);

@@ -56,10 +56,47 @@ impl Half {
         self.public.layers[layer].shape.iter().product()
     }
 
+    /// Whether the server reveals all accumulators to the client.
+    pub(crate) fn reveals_all(&self) -> bool {
+        self.public.activations == Activations::Revealed
+    }
+
     /// Whether the server reveals the layer's accumulators to the client.
     pub(crate) fn reveals(&self, layer: usize) -> bool {
-        let revealed = self.public.activations == Activations::Revealed;
-        revealed || self.public.layers[layer].step == Step::Logits
+        self.reveals_all() || self.public.layers[layer].step == Step::Logits
+    }
+
+    /// A party's shares of the factors of a layer's product, if it has one that is computed on
+    /// shares. A share that is `None` is zero, which happens where accumulators are revealed alone.
+    pub(crate) fn factors<'a>(
+        &self,
+        layer: usize,
+        shares: &'a [Option<Vec<u64>>],
+    ) -> Option<[&'a [u64]; 2]> {
+        let product = self.public.layers[layer].product?;
+        let share = |source: usize| shares[source].as_deref();
+        Some([share(product.left)?, share(product.right)?])
+    }
+
+    /// Adds a layer's product to the accumulators, at the client, where accumulators are revealed:
+    /// there the client knows the factors.
+    pub(crate) fn add_known_product(
+        &self,
+        layer: usize,
+        shares: &[Option<Vec<u64>>],
+        sums: &mut [u64],
+    ) {
+        let (Some(product), true) = (self.public.layers[layer].product, self.reveals_all()) else {
+            return;
+        };
+        let Some([left, right]) = self.factors(layer, shares) else {
+            return;
+        };
+        let [of_left, of_right] = [product.left, product.right].map(|s| self.public.shape_of(s));
+        let partners = network::partners(of_left, of_right);
+        for ((sum, &left), partner) in sums.iter_mut().zip(left).zip(partners) {
+            *sum = sum.wrapping_add(left.wrapping_mul(right[partner]));
+        }
     }
 
     /// Bytes of the server's share of a layer's accumulators.

@@ -23,18 +23,23 @@ mod form;
 mod geometry;
 mod half;
 mod handshake;
+mod hide;
 mod linear;
 mod local;
 mod noise;
 mod plan;
+mod product_plan;
+mod products;
 mod program;
+mod quadratic;
 mod report;
 mod server;
+mod squared;
 mod tls;
 
 pub use cipher::RingSpec;
 pub use client::{Client, ReadyClient};
-pub use cost::{LayerPrediction, Predicted, Prediction};
+pub use cost::{LayerPrediction, Predicted, Prediction, ProductPrediction};
 pub use error::{Error, Result};
 pub use form::Form;
 pub use geometry::ConvShape;
@@ -42,10 +47,13 @@ pub use handshake::hex;
 /// A connection between the two parties.
 pub use mpc::Duplex as Connection;
 pub use plan::{STATISTICAL, compile};
+pub use product_plan::{ProductKind, ProductPlan};
 pub use program::{
-    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, Program,
-    PublicProgram, Step,
+    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, ProductTerm,
+    Program, PublicProgram, Step,
 };
+pub use quadratic::Quadratic;
 pub use report::{LayerTaken, Observer, Progress, Report, Taken};
 pub use server::Server;
+pub use squared::Squared;
 pub use tls::{accept, connect};

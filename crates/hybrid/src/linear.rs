@@ -8,10 +8,13 @@
 use ring::sample::{self, Masks, SecretRng};
 use ring::{Basis, Coeff, Eval, Poly};
 
-use crate::bits::{mask as low_bits, pack, packed_len, unpack};
-use crate::cipher::{PublicKey, Scaled, SecretKey, ToPower, read_body, split_seed, write_body};
+use crate::bits::{mask as low_bits, packed_len, unpack};
+use crate::cipher::{
+    PublicKey, Scaled, SecretKey, Space, ToPower, read_body, split_seed, write_body,
+};
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
+use crate::hide::Hiding;
 use crate::program::EncryptedTerm;
 use rand::RngCore;
 
@@ -37,7 +40,7 @@ impl Tables {
         let moduli = basis.moduli();
         Ok(Self {
             geometry: Geometry::new(&term.shape, basis.n()).map_err(fault)?,
-            scaled: Scaled::new(basis, bits),
+            scaled: Scaled::new(basis, Space::Power(bits)),
             body_len: moduli.map(|m| packed_len(basis.n(), m.bits())).sum(),
             answer_bits: term.answer_bits,
             outputs: term.shape.output().iter().product(),
@@ -94,7 +97,7 @@ impl Tables {
             let places = self.geometry.answer_places(answer);
             let words = unpack(parts[answer], n + places.len(), bits);
             let (mask, bodies) = words.split_at(n);
-            let found = secret.decrypt(mask, bodies, &places, (bits, self.scaled.bits));
+            let found = secret.decrypt(mask, bodies, &places, (bits, &self.scaled.space));
             (places, found)
         });
         for (places, found) in opened {
@@ -200,39 +203,34 @@ impl Prepared {
         let kernel = ((rest % geometry.groups()) * blocks + answer % blocks) * tiles;
         let kernels: Vec<&Poly<Eval>> = self.kernels[kernel..][..tiles].iter().collect();
         let inputs = &inputs[rest * tiles..][..tiles];
-        let mut rng = SecretRng::from_os();
-        let zero = key.times_ternary(&mut rng);
-        let [body, mask] = [0, 1].map(|part| {
+        let sum = [0, 1].map(|part| {
             let inputs: Vec<&Poly<Eval>> = inputs.iter().map(|input| &input[part]).collect();
-            let mut sum = Poly::dot(&inputs, &kernels);
-            sum.add_assign(&zero[part]);
-            sum.into_coeff()
+            Poly::dot(&inputs, &kernels)
         });
-        let n = scaled.basis.n();
-        let error = Poly::from_signed(&scaled.basis, &sample::gaussian(n, &mut rng));
-        let mask = mask.add(&error);
-        let switched = (0..n).map(|k| self.to.apply(|i| mask.limb(i)[k], *answer_bits));
-        let mut words: Vec<u64> = switched.collect();
+        let mut rng = SecretRng::from_os();
         let places = geometry.answer_places(answer);
-        let errors = sample::gaussian(places.len(), &mut rng);
-        let mut shares = Vec::with_capacity(places.len());
-        let limbs = scaled.basis.len();
-        let mut residues = vec![0; limbs];
-        for (place, &error) in places.iter().zip(errors.iter()) {
-            let random = rng.next_u64() & low_bits(scaled.bits);
-            let flood = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
-            let flood = flood >> (127 - self.flood_bits);
-            for (i, m) in scaled.basis.moduli().enumerate() {
-                let below = m.reduce_u128(1 << self.flood_bits);
-                let body = body.limb(i)[place.coefficient];
-                let body = m.sub(m.add(body, m.from_i64(error)), below);
-                residues[i] = scaled.add_to(i, body, random, flood);
-            }
-            words.push(self.to.apply(|i| residues[i], *answer_bits));
-            shares.push(random.wrapping_neg() & low_bits(scaled.bits));
-        }
-        let mut bytes = Vec::with_capacity(packed_len(words.len(), *answer_bits));
-        pack(&mut bytes, words, *answer_bits);
+        let bits = scaled.space.bits();
+        let random: Vec<u64> = places
+            .iter()
+            .map(|_| rng.next_u64() & low_bits(bits))
+            .collect();
+        let messages = places
+            .iter()
+            .map(|p| p.coefficient)
+            .zip(random.iter().copied());
+        let messages: Vec<(usize, u64)> = messages.collect();
+        let hiding = Hiding {
+            scaled,
+            to: &self.to,
+            key,
+            flood_bits: self.flood_bits,
+            answer_bits: *answer_bits,
+        };
+        let bytes = hiding.answer(sum, &messages, &mut rng);
+        let shares = random
+            .iter()
+            .map(|r| r.wrapping_neg() & low_bits(bits))
+            .collect();
         (bytes, shares)
     }
 }

@@ -1,5 +1,7 @@
 //! From an integer network to a program of the hybrid mode.
 
+use std::collections::BTreeMap;
+
 use network::{IntNetwork, Layer, Linear, Lut, Window};
 
 use crate::cipher::RingSpec;
@@ -7,17 +9,23 @@ use crate::error::{Error, Result};
 use crate::form::Form;
 use crate::geometry::{ConvShape, Geometry};
 use crate::noise::{Flooding, Norms};
+use crate::product_plan::{ProductKind, ProductPlan};
 use crate::program::{
-    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, Program,
-    PublicProgram, Step,
+    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, ProductTerm,
+    Program, PublicProgram, Step,
 };
+use crate::quadratic::Quadratic;
+use crate::squared::Squared;
 
 /// The statistical distance of all answers of a run from floods without noise is at most
 /// `2^-STATISTICAL`.
 pub const STATISTICAL: u32 = 40;
 
-/// A table that is no line with clips is looked up on shares if accumulators are at most this.
+/// A table that has no form is looked up on shares if accumulators are at most this.
 const MOST_TABLE: i64 = 1 << 16;
+/// A table that is no line with clips is looked up, and not computed as a square, if accumulators are
+/// at most this: then a lookup sends less.
+const SHORT_TABLE: i64 = 128;
 
 /// Compiles a network.
 ///
@@ -33,30 +41,30 @@ pub fn compile(network: &IntNetwork, activations: Activations) -> Result<Program
     for ((layer, &worst), &shape) in network.layers.iter().zip(&worst).zip(&shapes) {
         layers.push(Normal::new(layer, worst, activations)?.plan(network, &shapes, shape));
     }
-    let (mut plans, mut weights): (Vec<LayerPlan>, Vec<LayerWeights>) = layers.into_iter().unzip();
+    let (mut plans, weights): (Vec<LayerPlan>, Vec<LayerWeights>) = layers.into_iter().unzip();
     for index in 0..plans.len() {
         let reads = |plan: &LayerPlan| {
             let encrypted = plan.encrypted.iter().map(|term| term.source);
-            let mut sources = encrypted.chain(plan.local.iter().map(|term| term.source));
+            let local = plan.local.iter().map(|term| term.source);
+            let factors = plan.product.iter().flat_map(|p| [p.left, p.right]);
+            let mut sources = encrypted.chain(local).chain(factors);
             sources.any(|source| source == index + 1)
         };
         let readers = plans.iter().filter(|plan| reads(plan));
         let most = readers.map(|plan| plan.bits).max();
         plans[index].output_bits = most.unwrap_or(plans[index].bits);
     }
-    let rings = choose_rings(&mut plans, &weights)?;
-    for (plan, weights) in plans.iter().zip(&mut weights) {
-        debug_assert_eq!(plan.encrypted.len(), weights.terms.len());
-    }
-    let public = PublicProgram {
+    let mut public = PublicProgram {
         format: FORMAT.to_owned(),
         name: network.name.clone(),
         input: network.input.clone(),
         interface: network.interface.clone(),
         activations,
-        rings,
+        rings: Vec::new(),
+        products: Vec::new(),
         layers: plans,
     };
+    Rings::new(&public)?.choose(&mut public, &weights)?;
     public.check()?;
     Ok(Program { public, weights })
 }
@@ -76,30 +84,31 @@ impl<'a> Normal<'a> {
             layer: layer.name.clone(),
             found,
         };
-        if layer.product.is_some() {
-            return Err(unsupported("a product of two values"));
-        }
-        let divisor = match &layer.lut {
-            Some(_) => divisor(layer),
-            None => 1,
+        // A product has no weights that could be divided.
+        let divisor = match (&layer.lut, layer.product) {
+            (Some(_), None) => divisor(layer),
+            _ => 1,
         };
         let largest = worst / divisor;
-        let (bits, step) = match &layer.lut {
-            None => (Some(signed_bits(largest)), Step::Logits),
-            Some(lut) => match (activations, Form::of_table(lut, divisor)) {
-                (Activations::Revealed, _) => {
-                    (Some(signed_bits(largest)), table(lut, divisor, layer))
-                }
-                (Activations::Shares, Some(form)) => (form.bits(largest), Step::Form(form)),
-                (Activations::Shares, None) if largest <= MOST_TABLE => {
-                    (Some(signed_bits(largest)), table(lut, divisor, layer))
-                }
-                (Activations::Shares, None) => {
+        let exact = Some(signed_bits(largest));
+        let (bits, step) = match (&layer.lut, activations) {
+            (None, _) => (exact, Step::Logits),
+            (Some(lut), Activations::Revealed) => (exact, table(lut, divisor, layer)),
+            (Some(lut), Activations::Shares) => {
+                if let Some(form) = Form::of_table(lut, divisor) {
+                    (form.bits(largest), Step::Form(form))
+                } else if largest <= SHORT_TABLE {
+                    (exact, table(lut, divisor, layer))
+                } else if let Some((bits, step)) = square(lut, divisor, layer, largest) {
+                    (Some(bits), step)
+                } else if largest <= MOST_TABLE {
+                    (exact, table(lut, divisor, layer))
+                } else {
                     return Err(unsupported(
-                        "a table that is no line with clips, and too long",
+                        "a table that is neither a line nor a quadratic with clips, and too long",
                     ));
                 }
-            },
+            }
         };
         match bits {
             Some(bits) if bits <= MOST_BITS => Ok(Self {
@@ -167,10 +176,38 @@ impl<'a> Normal<'a> {
             output_bits: self.bits,
             encrypted,
             local,
+            product: self.layer.product.map(|product| ProductTerm {
+                left: usize::from(product.left),
+                right: usize::from(product.right),
+            }),
             step: self.step,
         };
         (plan, LayerWeights { terms, bias })
     }
+}
+
+/// A table as a square, and the bits of the accumulators' shares. Accumulators are squared as they
+/// are if the quadratic is right for all of them, else after they are clipped to the table's ends.
+fn square(lut: &Lut, divisor: i64, layer: &Layer, largest: i64) -> Option<(u32, Step)> {
+    let end = layer.bound / divisor + 1;
+    let (clip, form) = match Quadratic::of_table(lut, divisor, largest) {
+        Some(form) => (None, form),
+        None if end < largest => (Some(end), Quadratic::of_table(lut, divisor, end)?),
+        None => return None,
+    };
+    let squared = form.bits(clip.unwrap_or(largest))?;
+    let bits = match clip {
+        Some(clip) => signed_bits(largest + clip),
+        // Wider accumulators cost less than an exchange to widen them, as long as they may be so wide.
+        None if squared <= MOST_BITS => squared,
+        None => signed_bits(largest),
+    };
+    let squared = Squared {
+        clip,
+        bits: squared.max(bits),
+        form,
+    };
+    Some((bits, Step::Square(squared)))
 }
 
 /// Greatest common divisor of all weights of a layer, if it divides all biases; else 1. The
@@ -200,46 +237,108 @@ fn table(lut: &Lut, divisor: i64, layer: &Layer) -> Step {
     }
 }
 
-/// Gives each encrypted term the cheapest ring that hides its noise, and returns the rings used.
-fn choose_rings(plans: &mut [LayerPlan], weights: &[LayerWeights]) -> Result<Vec<RingSpec>> {
-    let candidates = RingSpec::candidates()?;
-    let terms: usize = plans.iter().map(|plan| plan.encrypted.len()).sum();
-    // Each term may use an equal share of the distance.
-    let target = -f64::from(STATISTICAL) - (terms.max(1) as f64).log2();
-    let mut used: Vec<RingSpec> = Vec::new();
-    for (plan, weights) in plans.iter_mut().zip(weights) {
-        let outputs = plan.shape.iter().product();
-        for (term, weights) in plan.encrypted.iter_mut().zip(&weights.terms) {
-            let norms = Norms::of(weights, term.shape.kernels);
-            let mut too_wide = None;
-            let fitting = candidates.iter().find_map(|ring| {
-                too_wide = Geometry::new(&term.shape, ring.n).err();
-                let flooding = Flooding::largest(ring, plan.bits, &norms, outputs)?;
-                let enough = too_wide.is_none() && flooding.log2_distance <= target;
-                enough.then_some((ring, flooding))
-            });
-            let Some((ring, flooding)) = fitting else {
-                let layer = plan.name.clone();
-                return Err(match too_wide {
-                    Some(found) => Error::Window {
-                        layer,
-                        found,
-                        most: candidates.last().map_or(0, |ring| ring.n),
-                    },
-                    None => Error::NoParameters {
-                        layer,
-                        bits: plan.bits,
-                        statistical: STATISTICAL,
-                    },
-                });
+/// The rings that a program may use, and what each part of it may give away.
+struct Rings {
+    candidates: Vec<RingSpec>,
+    /// log2 of the statistical distance that each part may have: an equal share of the whole.
+    target: f64,
+    products: BTreeMap<(ProductKind, u32), usize>,
+}
+
+impl Rings {
+    fn new(public: &PublicProgram) -> Result<Self> {
+        let products = public.product_counts();
+        let terms: usize = public.layers.iter().map(|plan| plan.encrypted.len()).sum();
+        // Products have masks and floods.
+        let parts = terms + 2 * products.len();
+        Ok(Self {
+            candidates: RingSpec::candidates()?,
+            target: -f64::from(STATISTICAL) - (parts.max(1) as f64).log2(),
+            products,
+        })
+    }
+
+    /// Gives each encrypted term and each kind of products the cheapest ring that hides its noise.
+    fn choose(&self, public: &mut PublicProgram, weights: &[LayerWeights]) -> Result<()> {
+        let (plans, used) = (&mut public.layers, &mut public.rings);
+        for (plan, weights) in plans.iter_mut().zip(weights) {
+            let outputs = plan.shape.iter().product();
+            for (term, weights) in plan.encrypted.iter_mut().zip(&weights.terms) {
+                let found = self.of_term(term, weights, outputs, plan.bits);
+                let (ring, flooding) = found.map_err(|e| e.into_error(&plan.name, plan.bits))?;
+                term.ring = index(used, ring);
+                term.flood_bits = flooding.bits;
+                term.answer_bits = flooding.answer_bits;
+            }
+        }
+        for (&(kind, bits), &count) in &self.products {
+            let candidates = &self.candidates;
+            let found = ProductPlan::choose((kind, bits), count, self.target, candidates);
+            let Some(mut plan) = found else {
+                let uses = |layer: &&LayerPlan| match (&layer.step, kind) {
+                    (Step::Square(squared), ProductKind::Squares) => squared.bits == bits,
+                    (_, ProductKind::Triples) => layer.product.is_some() && layer.bits == bits,
+                    _ => false,
+                };
+                let layer = public.layers.iter().find(uses);
+                let layer = layer.map_or(String::new(), |layer| layer.name.clone());
+                return Err(Unhidden::Noise.into_error(&layer, bits));
             };
-            term.ring = used.iter().position(|u| u == ring).unwrap_or_else(|| {
-                used.push(ring.clone());
-                used.len() - 1
-            });
-            term.flood_bits = flooding.bits;
-            term.answer_bits = flooding.answer_bits;
+            plan.ring = index(used, &candidates[plan.ring]);
+            public.products.push(plan);
+        }
+        Ok(())
+    }
+
+    fn of_term(
+        &self,
+        term: &EncryptedTerm,
+        weights: &[i64],
+        outputs: usize,
+        bits: u32,
+    ) -> std::result::Result<(&RingSpec, Flooding), Unhidden> {
+        let norms = Norms::of(weights, term.shape.kernels);
+        let mut too_wide = None;
+        let found = self.candidates.iter().find_map(|ring| {
+            too_wide = Geometry::new(&term.shape, ring.n).err();
+            let flooding = Flooding::largest(ring, bits, &norms, outputs)?;
+            let enough = too_wide.is_none() && flooding.log2_distance <= self.target;
+            enough.then_some((ring, flooding))
+        });
+        found.ok_or(match too_wide {
+            Some(found) => Unhidden::TooWide {
+                found,
+                most: self.candidates.last().map_or(0, |ring| ring.n),
+            },
+            None => Unhidden::Noise,
+        })
+    }
+}
+
+/// Why no ring will do.
+enum Unhidden {
+    TooWide { found: usize, most: usize },
+    Noise,
+}
+
+impl Unhidden {
+    fn into_error(self, layer: &str, bits: u32) -> Error {
+        let layer = layer.to_owned();
+        match self {
+            Self::TooWide { found, most } => Error::Window { layer, found, most },
+            Self::Noise => Error::NoParameters {
+                layer,
+                bits,
+                statistical: STATISTICAL,
+            },
         }
     }
-    Ok(used)
+}
+
+/// The index of a ring in the list of used ones, to which it is added.
+fn index(used: &mut Vec<RingSpec>, ring: &RingSpec) -> usize {
+    used.iter().position(|u| u == ring).unwrap_or_else(|| {
+        used.push(ring.clone());
+        used.len() - 1
+    })
 }

@@ -1,6 +1,8 @@
 //! The program of the hybrid mode: a public part that both parties hold, and the weights, which only
 //! the server holds.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use network::{Input, Window};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +11,8 @@ use crate::cipher::{ANSWER_BITS, RingSpec};
 use crate::error::{Error, Result};
 use crate::form::Form;
 use crate::geometry::ConvShape;
+use crate::product_plan::{ProductKind, ProductPlan};
+use crate::squared::{Squared, check_squared};
 
 /// Format and version of programs that this crate writes and reads.
 pub const FORMAT: &str = "palladion-hybrid/1";
@@ -46,6 +50,10 @@ pub struct PublicProgram {
     pub activations: Activations,
     /// The rings of the encrypted terms.
     pub rings: Vec<RingSpec>,
+    /// How squares and products of random numbers are made before there is an input, for the layers
+    /// that use them up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub products: Vec<ProductPlan>,
     /// The layers, each after those that it reads.
     pub layers: Vec<LayerPlan>,
 }
@@ -69,6 +77,9 @@ pub struct LayerPlan {
     /// Terms that each party computes on its own share: pooling sums, residual branches, differences.
     /// Their weights are public.
     pub local: Vec<LocalTerm>,
+    /// A product of two sources, value by value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub product: Option<ProductTerm>,
     /// What becomes of the accumulators.
     pub step: Step,
 }
@@ -99,12 +110,24 @@ pub struct LocalTerm {
     pub window: Window,
 }
 
+/// The product of two sources, as in `network::Product`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProductTerm {
+    /// First factor, of the shape of the product. As in [`EncryptedTerm::source`].
+    pub left: usize,
+    /// Second factor, repeated along sides of length 1.
+    pub right: usize,
+}
+
 /// What becomes of accumulators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
     /// Multiplication, shift and clip.
     Form(Form),
+    /// Square, shift and clip.
+    Square(Squared),
     /// A table: its first accumulator, and its values from there on. Beyond its ends a table has the
     /// value at the end.
     Table {
@@ -122,6 +145,7 @@ impl Step {
     pub fn apply(&self, x: i64) -> i64 {
         match self {
             Self::Form(form) => form.apply(x),
+            Self::Square(squared) => squared.apply(x),
             Self::Table { first, values } => {
                 let last = values.len() as i64 - 1;
                 values[(x - first).clamp(0, last) as usize]
@@ -173,6 +197,29 @@ impl PublicProgram {
             None => self.input.shape,
             Some(index) => self.layers[index].shape,
         }
+    }
+
+    /// Squares and triples that one input uses up, by the bits of their modulus. If accumulators are
+    /// revealed there are none.
+    pub(crate) fn product_counts(&self) -> BTreeMap<(ProductKind, u32), usize> {
+        let mut counts = BTreeMap::new();
+        if self.activations == Activations::Revealed {
+            return counts;
+        }
+        for layer in &self.layers {
+            let values: usize = layer.shape.iter().product();
+            if let Step::Square(squared) = &layer.step {
+                *counts
+                    .entry((ProductKind::Squares, squared.bits))
+                    .or_default() += values;
+            }
+            if layer.product.is_some() {
+                *counts
+                    .entry((ProductKind::Triples, layer.bits))
+                    .or_default() += values;
+            }
+        }
+        counts
     }
 
     /// Checks that there are `count` inputs of the right length and range.
@@ -240,7 +287,8 @@ impl PublicProgram {
                 1,
                 MOST_BITS,
             )?;
-            let terms = layer.encrypted.len() + layer.local.len();
+            let product = usize::from(layer.product.is_some());
+            let terms = layer.encrypted.len() + layer.local.len() + product;
             in_range(place("the number of terms"), terms, 1, 64)?;
             for term in &layer.encrypted {
                 self.check_term(index, term)
@@ -248,6 +296,10 @@ impl PublicProgram {
             }
             for term in &layer.local {
                 self.check_local(index, term)
+                    .map_err(|e| e.within(&layer.name))?;
+            }
+            if let Some(product) = &layer.product {
+                self.check_product(index, product)
                     .map_err(|e| e.within(&layer.name))?;
             }
             let last = index + 1 == self.layers.len();
@@ -260,6 +312,9 @@ impl PublicProgram {
                     in_range(place("the multiplier"), form.multiplier, -most, most)?;
                     in_range(place("the offset"), form.offset, -most, most)?;
                 }
+                Step::Square(squared) if !last => {
+                    check_squared(layer, squared).map_err(|e| e.within(&layer.name))?;
+                }
                 Step::Table { values, .. } if !last => {
                     in_range(place("the length of the table"), values.len(), 1, 1 << 16)?;
                 }
@@ -268,6 +323,40 @@ impl PublicProgram {
                     return Err(Error::program(place("its step"), "misplaced", expected));
                 }
             }
+        }
+        self.products
+            .iter()
+            .try_for_each(|plan| plan.check(&self.rings))?;
+        let needed: BTreeSet<_> = self.product_counts().into_keys().collect();
+        let made: BTreeSet<_> = self.products.iter().map(|p| (p.kind, p.bits)).collect();
+        if made.len() != self.products.len() || made != needed {
+            let (found, expected) = (format!("{made:?}"), format!("{needed:?}, each once"));
+            return Err(Error::program(
+                "the products that are made",
+                found,
+                expected,
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_product(&self, layer: usize, product: &ProductTerm) -> Result<()> {
+        for source in [product.left, product.right] {
+            in_range("the source of a product", source, 1, layer)?;
+        }
+        let expected = self.layers[layer].shape;
+        let [left, right] = [product.left, product.right].map(|source| self.shape_of(source));
+        let repeats = right
+            .iter()
+            .zip(expected)
+            .all(|(&side, of)| side == of || side == 1);
+        if left != expected || !repeats {
+            let found = format!("{left:?} and {right:?}");
+            return Err(Error::program(
+                "the shapes of a product's factors",
+                found,
+                format!("{expected:?}"),
+            ));
         }
         Ok(())
     }
@@ -392,7 +481,7 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
         .map_err(|error| Error::program("the program", error, "one of `compile --mode hybrid`"))
 }
 
-fn in_range<T: PartialOrd + ToString>(
+pub(crate) fn in_range<T: PartialOrd + ToString>(
     what: impl Into<String>,
     found: T,
     least: T,

@@ -1,9 +1,9 @@
 //! The server's half: it holds the weights.
 
-use mpc::{Channel, Role};
+use mpc::Channel;
 use rlwe::bytes::{Fingerprint, fingerprint};
 
-use crate::activation::{Activation, Protocols};
+use crate::activation::{Activation, KeysOf, Protocols};
 use crate::bits::{mask, pack};
 use crate::cipher::PublicKey;
 use crate::error::{Error, Result};
@@ -97,7 +97,7 @@ impl Server {
         }
         tell("material", 1)?;
         let mut activation =
-            Activation::prepare(Role::Server, &self.protocols, channel, wish.inputs)?;
+            Activation::prepare(KeysOf::Server(&keys), &self.protocols, channel, wish.inputs)?;
         report.offline = meter.lap(channel);
         for input in 0..wish.inputs as usize {
             let mut shares: Vec<Option<Vec<u64>>> = vec![None];
@@ -107,7 +107,8 @@ impl Server {
                 let taken = &mut report.layers[layer];
                 let sums = self.linear(channel, &keys, layer, &shares)?;
                 taken.linear.add(&meter.lap(channel));
-                shares.push(self.activate(channel, &mut activation, layer, sums)?);
+                let outputs = self.activate(channel, &mut activation, layer, (sums, &shares))?;
+                shares.push(outputs);
                 taken.activation.add(&meter.lap(channel));
             }
         }
@@ -152,12 +153,14 @@ impl Server {
         channel: &mut C,
         activation: &mut Activation,
         layer: usize,
-        sums: Vec<u64>,
+        (mut sums, shares): (Vec<u64>, &[Option<Vec<u64>>]),
     ) -> Result<Option<Vec<u64>>> {
+        if !self.half.reveals_all() {
+            let factors = self.half.factors(layer, shares);
+            sums = activation.run(&self.protocols, channel, layer, sums, factors)?;
+        }
         if !self.half.reveals(layer) {
-            return activation
-                .run(&self.protocols, channel, layer, sums)
-                .map(Some);
+            return Ok(Some(sums));
         }
         let bits = self.half.public.layers[layer].bits;
         let mut bytes = Vec::with_capacity(self.half.revealed_len(layer));

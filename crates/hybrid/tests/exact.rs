@@ -58,6 +58,7 @@ fn check(name: &str, activations: Activations, images: usize) {
 fn on_shares() {
     check("mnist", Activations::Shares, 2);
     check("lenet5_w7a7", Activations::Shares, 1);
+    check("mnist_square", Activations::Shares, 2);
 }
 
 #[test]

@@ -78,6 +78,38 @@ fn made_material_gives_exact_results_at_the_predicted_cost() {
     }
 }
 
+/// Squares of numbers of all sizes, from few transfers and from many.
+#[test]
+fn made_squares_are_exact_at_the_predicted_cost() {
+    for (bits, count) in [(2, 1), (13, 65), (50, 200), (64, 130), (50, 0)] {
+        let x: Vec<u64> = (0..count)
+            .map(|i| (i as u64).wrapping_mul(0x0123_4567_89ab_cdef))
+            .collect();
+        let needs = Needs::make_squares(bits, count);
+        let (results, cost) = both(|role, channel| {
+            let material = preprocess(role, channel, &needs, &mut |_, _| {}).expect("both agree");
+            let share = |(i, &x): (usize, &u64)| {
+                let mask = (i as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                match role {
+                    Role::Server => mask,
+                    Role::Client => x.wrapping_sub(mask),
+                }
+            };
+            let shares: Vec<u64> = x.iter().enumerate().map(share).collect();
+            let mut party = Party::new(role, channel, material);
+            let squares = party.square(bits, &shares).expect("enough material");
+            party.square(bits, &[1]).expect_err("nothing is left");
+            party.reveal(bits, &squares).expect("connected")
+        });
+        let modulus = u64::MAX >> (64 - bits);
+        let want: Vec<u64> = x.iter().map(|x| x.wrapping_mul(*x) & modulus).collect();
+        assert_eq!(results[1], want, "{bits} bits");
+        let online =
+            Party::<Duplex>::square_cost(bits, count) + Party::<Duplex>::reveal_cost(bits, count);
+        assert_eq!(cost, needs.cost() + online, "{bits} bits");
+    }
+}
+
 #[test]
 fn different_needs_are_an_error_before_any_transfer() {
     let protocol = Protocol::requantise(&ACTIVATION).expect("in range");

@@ -85,13 +85,17 @@ def calibrate(
     *,
     keep_softmax: bool,
     outputs: tuple[str, ...],
+    change: Callable[[Graph, Normalisation | None], Graph] | None = None,
     **settings: Any,
 ) -> tuple[Graph, Quantised]:
-    """Quantise an ONNX model, calibrated on real inputs."""
+    """Quantise an ONNX model, calibrated on real inputs. ``change`` gets the graph before, and what
+    the user said of pixels."""
     graph = load(model, keep_softmax=keep_softmax, outputs=outputs or None)
     if data is None and graph.input.grid is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "
                          "MNIST's or CIFAR-10's files or an .npy file of inputs")  # fmt: skip
     told = None if mean is None and std is None else Normalisation(mean or (0.0,), std or (1.0,))
+    if change is not None:
+        graph = change(graph, told)
     found = calibrated(graph, data, count, told, Settings(**settings))
     return replace(graph, notes=(*graph.notes, *found.notes)), found

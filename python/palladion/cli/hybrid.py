@@ -81,6 +81,11 @@ def show_compiled(report: Mapping[str, Any], link: Link) -> None:
             "accumulators": "REVEALED to the client, and with them much of the weights"
             if report["reveals_accumulators"]
             else "seen by neither party",
+            **{
+                f"{made['kind']} modulo 2^{made['bits']}": f"{made['count']} of one input under "
+                f"BFV, {made['primes']} primes, {size(total_bytes(made['making']))}"
+                for made in report["products"]
+            },
             "online": f"{online['rounds']} rounds, {size(total_bytes(online))}, "
             f"{seconds['online']:.2f} s predicted",
             "offline": f"{size(total_bytes(report['material']) + total_bytes(report['keys']))}, "

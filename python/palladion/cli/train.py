@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
 from palladion.evaluation import in_the_clear, inputs_of
 from palladion.nn import dataset
-from palladion.nn.graph import Graph
+from palladion.nn.calibration import Normalisation, pixels_of
+from palladion.nn.graph import Array, Graph
 from palladion.nn.network import ROUNDING_SIGMA, Ints
 
 HELD_OUT = 1_000
@@ -46,6 +47,19 @@ class Examples:
     "--output", type=FILE, required=True, help="File to write the integer network to, as JSON."
 )
 @click.option("--epochs", type=click.IntRange(min=1), default=5, help="Passes over the images.")
+@click.option(
+    "--activation",
+    type=click.Choice(["model", "square"]),
+    default="model",
+    help="square: put a square in the place of every ReLU, and train in floats before the model is "
+    "quantised, as papers on two-party runs have it.",
+)
+@click.option(
+    "--float-epochs",
+    type=click.IntRange(min=1),
+    default=5,
+    help="With --activation square: passes over the images in floats.",
+)
 @click.option("--images", type=click.IntRange(min=2), help="Images to use; default: all.")
 @click.option(
     "--rate", type=float, default=5e-4, help="Learning rate, relative to the largest weight."
@@ -65,6 +79,8 @@ def train(
     model: Path,
     output: Path,
     epochs: int,
+    activation: str,
+    float_epochs: int,
     images: int | None,
     rate: float,
     batch: int,
@@ -85,8 +101,22 @@ def train(
     training = library()
     settings = training.Settings(epochs, rate, batch, sigma, shift, flip, seed)
     with Steps(quiet=as_json) as steps:
-        with steps.step("quantise"):
+        if activation == "square":
+            if options["data"] is None:
+                raise UsageError("--activation square trains the model: give --data")
+            in_floats = replace(settings, epochs=float_epochs)
+            steps.start_run()
+            options["change"] = lambda graph, told: squares(
+                training,
+                real_examples(options["data"], images, graph, told),
+                graph,
+                in_floats,
+                steps,
+            )
             graph, found = calibrate(model, **options)
+        else:
+            with steps.step("quantise"):
+                graph, found = calibrate(model, **options)
         prepared = training.Model(found)
         chosen, held_out = examples(options["data"], images, graph, found.network).split()
         steps.start_run()
@@ -108,6 +138,18 @@ def train(
                 (("quantised", before), ("trained", after))})  # fmt: skip
     for note in graph.notes:
         click.echo(f"note: {note}")
+
+
+def squares(
+    training: Any, given: tuple[Array, Ints, Array], graph: Graph, settings: Any, steps: Steps
+) -> Graph:
+    """The graph with squares in the place of ReLUs, trained."""
+    images, labels, blank = given
+    found: Graph = training.with_squares(
+        graph, images, labels, settings, blank,
+        lambda done, total, loss: steps.count("train in floats", done, total, f"loss {loss:.4f}"),
+    )  # fmt: skip
+    return found
 
 
 def library() -> Any:
@@ -135,6 +177,25 @@ def examples(data: Path, count: int | None, graph: Graph, network: IntNetwork) -
     empty = network.inputs(np.zeros_like(given.images[:1]))
     found = inputs_of(network, given)
     return Examples(found, given.labels.astype(np.int64), per_channel(network, empty))
+
+
+def real_examples(
+    data: Path, count: int | None, graph: Graph, told: Normalisation | None
+) -> tuple[Array, Ints, Array]:
+    """Inputs as the model takes them, without those that are held out, with classes, and the values
+    of an empty pixel by channel."""
+    given = dataset.read(data, "train", count)
+    kept = len(given.labels) - min(HELD_OUT, len(given.labels) // 10)
+    images, shape = given.images[:kept], graph.input.shape
+    if given.pictures:
+        pixels = pixels_of(shape, told or Normalisation())
+        takes = graph.ends.takes
+        real = takes.restored(pixels.values(images).reshape(kept, -1))
+        empty = takes.restored(pixels.values(np.zeros_like(images[:1])).reshape(1, -1))
+    else:
+        real, empty = images, np.zeros_like(images[:1])
+    real, empty = graph.arranged(real), graph.arranged(empty)
+    return real, given.labels[:kept].astype(np.int64), empty.reshape(shape[0], -1)[:, 0]
 
 
 def per_channel(network: IntNetwork, row: Ints) -> Ints:

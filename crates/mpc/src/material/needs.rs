@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::{Add, AddAssign};
 
-use super::transfers;
+use super::{squares, transfers};
 use crate::cost::{Cost, Role};
-use crate::slices::packed_bytes;
+use crate::slices::{packed_bytes, plane_words};
 
 /// Material of each kind. The needs of several calls are added up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub struct Needs {
     squares: BTreeMap<u32, usize>,
     /// By the bits of the modulus. Given to [`Material`](super::Material) by the caller.
     triples: BTreeMap<u32, usize>,
+    /// By the bits of the modulus. Made of oblivious transfers.
+    pub(crate) made_squares: BTreeMap<u32, usize>,
 }
 
 impl Needs {
@@ -26,6 +28,16 @@ impl Needs {
         let squares = BTreeMap::from([(bits, count)]);
         Self {
             squares,
+            ..Self::default()
+        }
+    }
+
+    /// Squares of numbers modulo `2^bits` that [`preprocess`](super::preprocess) makes of oblivious
+    /// transfers, `bits - 1` for each, and adds to the material. `bits` is 2 to 64.
+    pub fn make_squares(bits: u32, count: usize) -> Self {
+        let made_squares = BTreeMap::from([(bits, count)]);
+        Self {
+            made_squares,
             ..Self::default()
         }
     }
@@ -72,21 +84,27 @@ impl Needs {
     }
 
     /// Random OTs in which the server and in which the client chooses. Random bits take one each in
-    /// which the client does.
+    /// which the client does, and squares one for each bit of a factor.
     pub(crate) fn counts(&self) -> [usize; 2] {
         let [server, client] = &self.transfers;
         let bits: usize = self.random_bits.values().sum();
+        let squares = self.made_squares.iter();
+        let squares: usize = squares
+            .map(|(&bits, &count)| plane_words(count) * (bits as usize - 1))
+            .sum();
         [
             64 * server.values().sum::<usize>(),
-            64 * (client.values().sum::<usize>() + bits),
+            64 * (client.values().sum::<usize>() + bits + squares),
         ]
     }
 
-    /// Bytes from the server that turn random OTs into random bits.
+    /// Bytes from the server that turn random OTs into random bits and squares.
     pub(crate) fn correction_bytes(&self) -> usize {
         let bits = self.random_bits.iter();
-        bits.map(|(&bits, &words)| packed_bytes(64 * words, bits - 1))
-            .sum()
+        let bits = bits.map(|(&bits, &words)| packed_bytes(64 * words, bits - 1));
+        let squares = self.made_squares.iter();
+        let squares = squares.map(|(&bits, &count)| squares::correction_bytes(bits, count));
+        bits.chain(squares).sum()
     }
 
     /// A number that differs for different needs, for parties to compare.
@@ -120,6 +138,7 @@ impl AddAssign<&Needs> for Needs {
         merge(&mut self.random_bits, &other.random_bits);
         merge(&mut self.squares, &other.squares);
         merge(&mut self.triples, &other.triples);
+        merge(&mut self.made_squares, &other.made_squares);
     }
 }
 

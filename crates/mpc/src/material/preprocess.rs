@@ -12,6 +12,7 @@ use rand_chacha::ChaCha20Rng;
 use subtle::Choice;
 
 use super::needs::{Needs, index};
+use super::squares::SquarePool;
 use super::store::{Material, Rows};
 use super::{carrier, transfers};
 use crate::channel::Channel;
@@ -84,14 +85,17 @@ pub fn preprocess(
     material.transfers[index(role.other())] = sent.take_rows();
 
     // Random bits: the server's correction lets the client's number depend on the server's bit.
-    let bits = match role {
-        Role::Server => sent.bits,
-        Role::Client => chosen.bits,
+    let (bits, squares) = match role {
+        Role::Server => (sent.bits, sent.squares),
+        Role::Client => (chosen.bits, chosen.squares),
     };
     let mut corrections: Vec<u8> = Vec::new();
     if role == Role::Server {
         for (_, pool) in &bits {
             corrections.extend(&pool.corrections);
+        }
+        for pool in &squares {
+            pool.write_corrections(&mut corrections);
         }
         channel.send(&corrections)?;
         channel.flush()?;
@@ -112,6 +116,12 @@ pub fn preprocess(
         let rows = material.random_bits.entry(modulus).or_default();
         rows[0].push(&pool.bits);
         rows[1].push(&pool.shares);
+    }
+    for mut pool in squares {
+        if role == Role::Client {
+            at += pool.correct(&corrections[at..]);
+        }
+        material.add_squares(pool.bits(), pool.finish())?;
     }
     Ok(material)
 }
@@ -149,8 +159,10 @@ struct Filler {
     is_chooser: bool,
     widths: Vec<(usize, usize, Vec<u64>)>,
     bits: Vec<(u32, BitPool)>,
+    squares: Vec<SquarePool>,
     at_width: usize,
     at_bits: usize,
+    at_squares: usize,
 }
 
 #[derive(Default)]
@@ -175,12 +187,18 @@ impl Filler {
             };
             (bits, pool)
         });
+        let squares = needs.made_squares.iter();
+        let squares = squares.filter(|&(_, &count)| chooser == Role::Client && count > 0);
         Self {
             is_chooser: chooser == role,
             widths: widths.collect(),
             bits: bits.collect(),
+            squares: squares
+                .map(|(&bits, &count)| SquarePool::new(bits, count))
+                .collect(),
             at_width: 0,
             at_bits: 0,
+            at_squares: 0,
         }
     }
 
@@ -197,6 +215,7 @@ impl Filler {
                     pool.bits.push(choices);
                     pool.shares.extend(messages.iter().map(Block::low));
                 }
+                Place::Squares(pool) => pool.chosen(choices, messages.iter().map(Block::low)),
             }
         }
     }
@@ -210,6 +229,10 @@ impl Filler {
                     rows.extend(planes(messages.iter().map(|m| m[0] ^ m[1]), width));
                 }
                 Place::Bits(modulus, pool) => pool.send(modulus, &mut rng, messages),
+                Place::Squares(pool) => {
+                    let messages = messages.iter().map(|m| [m[0].low(), m[1].low()]);
+                    pool.send(&mut rng, messages);
+                }
             }
         }
     }
@@ -222,11 +245,17 @@ impl Filler {
             }
             self.at_width += 1;
         }
-        while self.bits[self.at_bits].1.bits.len() == self.bits[self.at_bits].1.words {
+        while let Some((_, pool)) = self.bits.get(self.at_bits) {
+            if pool.bits.len() < pool.words {
+                let (modulus, pool) = &mut self.bits[self.at_bits];
+                return Place::Bits(*modulus, pool);
+            }
             self.at_bits += 1;
         }
-        let (modulus, pool) = &mut self.bits[self.at_bits];
-        Place::Bits(*modulus, pool)
+        while self.squares[self.at_squares].is_full() {
+            self.at_squares += 1;
+        }
+        Place::Squares(&mut self.squares[self.at_squares])
     }
 
     fn take_rows(&mut self) -> BTreeMap<usize, Rows> {
@@ -239,6 +268,7 @@ impl Filler {
 enum Place<'a> {
     Width(usize, &'a mut Vec<u64>),
     Bits(u32, &'a mut BitPool),
+    Squares(&'a mut SquarePool),
 }
 
 impl BitPool {
