@@ -101,7 +101,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "machines": {"files", "_native"},
     "sweeps": {"errors", "machines"},
     # Shapes alone: a model of time and energy, with no ciphertext.
-    "packing_model": {"errors", "files", "nn", "security"},
+    "packing_model": {"errors", "files", "machines", "nn", "security", "_native"},
     "reproduce": {
         *{"circuit", "ckks", "errors", "evaluation", "machines", "packing_model", "xla", "_native"}
     },
