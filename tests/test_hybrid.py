@@ -16,6 +16,7 @@ import palladion
 import pytest
 from click.testing import CliRunner
 from palladion.cli import commands
+from palladion.cli.hybrid import Link, packing_text, packings_of
 
 MODELS = Path(__file__).parent.parent / "models"
 
@@ -177,3 +178,17 @@ def test_errors_say_what_to_do(server: tuple[str, str], program: Path, tmp_path:
         given = ("--program", str(program), text, "--output", text)
         secret = ("--secret", text) if command == "encrypt" else ()
         assert "hybrid mode" in refused(command, *given, *secret)
+
+
+def test_the_planners_packing_stands_beside_the_one_in_use() -> None:
+    network = palladion.mnist_network().to_json()
+    fast, slow = (packings_of(network, Link(rate, 0.2)) for rate in (10_000.0, 1.0))
+    assert [entry["layer"] for entry in fast] == ["conv", "hidden", "last"]
+    for entry in fast + slow:
+        assert entry["compared"] == 9
+        assert entry["cheapest_seconds"] <= entry["used_seconds"]
+        assert (entry["cheapest"] == "c2pc") == (entry["cheapest_seconds"] == entry["used_seconds"])
+    assert packing_text(fast) == "c2pc in 3 layers, the cheapest in 3"
+    # With slots the dense layer's results come back in one ciphertext, not in two.
+    assert [entry["cheapest"] == "c2pc" for entry in slow] == [True, False, True]
+    assert "with slots: hidden" in packing_text(slow)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,34 @@ def compile_hybrid(
     data = program.to_bytes()
     files.write(output, data)
     return {**report, "predicted_seconds": link.seconds(report), "program_bytes": len(data),
-            "output": str(output), "mode": "hybrid"}  # fmt: skip
+            "packings": packings_of(network_json, link), "output": str(output),
+            "mode": "hybrid"}  # fmt: skip
+
+
+def packings_of(network_json: str, link: Link) -> list[dict[str, Any]]:
+    """For each convolution and dense layer, the packing of this mode beside the cheapest one.
+
+    The seconds are the planner's: of one thread, and of ciphertexts on their way. Shares modulo a
+    power of two have no slots, so `c2pc` is used, whose values lie in coefficients.
+    """
+    found = []
+    for name, shape, _weights in _native.packing_layers(network_json):
+        choice = _native.packing_choice(shape, "bfv", 13, link.bandwidth * 125_000)
+        seconds = {
+            row["packing"]: row["seconds"] + row["moving_seconds"] for row in choice["candidates"]
+        }
+        cheapest = choice["candidates"][0]["packing"]
+        found.append(
+            {
+                "layer": name,
+                "used": "c2pc",
+                "used_seconds": seconds.get("c2pc"),
+                "cheapest": cheapest,
+                "cheapest_seconds": seconds[cheapest],
+                "compared": len(seconds),
+            }
+        )
+    return found
 
 
 class Link:
@@ -91,8 +118,20 @@ def show_compiled(report: Mapping[str, Any], link: Link) -> None:
             "offline": f"{size(total_bytes(report['material']) + total_bytes(report['keys']))}, "
             f"{seconds['offline']:.2f} s predicted",
             "connection": f"{link.bandwidth:g} Mbit/s, {link.latency:g} ms there and back",
+            "packing": packing_text(report["packings"]),
         }
     )
+
+
+def packing_text(packings: Sequence[Mapping[str, Any]]) -> str:
+    """The packing of all layers, and those for which another would be cheaper."""
+    others = [entry for entry in packings if entry["cheapest"] != entry["used"]]
+    text = f"c2pc in {len(packings)} layers, the cheapest in {len(packings) - len(others)}"
+    if others:
+        names = ", ".join(f"{entry['layer']} {entry['cheapest']}" for entry in others[:3])
+        more = f" and {len(others) - 3} more" if others[3:] else ""
+        text += f"; with slots: {names}{more}"
+    return text
 
 
 def layer_row(layer: Mapping[str, Any]) -> dict[str, str]:
