@@ -32,9 +32,13 @@ fn a_row_is_found_by_its_key_and_no_other_key_finds_one_insecure() {
         let runner = Runner::new(&params, &circuit).unwrap();
         let row = 17;
         let there: Vec<u64> = table.keys.iter().map(|word| word[row]).collect();
-        // The existing key, with its last word replaced by that of another row.
+        // The existing key, with its last word replaced by that of another row. A key of one word would
+        // then be that row's; keys are even, so an odd one is no row's.
         let mut absent = there.clone();
-        absent[words - 1] = table.keys[words - 1][row + 1];
+        absent[words - 1] = match words {
+            1 => there[0] + 1,
+            _ => table.keys[words - 1][row + 1],
+        };
         for (key, there) in [(there, true), (absent, false)] {
             let inputs = key.iter().map(|&word| vec![word]);
             let inputs: Slots<u64> = (0..).map(word_name).zip(inputs).collect();
