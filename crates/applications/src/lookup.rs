@@ -186,14 +186,21 @@ fn filled(values: &[u64], slots: usize) -> Vec<f64> {
 
 /// `x^2 + x y + c y^2`, a level below the lower one: 0 only if both are, modulo the prime `t`.
 fn norm(b: &mut CircuitBuilder, x: ValueId, y: ValueId, t: u64) -> Result<ValueId> {
-    let level = b.ty(x).level.min(b.ty(y).level);
+    let levels = [b.ty(x).level, b.ty(y).level];
+    let level = levels[0].min(levels[1]);
     let (x, y) = (b.drop_to(x, level)?, b.drop_to(y, level)?);
     let sum = b.add(x, y)?;
     let mut times = y;
     for _ in 1..norm_factor(t) {
         times = b.add(times, y)?;
     }
-    let norm = b.dot(&[[x, sum], [times, y]])?;
+    let norm = if levels[0] == levels[1] {
+        b.dot(&[[x, sum], [times, y]])?
+    } else {
+        // A value that was dropped has another factor of BGV, which a sum of two values mends.
+        let products = (b.mul(x, sum)?, b.mul(times, y)?);
+        b.add(products.0, products.1)?
+    };
     Ok(b.rescale(norm)?)
 }
 
