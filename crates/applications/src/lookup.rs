@@ -26,6 +26,7 @@
 
 use crate::error::{Error, Result};
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type, ValueId, sum_strided};
+use ring::Modulus;
 
 /// The server's database: a table of integers in the clear.
 #[derive(Clone, Debug, Default)]
@@ -191,7 +192,7 @@ fn norm(b: &mut CircuitBuilder, x: ValueId, y: ValueId, t: u64) -> Result<ValueI
     let (x, y) = (b.drop_to(x, level)?, b.drop_to(y, level)?);
     let sum = b.add(x, y)?;
     let mut times = y;
-    for _ in 1..norm_factor(t) {
+    for _ in 1..norm_factor(t)? {
         times = b.add(times, y)?;
     }
     let norm = if levels[0] == levels[1] {
@@ -205,25 +206,13 @@ fn norm(b: &mut CircuitBuilder, x: ValueId, y: ValueId, t: u64) -> Result<ValueI
 }
 
 /// The least `c` for which `1 - 4 c` is not a square modulo the odd prime `t` (Euler's criterion).
-fn norm_factor(t: u64) -> u64 {
-    let power = |base: u64| {
-        let (mut power, mut square, mut exponent) = (1, base, (t - 1) / 2);
-        while exponent > 0 {
-            if exponent & 1 == 1 {
-                power = times(power, square, t);
-            }
-            square = times(square, square, t);
-            exponent >>= 1;
-        }
-        power
-    };
+fn norm_factor(t: u64) -> Result<u64> {
+    let odd = || shape("the plaintext modulus", t.to_string(), "an odd prime");
+    let modulus = Modulus::new(t).ok_or_else(odd)?;
     let discriminant = |c: u64| (1 + 4 * (t - c % t)) % t;
-    let found = (1..t).find(|&c| power(discriminant(c)) == t - 1);
-    found.expect("half of all residues are no squares")
-}
-
-fn times(a: u64, b: u64, t: u64) -> u64 {
-    (u128::from(a) * u128::from(b) % u128::from(t)) as u64
+    (1..t)
+        .find(|&c| modulus.pow(discriminant(c), (t - 1) / 2) == t - 1)
+        .ok_or_else(odd)
 }
 
 /// The product of two values, a level below the lower one.
