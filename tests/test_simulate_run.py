@@ -61,9 +61,17 @@ def test_what_the_rule_of_eviction_is_worth(path: str) -> None:
     assert ours["traffic_total"] < lru["traffic_total"]
     assert ours["cycles"] < lru["cycles"]
     assert ours["traffic_compulsory"] == lru["traffic_compulsory"]
-    # Half of each key-switch hint is made from its seed, again and again.
-    made = [found["utilisation"]["prng"] * found["cycles"] for found in (ours, lru)]
-    assert 0 < made[0] < made[1]
+    # A result that leaves is written and loaded, so hints leave in its place. Half of each is made
+    # from its seed, again and again, and the other half is loaded again.
+    results, hints = [
+        [sum(found["traffic_bytes"][kind] for kind in kinds) for found in (ours, lru)]
+        for kinds in (("results written", "results loaded"), ("hints again",))
+    ]
+    assert results[0] < 0.7 * results[1]
+    assert results[1] - results[0] > 10 * abs(hints[0] - hints[1])
+    for found in (ours, lru):
+        assert found["traffic_bytes"]["hints again"] > found["traffic_bytes"]["hints"]
+        assert found["utilisation"]["prng"] > 0
 
 
 def test_the_table_fits_a_terminal(path: str) -> None:

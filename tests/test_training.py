@@ -16,6 +16,7 @@ from palladion.nn.quantisation import Quantised, quantise
 from palladion.nn.quantisation import Settings as Widths
 from palladion.nn.training import Model, Settings, surrogate, train
 from palladion.nn.training.augment import augment
+from palladion.nn.training.precision import single_precision
 
 from tests import naive
 from tests.models import QONNX, Array, floats, model, node
@@ -30,7 +31,8 @@ def quick_to_compile() -> Iterator[None]:
     """Integers are the same with any optimisation."""
     update: Any = jax.config.update
     update("jax_disable_most_optimizations", True)
-    yield
+    with single_precision():  # as inside of training: other tests may have allowed words of 64 bits
+        yield
     update("jax_disable_most_optimizations", False)
 
 
@@ -151,6 +153,17 @@ def test_training_learns_and_repeats(rng: np.random.Generator) -> None:
     assert all(one <= other for one, other in zip(largest, given, strict=True))
     again = train(trained, inputs, labels, settings)
     assert again.to_json() == network.to_json()
+
+
+@pytest.mark.parametrize("doubles", [False, True])
+def test_words_of_64_bits_change_nothing(doubles: bool, rng: np.random.Generator) -> None:
+    trained, found = small(rng)
+    inputs, labels = task(found.network, rng)
+    settings = Settings(epochs=1, rate=2e-2, batch=64, sigma=3, shift=1, flip=True)
+    expected = train(trained, inputs, labels, settings)
+    with jax.enable_x64(doubles):
+        found_again = train(Model(found), inputs, labels, settings)
+    assert found_again.to_json() == expected.to_json()
 
 
 def test_penalty_pulls_accumulators_into_their_bound(rng: np.random.Generator) -> None:

@@ -17,6 +17,7 @@ from palladion.nn import graph as floats_graph
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import quantise
 from palladion.nn.training import Settings, squares, with_squares
+from palladion.nn.training.precision import single_precision
 
 from tests import naive
 from tests.conftest import Command
@@ -31,7 +32,8 @@ def quick_to_compile() -> Iterator[None]:
     """The numbers are nearly the same with any optimisation."""
     update: Any = jax.config.update
     update("jax_disable_most_optimizations", True)
-    yield
+    with single_precision():  # as inside of training: other tests may have allowed words of 64 bits
+        yield
     update("jax_disable_most_optimizations", False)
 
 
@@ -96,6 +98,16 @@ def test_training_learns_and_is_repeatable(rng: np.random.Generator) -> None:
     turning = [np.diff(v) for v in tables if v[0] > v.min() and v[-1] > v.min()]
     assert len(turning) >= 4
     assert all(np.all(np.diff(np.sign(steps)) >= 0) for steps in turning)
+
+
+@pytest.mark.parametrize("doubles", [False, True])
+def test_words_of_64_bits_change_nothing(doubles: bool, rng: np.random.Generator) -> None:
+    graph = made(rng)
+    x, labels = floats(rng, 64, *SHAPE), np.arange(64) % 3
+    expected = with_squares(graph, x, labels, Settings(epochs=1, batch=32))
+    with jax.enable_x64(doubles):
+        found = with_squares(graph, x, labels, Settings(epochs=1, batch=32))
+    np.testing.assert_array_equal(found.evaluate(x), expected.evaluate(x))
 
 
 def test_refusals(rng: np.random.Generator) -> None:

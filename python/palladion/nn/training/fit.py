@@ -17,6 +17,7 @@ from palladion.nn.network import ROUNDING_SIGMA, IntNetwork
 from palladion.nn.training import surrogate
 from palladion.nn.training.augment import augment
 from palladion.nn.training.model import Model, Params
+from palladion.nn.training.precision import single_precision
 
 PENALTY: Final = 100.0
 """Loss per image of an accumulator that exceeds the margin by its whole bound."""
@@ -74,8 +75,17 @@ def train(
         If there are fewer images than a batch has, or if labels are not classes of the network.
     """
     settings = settings or Settings()
-    shape, classes = model.network.input.shape, len(model.network.layers[-1].bias)
-    check(inputs, labels, classes, settings)
+    check(inputs, labels, len(model.network.layers[-1].bias), settings)
+    with single_precision():
+        return _train(model, inputs, labels, settings, blank, progress)
+
+
+def _train(
+    model: Model, inputs: Ints, labels: Ints, settings: Settings,
+    blank: Ints | None, progress: Progress | None,
+) -> IntNetwork:  # fmt: skip
+    """:func:`train` on checked data."""
+    shape = model.network.input.shape
     images = inputs.reshape(-1, *shape).astype(np.int16)
     around = jnp.asarray(np.zeros(shape[0]) if blank is None else blank, jnp.float32)
     key = jax.random.key(settings.seed)

@@ -29,6 +29,7 @@ from palladion.nn.expression import X, apply, constant
 from palladion.nn.graph import Array, Graph, Node
 from palladion.nn.training.augment import augment
 from palladion.nn.training.fit import Progress, Settings, batches, check
+from palladion.nn.training.precision import single_precision
 
 HALF: Final = 0.5
 """Coefficient of ``z`` in the Hermite expansion of ReLU."""
@@ -74,6 +75,15 @@ def with_squares(
     settings = settings or Settings()
     refuse(graph)
     check(images, labels, graph.nodes[-1].shape[0], settings)
+    with single_precision():
+        return _with_squares(graph, images, labels, settings, blank, progress)
+
+
+def _with_squares(
+    graph: Graph, images: Array, labels: Array, settings: Settings,
+    blank: Array | None, progress: Progress | None,
+) -> Graph:  # fmt: skip
+    """:func:`with_squares` of a graph that can be trained, on checked data."""
     given = graph.input.evaluate(images.astype(np.float32))
     sides = np.zeros((1, given.shape[1], 1, 1)) if blank is None else blank.reshape(1, -1, 1, 1)
     around = jnp.asarray(graph.input.evaluate(np.broadcast_to(
