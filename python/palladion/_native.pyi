@@ -1115,7 +1115,7 @@ class HybridClient:
         Without inputs, only the offline phase for ``count`` inputs. A session runs once.
         """
 
-def hybrid_compile(network_json: str, revealed: bool) -> HybridProgram:
+def hybrid_compile(network_json: str, revealed: bool, bandwidth: float) -> HybridProgram:
     """Compile a network for two parties. Raises ``NetworkError`` if it has no protocol.
 
     With ``revealed``, the client sees every accumulator.

@@ -418,6 +418,8 @@ pub(crate) fn read_body(basis: &Basis, bytes: &[u8], what: &'static str) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::{ConvShape, Geometry};
+    use crate::noise::Norms;
     use rand::{Rng, SeedableRng};
     use rand_chacha::ChaCha20Rng;
 
@@ -496,5 +498,37 @@ mod tests {
                 assert_eq!(found, messages, "{space:?}");
             }
         }
+    }
+
+    #[test]
+    fn noise_of_an_answer_has_the_deviation_of_its_block() {
+        let mut rng = ChaCha20Rng::seed_from_u64(6);
+        let ring = &RingSpec::candidates().unwrap()[0];
+        let basis = Basis::new(ring.n, &ring.moduli).unwrap();
+        let secret = SecretKey::generate(&basis, &mut rng);
+        let shape = ConvShape::of_dense(64, 10);
+        let weights: Vec<i64> = (0..640).map(|_| rng.random_range(-60..=60)).collect();
+        let layout = Geometry::new(&shape, ring.n, 64).unwrap();
+        let norms = Norms::of(layout.block_weights(&weights));
+        let kernel = Poly::from_signed(&basis, &layout.kernel(&weights, 0, 0, 0)).into_eval();
+        let mut squares = 0.0;
+        let (runs, modulus) = (20, basis.moduli().next().unwrap());
+        for _ in 0..runs {
+            let mut masks = Masks::random(&mut rng);
+            let zero = Poly::from_signed(&basis, &vec![0; ring.n]);
+            let mut phase = secret.encrypt(zero, &mut masks, &mut rng);
+            let mask: Poly<Eval> = sample::uniform_from_seed(&basis, masks.seed(), 0);
+            phase.add_assign(&mask.mul(&secret.secret));
+            let noise = phase.mul(&kernel).into_coeff();
+            let centred = noise.limb(0).iter().map(|&c| modulus.center(c) as f64);
+            squares += centred.map(|c| c * c).sum::<f64>();
+        }
+        let measured = (squares / (runs * ring.n) as f64).sqrt();
+        // Without the encodings' roundings. All ten kernels count: one alone would give a third.
+        let expected = norms.two * sample::SIGMA;
+        assert!(
+            (measured / expected - 1.0).abs() < 0.05,
+            "{measured} {expected}"
+        );
     }
 }

@@ -4,7 +4,9 @@ use mpc::Cost;
 use serde::Serialize;
 
 use crate::activation::{Offline, Protocols};
+use crate::cipher::RingSpec;
 use crate::error::Result;
+use crate::geometry::Geometry;
 use crate::half::Half;
 use crate::linear::SEED;
 use crate::product_plan::ProductKind;
@@ -44,6 +46,19 @@ impl Predicted {
     pub fn seconds(&self, bandwidth: f64, latency: f64) -> f64 {
         let bytes = (self.bytes_to_server + self.bytes_to_client) as f64;
         self.compute_seconds + bytes / bandwidth + self.messages as f64 * latency / 2.0
+    }
+
+    /// What an encrypted term takes, without the waiting that the terms of a layer share.
+    pub(crate) fn of_term(geometry: &Geometry, ring: &RingSpec, answer_bits: u32) -> Self {
+        let (queries, answers) = (geometry.queries(), geometry.answers());
+        let n = ring.n as f64;
+        Self {
+            rounds: 0,
+            messages: 0,
+            bytes_to_server: (SEED + queries * ring.body_len()) as u64,
+            bytes_to_client: geometry.answer_len(answer_bits) as u64,
+            compute_seconds: n * (queries as f64 * QUERY_SECONDS + answers as f64 * ANSWER_SECONDS),
+        }
     }
 
     fn add(&mut self, other: &Self) {
@@ -202,20 +217,12 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
     let mut linear = Predicted::default();
     let mut ciphertexts = [0, 0];
     if first.is_some() {
-        let [queries, answers] = half.linear_len(layer);
-        linear = Predicted {
-            rounds: 1,
-            messages: 2,
-            bytes_to_server: queries as u64,
-            bytes_to_client: answers as u64,
-            compute_seconds: 0.0,
-        };
+        (linear.rounds, linear.messages) = (1, 2);
         for (term, tables) in plan.encrypted.iter().zip(&half.tables[layer]) {
-            let n = half.public.rings[term.ring].n as f64;
-            let counts = [tables.geometry.queries(), tables.geometry.answers()];
-            ciphertexts = [ciphertexts[0] + counts[0], ciphertexts[1] + counts[1]];
-            linear.compute_seconds +=
-                n * (counts[0] as f64 * QUERY_SECONDS + counts[1] as f64 * ANSWER_SECONDS);
+            let (ring, geometry) = (&half.public.rings[term.ring], &tables.geometry);
+            ciphertexts[0] += geometry.queries();
+            ciphertexts[1] += geometry.answers();
+            linear.add(&Predicted::of_term(geometry, ring, term.answer_bits));
         }
     }
     let mut activation = Predicted::of_cost(&protocols.cost(layer));

@@ -11,6 +11,8 @@
 //! Tall images are cut into bands of output rows. All bands have the same pitches, so that they
 //! share their kernels.
 
+use crate::bits::packed_len;
+use crate::error::Error;
 use network::{Conv, Sliding};
 use serde::{Deserialize, Serialize};
 
@@ -118,6 +120,33 @@ pub(crate) struct Place {
     pub(crate) value: usize,
 }
 
+/// Products that one call of the kernels adds up, so tiles of a group.
+const MOST_TILES: usize = 256;
+
+/// Why a convolution has no layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    /// A band of one row needs so many coefficients.
+    Band(usize),
+    /// The channels of a group make so many tiles.
+    Tiles(usize),
+    /// A tile shall have so many channels.
+    Channels { found: usize, most: usize },
+}
+
+impl Misfit {
+    /// The error of a program with such a term.
+    pub(crate) fn into_error(self, n: usize) -> Error {
+        match self {
+            Self::Band(found) => Error::program("a band of a convolution", found, n),
+            Self::Tiles(found) => Error::program("the tiles of a term", found, MOST_TILES),
+            Self::Channels { found, most } => {
+                Error::program("the channels of a tile", found, format!("1 to {most}"))
+            }
+        }
+    }
+}
+
 /// The layout of a convolution in rings of degree `n`.
 #[derive(Clone, Debug)]
 pub(crate) struct Geometry {
@@ -141,9 +170,49 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// The layout with the fewest bands, or how many coefficients a band of one row needs at least
-    /// if that is more than `n`.
-    pub(crate) fn new(shape: &ConvShape, n: usize) -> Result<Self, usize> {
+    /// All layouts of the fewest bands: the fewer channels a tile has, the more kernels has a block,
+    /// so that the client sends more ciphertexts and the server fewer. Fails if a band of one row needs
+    /// more than `n` coefficients, with their number, or if channels make too many tiles, with that
+    /// of the largest.
+    pub(crate) fn all(shape: &ConvShape, n: usize) -> Result<Vec<Self>, Misfit> {
+        let bands = Self::fewest_bands(shape, n)?;
+        let channels = bands.group_channels();
+        let most = (n / bands.channel_pitch).min(channels);
+        let fewest = channels.div_ceil(most);
+        if fewest > MOST_TILES {
+            return Err(Misfit::Tiles(fewest));
+        }
+        let tiles = fewest..=channels.min(MOST_TILES);
+        let mut sizes: Vec<usize> = tiles.map(|tiles| channels.div_ceil(tiles)).collect();
+        sizes.dedup();
+        // One kernel is enough for a block, and more tiles than for this gain nothing.
+        let layouts = sizes.into_iter().map(|size| bands.clone().with_tiles(size));
+        let mut found: Vec<Self> = layouts.collect();
+        found.dedup_by_key(|layout| layout.blocks());
+        Ok(found)
+    }
+
+    /// The layout with the fewest bands and the given channels in a tile. Fails as [`all`](Self::all),
+    /// and for channels that do not fit.
+    pub(crate) fn new(shape: &ConvShape, n: usize, tile_channels: usize) -> Result<Self, Misfit> {
+        let bands = Self::fewest_bands(shape, n)?;
+        let channels = bands.group_channels();
+        let most = (n / bands.channel_pitch).min(channels);
+        if !(1..=most).contains(&tile_channels) {
+            return Err(Misfit::Channels {
+                found: tile_channels,
+                most,
+            });
+        }
+        let tiles = channels.div_ceil(tile_channels);
+        if tiles > MOST_TILES {
+            return Err(Misfit::Tiles(tiles));
+        }
+        Ok(bands.with_tiles(tile_channels))
+    }
+
+    /// The layout with the fewest bands, without tiles.
+    fn fewest_bands(shape: &ConvShape, n: usize) -> Result<Self, Misfit> {
         let output = shape.output();
         let [_, rows, _] = output;
         let mut bands = 1;
@@ -154,7 +223,7 @@ impl Geometry {
                 return Ok(found);
             }
             if band_rows == 1 {
-                return Err(found.channel_pitch);
+                return Err(Misfit::Band(found.channel_pitch));
             }
             bands = rows.div_ceil(band_rows - 1);
         }
@@ -190,16 +259,15 @@ impl Geometry {
         };
         let stored = (0..found.bands()).map(pitch).max().unwrap_or(1);
         found.channel_pitch = stored.max(1) * row_pitch;
-        let channels = shape.source[0] / shape.groups;
-        found.tile_channels = (n / found.channel_pitch).min(channels);
-        found.block_kernels = match found.tile_channels {
-            0 => 0,
-            all if all == channels => {
-                (n / (channels * found.channel_pitch)).min(shape.kernels / shape.groups)
-            }
-            _ => 1,
-        };
         found
+    }
+
+    /// With as many kernels in a block as fit beside the channels of a tile.
+    fn with_tiles(mut self, tile_channels: usize) -> Self {
+        let fit = self.n / (tile_channels * self.channel_pitch);
+        self.block_kernels = fit.min(self.group_kernels());
+        self.tile_channels = tile_channels;
+        self
     }
 
     /// First row of the source in the windows of a band, and the row after the last, before and
@@ -228,6 +296,20 @@ impl Geometry {
         self.shape.kernels / self.shape.groups
     }
 
+    /// Channels of a tile; the last tile of a group may have fewer.
+    pub(crate) fn tile_channels(&self) -> usize {
+        self.tile_channels
+    }
+
+    /// The rows of weights of each block of kernels, as one slice.
+    pub(crate) fn block_weights<'w>(&self, weights: &'w [i64]) -> impl Iterator<Item = &'w [i64]> {
+        let group = weights.len() / self.groups();
+        let block = self.block_kernels * (group / self.group_kernels());
+        weights
+            .chunks(group)
+            .flat_map(move |group| group.chunks(block))
+    }
+
     /// Tiles of one band and one group.
     pub(crate) fn tiles(&self) -> usize {
         self.group_channels().div_ceil(self.tile_channels)
@@ -250,6 +332,19 @@ impl Geometry {
     /// Ciphertexts that the server sends: for each band, group and block, in this order.
     pub(crate) fn answers(&self) -> usize {
         self.bands() * self.groups() * self.blocks()
+    }
+
+    /// Bytes of all answers, in words of `bits` bits: the masks, and the coefficients that are outputs.
+    pub(crate) fn answer_len(&self, bits: u32) -> usize {
+        let answers = 0..self.answers();
+        answers
+            .map(|answer| self.one_answer_len(answer, bits))
+            .sum()
+    }
+
+    /// Bytes of one answer.
+    pub(crate) fn one_answer_len(&self, answer: usize, bits: u32) -> usize {
+        packed_len(self.n + self.answer_places(answer).len(), bits)
     }
 
     /// Where the values of a query's tile lie.
@@ -288,7 +383,7 @@ impl Geometry {
         let mut places = Vec::new();
         for m in 0..kernels {
             let kernel = group * self.group_kernels() + first + m;
-            let block = m * self.group_channels() * self.channel_pitch;
+            let block = m * self.tile_channels * self.channel_pitch;
             for y in start..end {
                 for x in 0..columns {
                     let row = block + (y - start) * down * self.row_pitch;
@@ -327,7 +422,7 @@ impl Geometry {
         let [down, across] = self.shape.dilation;
         for (m, kernel) in kernels.enumerate() {
             let row = (group * self.group_kernels() + kernel) * self.group_channels();
-            let block = m * self.group_channels() * self.channel_pitch;
+            let block = m * self.tile_channels * self.channel_pitch;
             for c in 0..channels {
                 for i in 0..rows {
                     for j in 0..columns {
@@ -421,15 +516,19 @@ mod tests {
     fn check(conv: &Conv, source: [usize; 3], n: usize) {
         let shape = ConvShape::of_conv(conv, source);
         assert!(shape.is_sound(), "{shape:?}");
-        let Ok(geometry) = Geometry::new(&shape, n) else {
+        let Ok(layouts) = Geometry::all(&shape, n) else {
             return;
         };
         let len: usize = source.iter().product();
         // No zero, so that a place that is met twice is seen.
         let values: Vec<i64> = (0..len as i64).map(|i| 1 + i * 37 % 98).collect();
         let expected = evaluated(conv, source, &values);
-        let found = through_polynomials(&geometry, &conv.weights, &values, expected.len());
-        assert_eq!(found, expected, "{geometry:?}");
+        for geometry in layouts {
+            let found = through_polynomials(&geometry, &conv.weights, &values, expected.len());
+            assert_eq!(found, expected, "{geometry:?}");
+            let again = Geometry::new(&shape, n, geometry.tile_channels()).unwrap();
+            assert_eq!(format!("{again:?}"), format!("{geometry:?}"));
+        }
     }
 
     proptest! {
@@ -477,16 +576,16 @@ mod tests {
             dilation: [1; 2],
             pads: [kernel as i64 / 2; 4],
         };
-        let of = |shape| {
-            let geometry = Geometry::new(&shape, 4096).unwrap();
-            [geometry.queries(), geometry.answers()]
+        let of = |shape: ConvShape| -> Vec<[usize; 2]> {
+            let layouts = Geometry::all(&shape, 4096).unwrap();
+            let counts = layouts.iter().map(|one| [one.queries(), one.answers()]);
+            counts.collect()
         };
-        assert_eq!(of(shape(3, 32, 16, 3, 1)), [1, 16]);
-        assert_eq!(of(shape(16, 32, 16, 3, 1)), [6, 16]);
-        assert_eq!(of(shape(32, 16, 32, 3, 1)), [3, 32]);
-        assert_eq!(of(shape(64, 8, 64, 3, 1)), [2, 64]);
-        assert_eq!(of(shape(16, 32, 32, 3, 2)), [6, 32]);
-        assert_eq!(of(ConvShape::of_dense(64, 10)), [1, 1]);
-        assert_eq!(of(ConvShape::of_dense(800, 500)), [1, 100]);
+        assert_eq!(of(shape(3, 32, 16, 3, 1)), [[1, 16], [3, 6]]);
+        assert_eq!(of(shape(16, 32, 16, 3, 1)), [[6, 16], [16, 6]]);
+        assert!(of(shape(32, 16, 32, 3, 1)).contains(&[5, 16]));
+        assert!(of(shape(64, 8, 64, 3, 1)).contains(&[7, 13]));
+        assert_eq!(of(ConvShape::of_dense(64, 10)), [[1, 1]]);
+        assert!(of(ConvShape::of_dense(800, 500)).contains(&[9, 11]));
     }
 }

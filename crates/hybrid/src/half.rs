@@ -103,13 +103,4 @@ impl Half {
     pub(crate) fn revealed_len(&self, layer: usize) -> usize {
         packed_len(self.values(layer), self.public.layers[layer].bits)
     }
-
-    /// Bytes of all queries and of all answers of a layer.
-    pub(crate) fn linear_len(&self, layer: usize) -> [usize; 2] {
-        let tables = &self.tables[layer];
-        [
-            tables.iter().map(Tables::query_len).sum(),
-            tables.iter().map(Tables::answer_len).sum(),
-        ]
-    }
 }

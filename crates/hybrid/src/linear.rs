@@ -12,7 +12,7 @@ use crate::bits::{mask as low_bits, packed_len, unpack};
 use crate::cipher::{
     PublicKey, Scaled, SecretKey, Space, ToPower, read_body, split_seed, write_body,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::geometry::Geometry;
 use crate::hide::Hiding;
 use crate::program::EncryptedTerm;
@@ -36,10 +36,10 @@ impl Tables {
     /// # Errors
     /// [`Error::Program`] for a term that does not fit its ring.
     pub(crate) fn new(term: &EncryptedTerm, basis: &Basis, bits: u32) -> Result<Self> {
-        let fault = |found| Error::program("a band of a convolution", found, basis.n());
-        let moduli = basis.moduli();
+        let (n, moduli) = (basis.n(), basis.moduli());
+        let geometry = Geometry::new(&term.shape, n, term.tile_channels);
         Ok(Self {
-            geometry: Geometry::new(&term.shape, basis.n()).map_err(fault)?,
+            geometry: geometry.map_err(|misfit| misfit.into_error(n))?,
             scaled: Scaled::new(basis, Space::Power(bits)),
             body_len: moduli.map(|m| packed_len(basis.n(), m.bits())).sum(),
             answer_bits: term.answer_bits,
@@ -54,13 +54,7 @@ impl Tables {
 
     /// Bytes of the server's message.
     pub(crate) fn answer_len(&self) -> usize {
-        let answers = self.geometry.answers();
-        (0..answers).map(|answer| self.one_answer_len(answer)).sum()
-    }
-
-    fn one_answer_len(&self, answer: usize) -> usize {
-        let words = self.scaled.basis.n() + self.geometry.answer_places(answer).len();
-        packed_len(words, self.answer_bits)
+        self.geometry.answer_len(self.answer_bits)
     }
 
     fn encoded(&self, query: usize, share: &[u64]) -> Poly<Coeff> {
@@ -89,7 +83,7 @@ impl Tables {
         let (n, bits) = (self.scaled.basis.n(), self.answer_bits);
         let mut parts = Vec::with_capacity(self.geometry.answers());
         for answer in 0..self.geometry.answers() {
-            let (part, rest) = bytes.split_at(self.one_answer_len(answer));
+            let (part, rest) = bytes.split_at(self.geometry.one_answer_len(answer, bits));
             parts.push(part);
             bytes = rest;
         }
@@ -117,31 +111,22 @@ pub(crate) struct Prepared {
     flood_bits: u32,
 }
 
-/// Products that one call of the kernels adds up.
-const MOST_TILES: usize = 256;
-
 impl Prepared {
     /// Transforms the kernels.
-    ///
-    /// # Errors
-    /// [`Error::Program`] for a term that does not fit its ring.
-    pub(crate) fn new(tables: &Tables, term: &EncryptedTerm, weights: &[i64]) -> Result<Self> {
+    pub(crate) fn new(tables: &Tables, term: &EncryptedTerm, weights: &[i64]) -> Self {
         let basis = &tables.scaled.basis;
         let geometry = &tables.geometry;
         let (tiles, blocks) = (geometry.tiles(), geometry.blocks());
-        if tiles > MOST_TILES {
-            return Err(Error::program("the tiles of a term", tiles, MOST_TILES));
-        }
         let kernels = ring::par_map(geometry.groups() * blocks * tiles, |index| {
             let (rest, tile) = (index / tiles, index % tiles);
             let kernel = geometry.kernel(weights, rest / blocks, rest % blocks, tile);
             Poly::from_signed(basis, &kernel).into_eval()
         });
-        Ok(Self {
+        Self {
             to: ToPower::new(basis),
             flood_bits: term.flood_bits,
             kernels,
-        })
+        }
     }
 
     /// Evaluates the term on a query of the right length and the server's share of the source, which

@@ -15,25 +15,27 @@ use crate::cipher::RingSpec;
 /// Largest error of a fresh ciphertext: the sampler ends at ten standard deviations.
 const LARGEST_ERROR: f64 = 32.0;
 
-/// Sizes of a kernel, as far as noise depends on them.
+/// Sizes of the polynomials of a block of kernels, as far as noise depends on them. An error has all
+/// coefficients, so those of an answer meet all kernels of the block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Norms {
-    /// Largest sum of absolute weights over the kernels.
+    /// Largest sum of absolute weights over the blocks.
     pub(crate) one: f64,
-    /// Largest root of a sum of squares over the kernels.
+    /// Largest root of a sum of squares over the blocks.
     pub(crate) two: f64,
 }
 
 impl Norms {
-    /// `weights` has `kernels` rows of equal length.
-    pub(crate) fn of(weights: &[i64], kernels: usize) -> Self {
-        let rows = || weights.chunks(weights.len() / kernels);
-        let one = rows().map(|row| row.iter().map(|w| w.unsigned_abs() as f64).sum::<f64>());
-        let two = rows().map(|row| row.iter().map(|&w| (w * w) as f64).sum::<f64>().sqrt());
-        Self {
-            one: one.fold(0.0, f64::max),
-            two: two.fold(0.0, f64::max),
+    /// The weights of each block.
+    pub(crate) fn of<'w>(blocks: impl Iterator<Item = &'w [i64]>) -> Self {
+        let mut found = Self::default();
+        for block in blocks {
+            let one: f64 = block.iter().map(|w| w.unsigned_abs() as f64).sum();
+            let squares: f64 = block.iter().map(|&w| (w * w) as f64).sum();
+            found.one = found.one.max(one);
+            found.two = found.two.max(squares.sqrt());
         }
+        found
     }
 
     /// Standard deviation of the noise of a sum: each input has an error and the roundings of two

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use network::{IntNetwork, Layer, Linear, Lut, Window};
 
 use crate::cipher::RingSpec;
+use crate::cost::Predicted;
 use crate::error::{Error, Result};
 use crate::form::Form;
-use crate::geometry::{ConvShape, Geometry};
+use crate::geometry::{ConvShape, Geometry, Misfit};
 use crate::noise::{Flooding, Norms};
 use crate::product_plan::{ProductKind, ProductPlan};
 use crate::program::{
@@ -27,13 +28,14 @@ const MOST_TABLE: i64 = 1 << 16;
 /// at most this: then a lookup sends less.
 const SHORT_TABLE: i64 = 128;
 
-/// Compiles a network.
+/// Compiles a network. `bandwidth` is that of the connection in each direction, in bytes per second:
+/// each linear layer is laid out so that computing and sending take the least time.
 ///
 /// # Errors
 /// [`Error::Network`] for a network that does not pass its check, [`Error::Activation`] for a layer
 /// without a protocol, [`Error::Bits`] and [`Error::NoParameters`] for accumulators that are too
 /// large, [`Error::Window`] for images that are too wide.
-pub fn compile(network: &IntNetwork, activations: Activations) -> Result<Program> {
+pub fn compile(network: &IntNetwork, activations: Activations, bandwidth: f64) -> Result<Program> {
     network.check()?;
     let worst = network.worst_cases()?;
     let shapes = network.shapes()?;
@@ -64,7 +66,7 @@ pub fn compile(network: &IntNetwork, activations: Activations) -> Result<Program
         products: Vec::new(),
         layers: plans,
     };
-    Rings::new(&public)?.choose(&mut public, &weights)?;
+    Rings::new(&public, bandwidth)?.choose(&mut public, &weights)?;
     public.check()?;
     Ok(Program { public, weights })
 }
@@ -162,6 +164,7 @@ impl<'a> Normal<'a> {
             encrypted.push(EncryptedTerm {
                 source,
                 shape: of,
+                tile_channels: 0,
                 ring: usize::MAX,
                 flood_bits: 0,
                 answer_bits: 0,
@@ -240,19 +243,22 @@ fn table(lut: &Lut, divisor: i64, layer: &Layer) -> Step {
 /// The rings that a program may use, and what each part of it may give away.
 struct Rings {
     candidates: Vec<RingSpec>,
+    /// Bytes per second.
+    bandwidth: f64,
     /// log2 of the statistical distance that each part may have: an equal share of the whole.
     target: f64,
     products: BTreeMap<(ProductKind, u32), usize>,
 }
 
 impl Rings {
-    fn new(public: &PublicProgram) -> Result<Self> {
+    fn new(public: &PublicProgram, bandwidth: f64) -> Result<Self> {
         let products = public.product_counts();
         let terms: usize = public.layers.iter().map(|plan| plan.encrypted.len()).sum();
         // Products have masks and floods.
         let parts = terms + 2 * products.len();
         Ok(Self {
             candidates: RingSpec::candidates()?,
+            bandwidth,
             target: -f64::from(STATISTICAL) - (parts.max(1) as f64).log2(),
             products,
         })
@@ -265,8 +271,10 @@ impl Rings {
             let outputs = plan.shape.iter().product();
             for (term, weights) in plan.encrypted.iter_mut().zip(&weights.terms) {
                 let found = self.of_term(term, weights, outputs, plan.bits);
-                let (ring, flooding) = found.map_err(|e| e.into_error(&plan.name, plan.bits))?;
+                let (ring, geometry, flooding) =
+                    found.map_err(|e| e.into_error(&plan.name, plan.bits))?;
                 term.ring = index(used, ring);
+                term.tile_channels = geometry.tile_channels();
                 term.flood_bits = flooding.bits;
                 term.answer_bits = flooding.answer_bits;
             }
@@ -290,27 +298,37 @@ impl Rings {
         Ok(())
     }
 
+    /// The first ring in which the noise is hidden, and in it the layout that takes the least time.
     fn of_term(
         &self,
         term: &EncryptedTerm,
         weights: &[i64],
         outputs: usize,
         bits: u32,
-    ) -> std::result::Result<(&RingSpec, Flooding), Unhidden> {
-        let norms = Norms::of(weights, term.shape.kernels);
-        let mut too_wide = None;
+    ) -> std::result::Result<(&RingSpec, Geometry, Flooding), Unhidden> {
+        let mut misfit = None;
         let found = self.candidates.iter().find_map(|ring| {
-            too_wide = Geometry::new(&term.shape, ring.n).err();
-            let flooding = Flooding::largest(ring, bits, &norms, outputs)?;
-            let enough = too_wide.is_none() && flooding.log2_distance <= self.target;
-            enough.then_some((ring, flooding))
+            let layouts = Geometry::all(&term.shape, ring.n);
+            misfit = layouts.as_ref().err().copied();
+            let hidden = layouts
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(|layout| {
+                    let norms = Norms::of(layout.block_weights(weights));
+                    let flooding = Flooding::largest(ring, bits, &norms, outputs)?;
+                    if flooding.log2_distance > self.target {
+                        return None;
+                    }
+                    let cost = Predicted::of_term(&layout, ring, flooding.answer_bits);
+                    Some((cost.seconds(self.bandwidth, 0.0), (ring, layout, flooding)))
+                });
+            let fastest = hidden.min_by(|(one, _), (other, _)| one.total_cmp(other));
+            fastest.map(|(_, found)| found)
         });
-        found.ok_or(match too_wide {
-            Some(found) => Unhidden::TooWide {
-                found,
-                most: self.candidates.last().map_or(0, |ring| ring.n),
-            },
-            None => Unhidden::Noise,
+        let most = self.candidates.last().map_or(0, |ring| ring.n);
+        found.ok_or(match misfit {
+            Some(Misfit::Band(found)) => Unhidden::TooWide { found, most },
+            Some(Misfit::Tiles(_) | Misfit::Channels { .. }) | None => Unhidden::Noise,
         })
     }
 }

@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::cipher::{ANSWER_BITS, RingSpec};
 use crate::error::{Error, Result};
 use crate::form::Form;
-use crate::geometry::ConvShape;
+use crate::geometry::{ConvShape, Geometry};
 use crate::product_plan::{ProductKind, ProductPlan};
 use crate::squared::{Squared, check_squared};
 
 /// Format and version of programs that this crate writes and reads.
-pub const FORMAT: &str = "palladion-hybrid/1";
+pub const FORMAT: &str = "palladion-hybrid/2";
 
 /// Most bits of a share: more leave no room for noise in the words of an answer.
 pub const MOST_BITS: u32 = 44;
@@ -92,6 +92,9 @@ pub struct EncryptedTerm {
     pub source: usize,
     /// Its shape.
     pub shape: ConvShape,
+    /// Channels of its source that share a ciphertext. The fewer they are, the more kernels share an
+    /// answer.
+    pub tile_channels: usize,
     /// Index of its ring.
     pub ring: usize,
     /// `f`: the noise is flooded with uniform integers in `[-2^f, 2^f)`.
@@ -385,6 +388,8 @@ impl PublicProgram {
                 format!("{expected:?}"),
             ));
         }
+        Geometry::new(&term.shape, ring.n, term.tile_channels)
+            .map_err(|misfit| misfit.into_error(ring.n))?;
         let bits = plan.bits + 2 + ring.n.ilog2();
         in_range("the bits of an answer", term.answer_bits, bits, ANSWER_BITS)?;
         let most = (ring.log_q() - f64::from(plan.bits) - 1.9).floor();

@@ -39,7 +39,7 @@ impl Server {
             let prepared = plan.encrypted.iter().zip(&half.tables[index]);
             let prepared = prepared.zip(&weights.terms);
             let prepared = prepared.map(|((term, tables), w)| Prepared::new(tables, term, w));
-            terms.push(prepared.collect::<Result<Vec<_>>>()?);
+            terms.push(prepared.collect());
         }
         let public_json = half.public.to_json();
         Ok(Self {

@@ -10,6 +10,9 @@ use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+/// 2 Gbit/s in bytes per second.
+const LAN: f64 = 250e6;
+
 fn network(name: &str) -> IntNetwork {
     let path = format!("{}/../../models/{name}.json", env!("CARGO_MANIFEST_DIR"));
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
@@ -29,7 +32,7 @@ fn run(program: &Program, inputs: &[Vec<i64>]) -> (Vec<Vec<i64>>, Report, Report
 
 fn check(name: &str, activations: Activations, images: usize) {
     let network = network(name);
-    let program = compile(&network, activations).unwrap();
+    let program = compile(&network, activations, LAN).unwrap();
     let program = Program::from_json(&program.to_json()).unwrap();
     let evaluator = Evaluator::new(&network).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(5);
@@ -69,7 +72,7 @@ fn with_revealed_accumulators() {
 
 #[test]
 fn over_tls() {
-    let program = compile(&network("mnist"), Activations::Shares).unwrap();
+    let program = compile(&network("mnist"), Activations::Shares, LAN).unwrap();
     let server = Server::new(&program, 10).unwrap();
     let identity = ServerIdentity::generate().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

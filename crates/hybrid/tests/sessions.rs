@@ -8,6 +8,9 @@ use hybrid::{Activations, Client, Error, Program, PublicProgram, Server, compile
 use mpc::{Channel, Duplex, Incoming, Outgoing, Traffic, memory_pair};
 use network::{Evaluator, IntNetwork, Lut};
 
+/// 2 Gbit/s in bytes per second.
+const LAN: f64 = 250e6;
+
 /// A convolution with a curve as its table, and a dense layer.
 fn small() -> IntNetwork {
     let lut = Lut::new(900, |x| (60.0 * (x as f64 / 300.0).tanh()).round() as i64);
@@ -115,7 +118,7 @@ fn transcripts_do_not_depend_on_inputs() {
     });
     for (network, activations) in both {
         let evaluator = Evaluator::new(&network).unwrap();
-        let program = compile(&network, activations).unwrap();
+        let program = compile(&network, activations, LAN).unwrap();
         let runs = [3, 17].map(|seed| {
             let (logits, transcript, traffic) = run(&program, &input(seed));
             assert_eq!(logits, evaluator.evaluate(&input(seed)).unwrap().logits);
@@ -127,7 +130,7 @@ fn transcripts_do_not_depend_on_inputs() {
 
 /// What the server answers to bytes of a client that follows no protocol.
 fn served(bytes: &[&[u8]], waits: bool) -> Error {
-    let server = Server::new(&compile(&small(), Activations::Revealed).unwrap(), 4).unwrap();
+    let server = Server::new(&compile(&small(), Activations::Revealed, LAN).unwrap(), 4).unwrap();
     let hash = *server.fingerprint();
     let (mut left, mut right) = memory_pair();
     std::thread::scope(|scope| {
@@ -182,7 +185,7 @@ fn faults_of_clients_end_their_session_with_a_reason() {
 
 #[test]
 fn programs_that_are_insecure_or_do_not_fit_are_refused() {
-    let program = compile(&small(), Activations::Shares).unwrap();
+    let program = compile(&small(), Activations::Shares, LAN).unwrap();
     let json = program.public.to_json();
     let refused = |from: &str, to: &str| {
         assert!(json.contains(from), "{from} in {json}");
@@ -190,10 +193,12 @@ fn programs_that_are_insecure_or_do_not_fit_are_refused() {
         PublicProgram::from_json(&changed).unwrap_err().to_string()
     };
     assert!(refused("\"n\":4096", "\"n\":2048").contains("security"));
-    assert!(refused("palladion-hybrid/1", "palladion-hybrid/9").contains("format"));
+    assert!(refused("palladion-hybrid/2", "palladion-hybrid/9").contains("format"));
     assert!(refused("\"source\":0", "\"source\":1").contains("source"));
     assert!(refused("\"kernels\":3", "\"kernels\":30").contains("shape"));
     assert!(refused("\"kernel\":[3,3]", "\"kernel\":[3,0]").contains("shape"));
+    assert!(refused("\"tile_channels\":2", "\"tile_channels\":0").contains("channels of a tile"));
+    assert!(refused("\"tile_channels\":2", "\"tile_channels\":3").contains("channels of a tile"));
     assert!(refused("\"flood_bits\":", "\"flood_bits\":9").contains("flood"));
     assert!(refused("\"bits\":", "\"bits\":9").contains("bits"));
     assert!(PublicProgram::from_json("{").is_err());
@@ -205,7 +210,7 @@ fn programs_that_are_insecure_or_do_not_fit_are_refused() {
 
 #[test]
 fn inputs_that_do_not_fit_are_refused_before_anything_is_sent() {
-    let program = compile(&small(), Activations::Revealed).unwrap();
+    let program = compile(&small(), Activations::Revealed, LAN).unwrap();
     let public = &program.public;
     let found = |inputs: &[Vec<i64>]| public.check_inputs(inputs, 1).unwrap_err().to_string();
     assert!(found(&[]).contains("count"));

@@ -9,6 +9,9 @@ use mpc::{Duplex, memory_pair};
 use network::{Evaluator, IntNetwork, Lut, Source};
 use proptest::prelude::*;
 
+/// 2 Gbit/s in bytes per second.
+const LAN: f64 = 250e6;
+
 /// `round(a x^2 + b x + c)` between clips, for `x` from -1 to 1 at the table's ends.
 fn quadratic([a, b, c]: [f64; 3], bound: i64, (low, high): (i64, i64)) -> Lut {
     Lut::new(bound, |x| {
@@ -95,7 +98,7 @@ fn run(program: &Program, inputs: &[Vec<i64>]) -> (Vec<Vec<i64>>, Report) {
 
 /// Runs a network, compares every logit, and holds bytes and rounds to the prediction.
 fn check(network: &IntNetwork, activations: Activations, inputs: &[Vec<i64>]) -> Program {
-    let program = compile(network, activations).unwrap();
+    let program = compile(network, activations, LAN).unwrap();
     let program = Program::from_bytes(&program.to_bytes()).unwrap();
     let evaluator = Evaluator::new(network).unwrap();
     let (logits, report) = run(&program, inputs);
@@ -209,7 +212,7 @@ fn products_of_two_values() {
 fn many_inputs_take_their_squares_from_ciphertexts() {
     let lut = quadratic([500.0, 20.0, 0.0], 900, (0, 127));
     let network = network([(lut.clone(), 900), (lut, 900)], false);
-    let program = compile(&network, Activations::Shares).unwrap();
+    let program = compile(&network, Activations::Shares, LAN).unwrap();
     // One input has few squares, which are made of oblivious transfers.
     assert!(program.predict().unwrap().products.is_empty());
     let inputs: Vec<Vec<i64>> = (0..90).map(input).collect();
@@ -237,7 +240,7 @@ fn many_inputs_take_their_squares_from_ciphertexts() {
 fn changed_programs_are_refused() {
     let lut = quadratic([90.0, 25.0, 5.0], 900, (-127, 127));
     let network = network([(lut.clone(), 900), (lut, 900)], true);
-    let program = compile(&network, Activations::Shares).unwrap();
+    let program = compile(&network, Activations::Shares, LAN).unwrap();
     let json = program.public.to_json();
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     let refused = |change: &dyn Fn(&mut serde_json::Value)| {
@@ -274,7 +277,7 @@ fn what_is_neither_line_nor_quadratic_is_refused_by_name() {
     let wave = Lut::new(32_000, |x| (40.0 * (x as f64 / 1_000.0).sin()) as i64);
     let first = quadratic([28_000.0, 25.0, 5.0], 900, (-20_000, 20_000));
     let network = network([(first, 900), (wave, 32_000)], false);
-    let found = compile(&network, Activations::Shares).unwrap_err();
+    let found = compile(&network, Activations::Shares, LAN).unwrap_err();
     assert!(
         matches!(&found, Error::Activation { layer, .. } if layer == "hidden"),
         "{found}"

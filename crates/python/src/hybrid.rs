@@ -24,19 +24,22 @@ pub(crate) struct HybridProgram {
     program: Program,
 }
 
-/// Compiles a network. With `revealed`, the client applies the tables and sees the accumulators.
+/// Compiles a network for a connection of `bandwidth` bytes per second. With `revealed`, the client
+/// applies the tables and sees the accumulators.
 #[pyfunction]
 pub(crate) fn hybrid_compile(
     py: Python<'_>,
     network_json: &str,
     revealed: bool,
+    bandwidth: f64,
 ) -> PyResult<HybridProgram> {
     let activations = match revealed {
         true => Activations::Revealed,
         false => Activations::Shares,
     };
     let program = guard(py, || {
-        ::hybrid::compile(&IntNetwork::from_json(network_json)?, activations)
+        let network = IntNetwork::from_json(network_json)?;
+        ::hybrid::compile(&network, activations, bandwidth)
     })?;
     Ok(HybridProgram { program })
 }

@@ -36,7 +36,7 @@ def compile_hybrid(
     network_json: str, output: Path, *, revealed: bool, link: Link
 ) -> dict[str, Any]:
     """Compile a network for two parties, and write the program."""
-    program = _native.hybrid_compile(network_json, revealed)
+    program = _native.hybrid_compile(network_json, revealed, link.bandwidth * 125_000)
     report: dict[str, Any] = json.loads(program.report())
     data = program.to_bytes()
     files.write(output, data)
