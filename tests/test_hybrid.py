@@ -15,8 +15,9 @@ import numpy as np
 import palladion
 import pytest
 from click.testing import CliRunner
+from palladion import _native
 from palladion.cli import commands
-from palladion.cli.hybrid import Link, packing_text, packings_of
+from palladion.cli.hybrid import Link, packing_text, packings_of, total_bytes
 
 MODELS = Path(__file__).parent.parent / "models"
 
@@ -180,15 +181,32 @@ def test_errors_say_what_to_do(server: tuple[str, str], program: Path, tmp_path:
         assert "hybrid mode" in refused(command, *given, *secret)
 
 
-def test_the_planners_packing_stands_beside_the_one_in_use() -> None:
+def test_layouts_are_chosen_by_the_connection(tmp_path: Path) -> None:
+    path, bytes_sent, shown = str(MODELS / "resnet20_w7a7.json"), [], []
+    for bandwidth in ("100000", "1"):
+        given = ("--mode", "hybrid", "--bandwidth", bandwidth, "--output", str(tmp_path / "p"))
+        found = json.loads(invoke("compile", path, *given, "--json"))
+        bytes_sent.append([total_bytes(layer["linear"]) for layer in found["layers"]])
+        shown.append(found)
+        for layer in found["layers"]:
+            assert len(layer["tile_channels"]) == len(layer["layouts"])
+            assert layer["ciphertexts"][0] >= len(layer["layouts"])
+    assert all(slow <= fast for fast, slow in zip(*bytes_sent, strict=True))
+    assert sum(bytes_sent[1]) < sum(bytes_sent[0])
+    # With as many channels as fit, a layer of 64 channels of 8 x 8 took 2 queries and 64 answers.
+    for found in shown:
+        assert any(sum(layer["ciphertexts"]) < 24 for layer in found["layers"][-4:])
+
+
+def test_packings_in_slots_stand_beside_the_one_in_use() -> None:
     network = palladion.mnist_network().to_json()
-    fast, slow = (packings_of(network, Link(rate, 0.2)) for rate in (10_000.0, 1.0))
-    assert [entry["layer"] for entry in fast] == ["conv", "hidden", "last"]
-    for entry in fast + slow:
-        assert entry["compared"] == 9
-        assert entry["cheapest_seconds"] <= entry["used_seconds"]
-        assert (entry["cheapest"] == "c2pc") == (entry["cheapest_seconds"] == entry["used_seconds"])
-    assert packing_text(fast) == "c2pc in 3 layers, the cheapest in 3"
-    # With slots the dense layer's results come back in one ciphertext, not in two.
-    assert [entry["cheapest"] == "c2pc" for entry in slow] == [True, False, True]
-    assert "with slots: hidden" in packing_text(slow)
+    texts = []
+    for rate in (10_000.0, 1.0):
+        program, link = _native.hybrid_compile(network, False, rate * 125_000), Link(rate, 0.2)
+        found = packings_of(network, json.loads(program.report())["layers"], link)
+        assert [entry["layer"] for entry in found] == ["conv", "hidden", "last"]
+        for entry in found:
+            assert entry["compared"] == 8
+            assert min(entry["used_seconds"], entry["slots_seconds"]) > 0
+        texts.append(packing_text(found))
+    assert texts[0] == "c2pc in 3 layers, cheaper than slots in 3"

@@ -95,6 +95,10 @@ pub struct LayerPrediction {
     pub security_bits: Option<f64>,
     /// `f` of the flood.
     pub flood_bits: Option<u32>,
+    /// Channels that share a ciphertext of a query, for each encrypted term.
+    pub tile_channels: Vec<usize>,
+    /// How many layouts were compared, for each encrypted term.
+    pub layouts: Vec<usize>,
     /// Ciphertexts of queries and answers.
     pub ciphertexts: [usize; 2],
     /// Values of the layer.
@@ -216,10 +220,12 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
     let ring = first.map(|term| &half.public.rings[term.ring]);
     let mut linear = Predicted::default();
     let mut ciphertexts = [0, 0];
+    let mut layouts = Vec::new();
     if first.is_some() {
         (linear.rounds, linear.messages) = (1, 2);
         for (term, tables) in plan.encrypted.iter().zip(&half.tables[layer]) {
             let (ring, geometry) = (&half.public.rings[term.ring], &tables.geometry);
+            layouts.push(Geometry::all(&term.shape, ring.n).map_or(0, |all| all.len()));
             ciphertexts[0] += geometry.queries();
             ciphertexts[1] += geometry.answers();
             linear.add(&Predicted::of_term(geometry, ring, term.answer_bits));
@@ -240,6 +246,12 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
         log_q: ring.map(|ring| ring.log_q()),
         security_bits: ring.and_then(|ring| ring.security().bits()),
         flood_bits: plan.encrypted.iter().map(|term| term.flood_bits).min(),
+        tile_channels: plan
+            .encrypted
+            .iter()
+            .map(|term| term.tile_channels)
+            .collect(),
+        layouts,
         ciphertexts,
         values: half.values(layer),
         linear,

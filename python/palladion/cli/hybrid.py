@@ -41,34 +41,46 @@ def compile_hybrid(
     data = program.to_bytes()
     files.write(output, data)
     return {**report, "predicted_seconds": link.seconds(report), "program_bytes": len(data),
-            "packings": packings_of(network_json, link), "output": str(output),
+            "packings": packings_of(network_json, report["layers"], link), "output": str(output),
             "mode": "hybrid"}  # fmt: skip
 
 
-def packings_of(network_json: str, link: Link) -> list[dict[str, Any]]:
-    """For each convolution and dense layer, the packing of this mode beside the cheapest one.
+def packings_of(
+    network_json: str, layers: Sequence[Mapping[str, Any]], link: Link
+) -> list[dict[str, Any]]:
+    """For each encrypted layer, what it takes beside the cheapest packing in slots.
 
-    The seconds are the planner's: of one thread, and of ciphertexts on their way. Shares modulo a
-    power of two have no slots, so `c2pc` is used, whose values lie in coefficients.
+    ``layers`` are those of the program's report. Shares modulo a power of two have no slots, so the
+    mode packs values in coefficients, as ``c2pc`` does, in the layout that takes the least time on
+    this connection. The seconds of packings in slots are the planner's: of the server, one thread,
+    and of ciphertexts on their way, without the floods and keys that the mode would need too.
     """
-    found = []
+    found: dict[str, dict[str, Any]] = {}
     for name, shape, _weights in _native.packing_layers(network_json):
+        layer = next(
+            one for one in layers if name == one["name"] or name.startswith(f"{one['name']} term ")
+        )
         choice = _native.packing_choice(shape, "bfv", 13, link.bandwidth * 125_000)
         seconds = {
-            row["packing"]: row["seconds"] + row["moving_seconds"] for row in choice["candidates"]
+            row["packing"]: row["seconds"] + row["moving_seconds"]
+            for row in choice["candidates"]
+            if row["packing"] != "c2pc"
         }
-        cheapest = choice["candidates"][0]["packing"]
-        found.append(
+        best = min(seconds, key=seconds.__getitem__)
+        entry = found.setdefault(
+            layer["name"],
             {
-                "layer": name,
+                "layer": layer["name"],
                 "used": "c2pc",
-                "used_seconds": seconds.get("c2pc"),
-                "cheapest": cheapest,
-                "cheapest_seconds": seconds[cheapest],
+                "used_seconds": link.of({**layer["linear"], "messages": 0}),
+                "slots": [],
+                "slots_seconds": 0.0,
                 "compared": len(seconds),
-            }
+            },
         )
-    return found
+        entry["slots"].append(best)
+        entry["slots_seconds"] += seconds[best]
+    return list(found.values())
 
 
 class Link:
@@ -125,12 +137,12 @@ def show_compiled(report: Mapping[str, Any], link: Link) -> None:
 
 def packing_text(packings: Sequence[Mapping[str, Any]]) -> str:
     """The packing of all layers, and those for which another would be cheaper."""
-    others = [entry for entry in packings if entry["cheapest"] != entry["used"]]
-    text = f"c2pc in {len(packings)} layers, the cheapest in {len(packings) - len(others)}"
+    others = [entry for entry in packings if entry["slots_seconds"] < entry["used_seconds"]]
+    text = f"c2pc in {len(packings)} layers, cheaper than slots in {len(packings) - len(others)}"
     if others:
-        names = ", ".join(f"{entry['layer']} {entry['cheapest']}" for entry in others[:3])
+        names = ", ".join(f"{entry['layer']} {' + '.join(entry['slots'])}" for entry in others[:3])
         more = f" and {len(others) - 3} more" if others[3:] else ""
-        text += f"; with slots: {names}{more}"
+        text += f"; slots would be in: {names}{more}"
     return text
 
 
@@ -142,6 +154,8 @@ def layer_row(layer: Mapping[str, Any]) -> dict[str, str]:
         "bits": str(layer["bits"]),
         "ring": f"2^{layer['n'].bit_length() - 1}, {layer['log_q']:.0f}" if encrypted else "",
         "flood": str(layer["flood_bits"]) if encrypted else "",
+        "channels": ", ".join(map(str, layer["tile_channels"])),
+        "layouts": ", ".join(map(str, layer["layouts"])),
         "ciphertexts": "+".join(map(str, layer["ciphertexts"])) if encrypted else "",
         "linear": size(total_bytes(layer["linear"])),
         "values": str(layer["values"]),

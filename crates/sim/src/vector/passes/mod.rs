@@ -110,7 +110,7 @@ impl Default for Options {
 const AHEADS: [usize; 2] = [64, usize::MAX];
 /// Instructions up to which all regions, windows and orders are tried, and each is given its cycles. Of more instructions
 /// fewer are tried, and of these the order that moves least over the memory channel.
-const FEW: usize = 1 << 17;
+const FEW: usize = 1 << 18;
 /// Regions that are tried, for few instructions and for many.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
 /// Windows that are tried, for few instructions and for many, and with each which parts of the scratchpad, one in so many,
@@ -126,8 +126,8 @@ const LONG: usize = 1024;
 /// Eighths of the limbs of hints that stream through, where hints are loaded again and instructions are few.
 const STREAMED: u32 = 6;
 
-/// Of the plans of a window those that move more than this over what the least one moves are left out, in percent: F1's
-/// programs move at most 18 % beyond the compulsory.
+/// Of the plans of a window those that move more than this beyond the compulsory are left out, in percent: F1's programs
+/// move at most that much. If none moves so little, it counts from what the least one moves.
 const MOVED: usize = 18;
 
 /// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
@@ -157,6 +157,9 @@ pub fn schedule(
         false => vec![None],
     };
     let orders = orders(work, options, many);
+    // With room for everything.
+    let everything = movement::plan(work, &orders[0], usize::MAX, options.eviction, (0, false));
+    let compulsory: usize = movement::transfers(machine, work, &everything).iter().sum();
     // An order takes about as long as an attempt.
     let attempts = 1000 * profiles.len() * if many == 0 { orders.len() + 1 } else { 1 };
     let plans: usize = windows.iter().map(|(_, reserves)| reserves.len()).sum();
@@ -185,8 +188,14 @@ pub fn schedule(
             // Stable, so that the first of equals is the same everywhere.
             plans.sort_by_key(|plan| plan.0);
             plans.dedup();
+            let few = |of: usize| of * (100 + MOVED) / 100;
             let least = plans[0].0;
-            plans.retain(|plan| plan.0 * 100 <= least * (100 + MOVED));
+            let most = if least <= few(compulsory) {
+                few(compulsory)
+            } else {
+                few(least)
+            };
+            plans.retain(|plan| plan.0 <= most);
             if many == 1 {
                 plans.truncate(1);
             }
