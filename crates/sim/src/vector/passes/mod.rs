@@ -116,7 +116,12 @@ const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
 /// Windows that are tried, for few instructions and for many, and with each which parts of the scratchpad, one in so many,
 /// are left for loads that run ahead.
 const WINDOWS: [&[(usize, &[usize])]; 2] = [
-    &[(64, &[8]), (256, &[8, 64]), (1024, &[8, 4, 64])],
+    &[
+        (64, &[8]),
+        (192, &[64]),
+        (256, &[8]),
+        (1024, &[8, 4, 5, 64]),
+    ],
     &[(16, &[8])],
 ];
 /// The part that is left with other windows.
