@@ -298,7 +298,7 @@ impl Rings {
         Ok(())
     }
 
-    /// The first ring in which the noise is hidden, and in it the layout that takes the least time.
+    /// The ring and the layout that take the least time, of those in which the noise is hidden.
     fn of_term(
         &self,
         term: &EncryptedTerm,
@@ -307,24 +307,25 @@ impl Rings {
         bits: u32,
     ) -> std::result::Result<(&RingSpec, Geometry, Flooding), Unhidden> {
         let mut misfit = None;
-        let found = self.candidates.iter().find_map(|ring| {
+        let mut fastest: Option<(f64, (&RingSpec, Geometry, Flooding))> = None;
+        for ring in &self.candidates {
             let layouts = Geometry::all(&term.shape, ring.n);
             misfit = layouts.as_ref().err().copied();
-            let hidden = layouts
-                .unwrap_or_default()
-                .into_iter()
-                .filter_map(|layout| {
-                    let norms = Norms::of(layout.block_weights(weights));
-                    let flooding = Flooding::largest(ring, bits, &norms, outputs)?;
-                    if flooding.log2_distance > self.target {
-                        return None;
-                    }
-                    let cost = Predicted::of_term(&layout, ring, flooding.answer_bits);
-                    Some((cost.seconds(self.bandwidth, 0.0), (ring, layout, flooding)))
-                });
-            let fastest = hidden.min_by(|(one, _), (other, _)| one.total_cmp(other));
-            fastest.map(|(_, found)| found)
-        });
+            for layout in layouts.unwrap_or_default() {
+                let norms = Norms::of(layout.block_weights(weights));
+                let flooding = Flooding::largest(ring, bits, &norms, outputs);
+                let hides = |found: &Flooding| found.log2_distance <= self.target;
+                let Some(flooding) = flooding.filter(hides) else {
+                    continue;
+                };
+                let cost = Predicted::of_term(&layout, ring, flooding.answer_bits);
+                let seconds = cost.seconds(self.bandwidth, 0.0);
+                if fastest.as_ref().is_none_or(|(least, _)| seconds < *least) {
+                    fastest = Some((seconds, (ring, layout, flooding)));
+                }
+            }
+        }
+        let found = fastest.map(|(_, found)| found);
         let most = self.candidates.last().map_or(0, |ring| ring.n);
         found.ok_or(match misfit {
             Some(Misfit::Band(found)) => Unhidden::TooWide { found, most },

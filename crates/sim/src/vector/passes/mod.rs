@@ -83,7 +83,7 @@ pub struct Options {
     /// `None` tries 0, 1 and 4,096.
     pub region: Option<usize>,
     /// How far ahead of the first instruction that has not begun another one may begin; 1 keeps their order. `None` tries
-    /// 64, 256 and 1,024.
+    /// 64, 192, 256 and 1,024.
     pub window: Option<usize>,
     /// How instructions that can run at the same time come together.
     pub spread: Spread,
@@ -110,7 +110,7 @@ impl Default for Options {
 const AHEADS: [usize; 2] = [64, usize::MAX];
 /// Instructions up to which all regions, windows and orders are tried, and each is given its cycles. Of more instructions
 /// fewer are tried, and of these the order that moves least over the memory channel.
-const FEW: usize = 1 << 18;
+const FEW: usize = 1 << 17;
 /// Regions that are tried, for few instructions and for many.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
 /// Windows that are tried, for few instructions and for many, and with each which parts of the scratchpad, one in so many,
