@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,14 @@ from palladion.reproduce.reproduction import Column
 
 MODULES = {"fig5a": fig5a, "fig5b": fig5b, "fig5c": fig5c, "table": table}
 SMALL = ("--benchmark", "lola-mnist", "--digit-limbs", "1")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scheduled_once() -> Iterator[None]:
+    """A trace has one schedule: it is made once, for all items."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Machine, "run", cache(Machine.run))
+        yield
 
 
 def run(*arguments: object) -> str:
