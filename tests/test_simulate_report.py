@@ -18,6 +18,7 @@ from palladion.errors import DataError, FormatError, UsageError
 from palladion.machines import Machine
 
 from tests import perfetto_judge
+from tests.random_traces import random_trace
 from tests.simulations import output, run, written
 from tests.test_cli_network import colours
 
@@ -114,8 +115,11 @@ def test_pictures_are_refused_before_the_work(
         run(path, "--machine", "f1", "--plot", str(tmp_path))
 
 
-def test_a_timeline_that_cannot_be_is_refused(path: str, tmp_path: Path) -> None:
-    file = str(tmp_path / "colours.pftrace")
+def test_a_timeline_that_cannot_be_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+    trace, folder = tmp_path / "random.trace", tmp_path / "folder"
+    trace.write_text(random_trace(rng, 256, 1 << 16, 40).text())
+    folder.mkdir()
+    file, given = str(folder / "random.pftrace"), (str(trace), "--machine", "f1")
     for window, words in [
         ("5", r"is '5', expected A:B"),
         ("-1:7", r"is '-1:7', expected A:B"),
@@ -123,13 +127,15 @@ def test_a_timeline_that_cannot_be_is_refused(path: str, tmp_path: Path) -> None
         ("999999999999:9999999999999", r"first cycle .* is 999999999999, expected below"),
     ]:
         with pytest.raises(UsageError, match=words):
-            run(path, "--machine", "f1", "--timeline", file, f"--timeline-cycles={window}")
+            run(*given, "--timeline", file, f"--timeline-cycles={window}")
     with pytest.raises(UsageError, match=r"expected --timeline FILE"):
-        run(path, "--machine", "f1", "--timeline-cycles", "0:9")
-    nowhere = str(tmp_path / "no" / "colours.pftrace")
-    with pytest.raises(DataError, match=r"cannot write .*no/colours\.pftrace"):
-        run(path, "--machine", "f1", "--timeline", nowhere, "--timeline-cycles", "0:9")
-    assert not [*tmp_path.iterdir()]
+        run(*given, "--timeline-cycles", "0:9")
+    nowhere = str(folder / "no" / "random.pftrace")
+    with pytest.raises(DataError, match=r"cannot write .*no/random\.pftrace"):
+        run(*given, "--timeline", nowhere, "--timeline-cycles", "0:9")
+    assert not [*folder.iterdir()]
+    run(*given, "--timeline", file, "--timeline-cycles", "0:9")
+    assert [*folder.iterdir()] == [Path(file)]
 
 
 @pytest.fixture(scope="module")
