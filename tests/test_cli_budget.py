@@ -113,7 +113,9 @@ def test_throughput_takes_the_least_seconds_per_image_within_the_budget(
 
 def test_compile_says_which_batches_it_compared(command: Command, tmp_path: Path) -> None:
     network, target = tmp_path / "dense.json", tmp_path / "program"
-    last = Layer("last", (Term(0, Dense(np.eye(3, 16, dtype=int))),), np.zeros(3, int), 900, None, 1)
+    last = Layer(
+        "last", (Term(0, Dense(np.eye(3, 16, dtype=int))),), np.zeros(3, int), 900, None, 1
+    )
     network.write_text(IntNetwork("dense", Input((16, 1, 1), -15, 15, 1.0), (last,)).to_json())
     found = command("compile", network, "--mode", "throughput", "--output", target)
     assert found.returncode == 0, found.stderr

@@ -12,7 +12,6 @@ from palladion.cli.simulate_run import show
 
 from tests.simulations import run, written
 
-
 Reports = Callable[..., dict[str, Any]]
 """The report of the whole program, by machine and options: each is made once."""
 

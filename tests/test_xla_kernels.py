@@ -298,18 +298,18 @@ def test_products_of_matrices_at_the_bounds_of_their_sums(
     residues, modulus = Residues.of(moduli), moduli[:, None]
     low = 0x7F7F7F7F  # the largest word of four bytes, and above it the smallest
 
-    @jax.jit
     def product(table: Any, words: Any) -> Any:
         zero = jax.numpy.zeros(1, np.int32)
         centred, own = way.centred(words, modulus), residues.rows(zero)
         return way.product(table, centred, "left", own)
 
+    compiled_product = jax.jit(product)
     for near in (1, q // 2, low, low + 1, q):
         matrix = (near - rng.integers(0, min(near, 3) + 1, (2, inner))) % q
         words = (np.array([near, q, low + 2])[rng.integers(0, 3, (inner, 8))] - 1) % q
         table = way.table(matrix.astype(np.uint64), np.full(2, q, np.uint64))
         want = matrix.astype(object) @ words.astype(object) % q
-        assert np.array_equal(product(table, words.astype(np.uint32)), want)
+        assert np.array_equal(compiled_product(table, words.astype(np.uint32)), want)
 
 
 @pytest.mark.parametrize("bits", ["u64", "u32"])
@@ -319,11 +319,7 @@ def test_division(bits: str, rng: np.random.Generator) -> None:
         (2147483777, 2147483775, 4294967175), (2147484161, 2147483930, 4294917539),
         (134218241, 134218185, 4294967286), (65537, 65475, 3540769843),
     ]  # fmt: skip
-
-    @jax.jit
-    def divide(division: Division, upper: Any, lower: Any) -> Any:
-        return division.divide(upper, lower, HIGH[bits])
-
+    divide = jax.jit(lambda division, *words: division.divide(*words, HIGH[bits]))
     for q in [*(q for q, _, _ in rare), *(q for size in SIZES for q in rings.primes(16, size))]:
         pairs = [(upper, lower) for modulus, upper, lower in rare if modulus == q]
         pairs += [(q - 1, 0xFFFFFFFF), (0, 0), (0, q), (0, q - 1), (q - 1, 0), (1, 0)]
