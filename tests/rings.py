@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -52,17 +53,23 @@ def ntt_by_definition(a: Any, q: int, root: int) -> list[int]:
     return [sum(int(c) * pow(x, k, q) for k, c in enumerate(a)) % q for x in points]
 
 
+@cache
+def splitting_roots(n: int, q: int, root: int) -> list[Wide]:
+    """For 1, 2, 4, .. rings the roots by which each is split in two."""
+    return [
+        np.array([pow(root, reversed_bits(rings + k, n), q) for k in range(rings)], np.uint64)
+        for rings in (1 << depth for depth in range(n.bit_length() - 1))
+    ]
+
+
 def ntt(a: Wide, q: int, root: int) -> Words:
     """The same by splitting the ring in two, again and again: for large ``n``."""
-    n, modulus = len(a), np.uint64(q)
-    values, nodes = a.astype(np.uint64), 1
-    while nodes < n:
-        exponents = [reversed_bits(nodes + k, n) for k in range(nodes)]
-        roots = np.array([pow(root, e, q) for e in exponents], np.uint64)[:, None]
-        pairs = values.reshape(nodes, 2, -1)
-        turned = pairs[:, 1] * roots % modulus
+    modulus, values = np.uint64(q), a.astype(np.uint64)
+    for roots in splitting_roots(len(a), q, root):
+        pairs = values.reshape(len(roots), 2, -1)
+        turned = pairs[:, 1] * roots[:, None] % modulus
         both = (pairs[:, 0] + turned) % modulus, (pairs[:, 0] + modulus - turned) % modulus
-        values, nodes = np.stack(both, 1).reshape(-1), 2 * nodes
+        values = np.stack(both, 1).reshape(-1)
     return values.astype(np.uint32)
 
 

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import palladion
 from click.testing import CliRunner
 from palladion.cli.simulate import simulate
+
+
+def written(program: palladion.Program, path: Path) -> str:
+    """The file of a program."""
+    path.write_bytes(program.to_bytes())
+    return str(path)
 
 
 def output(*arguments: str) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import palladion
 import pytest
 from click import BadParameter
@@ -12,6 +14,7 @@ from palladion.cli.batching import batches, choose
 from palladion.cli.budget import Budget, bytes_of
 from palladion.cli.progress import Steps
 from palladion.errors import BudgetError, UsageError
+from palladion.nn.network import Dense, Input, IntNetwork, Layer, Term
 from palladion.prediction import EFFICIENCY, threads
 
 from tests.conftest import Command, refused
@@ -88,7 +91,11 @@ def test_a_mode_and_a_number_of_images_exclude_each_other() -> None:
         batches(5, "latency")
 
 
-def test_throughput_takes_the_least_seconds_per_image_within_the_budget(network: Path) -> None:
+def test_throughput_takes_the_least_seconds_per_image_within_the_budget(
+    network: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Each batch is compiled once.
+    monkeypatch.setattr(palladion, "compile_network", cache(palladion.compile_network))
     text = network.read_text()
     steps = Steps(quiet=True)
     program, candidates = choose(text, [1, 2, 4, 8], Budget(), steps)
@@ -104,10 +111,12 @@ def test_throughput_takes_the_least_seconds_per_image_within_the_budget(network:
         choose(text, [1, 2], Budget(memory=10**6), steps)
 
 
-def test_compile_says_which_batches_it_compared(
-    command: Command, network: Path, tmp_path: Path
-) -> None:
-    target = tmp_path / "program"
+def test_compile_says_which_batches_it_compared(command: Command, tmp_path: Path) -> None:
+    network, target = tmp_path / "dense.json", tmp_path / "program"
+    last = Layer(
+        "last", (Term(0, Dense(np.eye(3, 16, dtype=int))),), np.zeros(3, int), 900, None, 1
+    )
+    network.write_text(IntNetwork("dense", Input((16, 1, 1), -15, 15, 1.0), (last,)).to_json())
     found = command("compile", network, "--mode", "throughput", "--output", target)
     assert found.returncode == 0, found.stderr
     assert "chosen" in found.stdout

@@ -1,4 +1,4 @@
-"""Reports of ``palladion simulate run``: steps, pictures, timelines for Perfetto, the machines."""
+"""``palladion simulate run`` on a small program: pictures, timelines for Perfetto, refusals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import palladion
 import pytest
 from click.testing import CliRunner
@@ -17,26 +18,27 @@ from palladion.errors import DataError, FormatError, UsageError
 from palladion.machines import Machine
 
 from tests import perfetto_judge
-from tests.simulations import output, run
+from tests.random_traces import random_trace
+from tests.simulations import output, run, written
+from tests.test_cli_network import colours
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
 def program() -> palladion.Program:
-    """MNIST's, for words of 32 bits."""
-    return palladion.compile_network(palladion.mnist_network().to_json(), batch=1, words=32)
+    """A convolution, a table and a dense layer, for words of 32 bits."""
+    network = colours(np.random.default_rng(5))
+    return palladion.compile_network(network.to_json(), batch=1, words=32)
 
 
 @pytest.fixture(scope="module")
 def path(program: palladion.Program, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("simulate") / "mnist.program"
-    path.write_bytes(program.to_bytes())
-    return str(path)
+    return written(program, tmp_path_factory.mktemp("simulate") / "colours.program")
 
 
 @pytest.fixture(scope="module")
-def found(path: str) -> dict[str, Any]:
+def report(path: str) -> dict[str, Any]:
     return run(path, "--machine", "f1")
 
 
@@ -46,104 +48,47 @@ def simulation(program: palladion.Program) -> _native.Simulation:
     return Machine.named("f1").simulate(_native.Workload(text.decode()))
 
 
-def test_steps_are_those_of_the_program_and_add_up(
-    program: palladion.Program, found: dict[str, Any]
+def test_a_trace_is_simulated_as_its_program_is(
+    program: palladion.Program, report: dict[str, Any], tmp_path: Path
 ) -> None:
-    steps = found["steps"]
-    assert [step["name"] for step in steps] == [
-        name
-        for name in dict.fromkeys(f"{step['layer']}: {step['op']}" for step in layers(program))
-        if name in {step["name"] for step in steps}
-    ]
-    assert "conv: pack" in {step["name"] for step in steps}
-    assert sum(step["cycles"] for step in steps) == found["cycles"]
-    assert sum(step["instructions"] for step in steps) == sum(found["instructions"].values())
-    assert sum(step["joules"] for step in steps) == pytest.approx(found["joules"])
-    for kind, count in found["traffic_bytes"].items():
-        assert sum(step["traffic_bytes"][kind] for step in steps) == count
-    assert found["edap"] == pytest.approx(found["edp"] * found["area_mm2"])
-    assert sum(found["area_mm2_by_component"].values()) == pytest.approx(found["area_mm2"])
+    text, _ = program.lower()
+    trace = tmp_path / "colours.trace"
+    trace.write_bytes(text)
+    assert run(str(trace), "--machine", "f1") == report
 
 
-def layers(program: palladion.Program) -> list[dict[str, str]]:
-    """Layer and operation of each step, read off the text of the program."""
-    steps, layer = [], ""
-    for line in program.to_text().splitlines():
-        if line.endswith(":") and not line.startswith(" "):
-            layer = line[:-1]
-        elif line.startswith("  %"):
-            operation = line.split(" = ", 1)[1].replace(",", " ").split()[0]
-            steps.append({"layer": layer, "op": operation})
-    return steps
-
-
-def test_every_part_has_a_stream_and_its_stalls(found: dict[str, Any]) -> None:
-    components = {entry["name"]: entry for entry in found["components"]}
-    # 16 clusters with 6 units and their ports, and memory; F1 has no generators.
-    assert len(components) == 16 * 7 + 1
-    transforms = [entry for name, entry in components.items() if "ntt" in name]
-    counts = found["instructions"]
-    assert sum(entry["instructions"] for entry in transforms) == counts["ntt"] + counts["intt"]
-    for entry in components.values():
-        assert entry["busy_cycles"] + entry["stall_cycles"] <= found["cycles"]
-        assert 0 <= entry["longest_stall"] <= entry["stall_cycles"]
-    memory = components["memory"]
-    assert memory["busy_cycles"] / found["cycles"] == pytest.approx(found["utilisation"]["memory"])
-
-
-def test_a_trace_without_names_is_one_step(program: palladion.Program, tmp_path: Path) -> None:
+def test_a_trace_without_names_is_one_step(
+    program: palladion.Program, report: dict[str, Any], tmp_path: Path
+) -> None:
     text, _ = program.lower()
     lines = text.decode().splitlines(keepends=True)
     named = [line for line in lines if line.startswith("step ")]
     assert len(named) > 5
+    assert len(report["steps"]) > 1
     trace = tmp_path / "plain.trace"
     trace.write_text("".join(line for line in lines if not line.startswith("step ")))
     found = run(str(trace), "--machine", "f1")
     assert [step["name"] for step in found["steps"]] == ["the whole program"]
     # Each step has an order of its own. What is executed, and what bounds it, does not change.
-    whole = run_of(program)
     for name in ("instructions", "lower_bounds", "traffic_compulsory", "area_mm2"):
-        assert found[name] == whole[name]
+        assert found[name] == report[name]
     palladion.Trace.from_text(trace.read_text()).check(program)
 
 
-def run_of(program: palladion.Program) -> dict[str, Any]:
-    text, _ = program.lower()
-    return {**Machine.named("f1").run(text.decode()), "files": []}
-
-
 def test_shares_over_time_have_the_means_of_the_whole(
-    simulation: _native.Simulation, found: dict[str, Any]
+    simulation: _native.Simulation, report: dict[str, Any]
 ) -> None:
     series = simulation.series(50)
     for name, shares in series["busy"].items():
-        assert sum(shares) / 50 == pytest.approx(found["utilisation"][name])
+        assert sum(shares) / 50 == pytest.approx(report["utilisation"][name])
     assert 0.5 * series["capacity"] < max(series["limbs"]) <= series["capacity"]
-
-
-def test_regions_work_side_by_side(path: str) -> None:
-    found = run(path, "--machine", "athena")
-    cycles, works = found["cycles"], found["works_cycles"]
-    assert [*works] == ["region 0", "region 1"]
-    assert 0 < found["together_cycles"] <= min(works.values()) <= max(works.values()) <= cycles
-    over_time = found["over_time"]
-    for name, shares in over_time["works"].items():
-        whole = found["together_cycles"] if name == "together" else works[name]
-        assert sum(shares) / len(shares) == pytest.approx(whole / cycles)
-    tables = [step for step in found["steps"] if step["name"].endswith(": table")]
-    for table in tables:
-        # Sums in region 1 go on beside products and key switches in region 0.
-        assert 0 < table["together_cycles"] <= min(table["works_cycles"].values())
-        assert table["overlap_cycles"] < table["ends"] - table["begins"]
-    text = output("run", path, "--machine", "athena")
-    assert "two at a time" in text
-    assert "two at a time" not in output("run", path, "--machine", "f1")
 
 
 def test_pictures_are_drawn(path: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     folder = tmp_path / "a" / "pictures"
     text = output("run", path, "--machine", "athena", "--plot", str(folder))
+    assert "two at a time" in text
     names = ["utilisation", "traffic", "steps", "components"]
     assert sorted(p.name for p in folder.iterdir()) == sorted(
         f"{name}.{kind}" for name in names for kind in ("png", "svg")
@@ -170,8 +115,11 @@ def test_pictures_are_refused_before_the_work(
         run(path, "--machine", "f1", "--plot", str(tmp_path))
 
 
-def test_a_timeline_that_cannot_be_is_refused(path: str, tmp_path: Path) -> None:
-    file = str(tmp_path / "mnist.pftrace")
+def test_a_timeline_that_cannot_be_is_refused(tmp_path: Path, rng: np.random.Generator) -> None:
+    trace, folder = tmp_path / "random.trace", tmp_path / "folder"
+    trace.write_text(random_trace(rng, 256, 1 << 16, 40).text())
+    folder.mkdir()
+    file, given = str(folder / "random.pftrace"), (str(trace), "--machine", "f1")
     for window, words in [
         ("5", r"is '5', expected A:B"),
         ("-1:7", r"is '-1:7', expected A:B"),
@@ -179,26 +127,33 @@ def test_a_timeline_that_cannot_be_is_refused(path: str, tmp_path: Path) -> None
         ("999999999999:9999999999999", r"first cycle .* is 999999999999, expected below"),
     ]:
         with pytest.raises(UsageError, match=words):
-            run(path, "--machine", "f1", "--timeline", file, f"--timeline-cycles={window}")
+            run(*given, "--timeline", file, f"--timeline-cycles={window}")
     with pytest.raises(UsageError, match=r"expected --timeline FILE"):
-        run(path, "--machine", "f1", "--timeline-cycles", "0:9")
-    nowhere = str(tmp_path / "no" / "mnist.pftrace")
-    with pytest.raises(DataError, match=r"cannot write .*no/mnist\.pftrace"):
-        run(path, "--machine", "f1", "--timeline", nowhere, "--timeline-cycles", "0:9")
-    assert not [*tmp_path.iterdir()]
+        run(*given, "--timeline-cycles", "0:9")
+    nowhere = str(folder / "no" / "random.pftrace")
+    with pytest.raises(DataError, match=r"cannot write .*no/random\.pftrace"):
+        run(*given, "--timeline", nowhere, "--timeline-cycles", "0:9")
+    assert not [*folder.iterdir()]
+    run(*given, "--timeline", file, "--timeline-cycles", "0:9")
+    assert [*folder.iterdir()] == [Path(file)]
+
+
+@pytest.fixture(scope="module")
+def timeline(path: str, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    file = tmp_path_factory.mktemp("timeline") / "colours.pftrace"
+    assert run(path, "--machine", "f1", "--timeline", str(file))["files"] == [str(file)]
+    return file.read_bytes()
 
 
 def test_a_timeline_is_what_the_schema_of_perfetto_says(
-    path: str, tmp_path: Path, found: dict[str, Any]
+    timeline: bytes, report: dict[str, Any]
 ) -> None:
     """The package's own schema reads it: every slice, its names, and nothing unknown."""
     pytest.importorskip("perfetto")
     from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace, TrackDescriptor, TrackEvent
 
-    file = tmp_path / "mnist.pftrace"
-    output("run", path, "--machine", "f1", "--timeline", str(file))
     trace = Trace()
-    trace.ParseFromString(file.read_bytes())
+    trace.ParseFromString(timeline)
     assert not unknown(trace)
     tracks = {p.track_descriptor.uuid: p.track_descriptor for p in trace.packet}
     (interned,) = [p.interned_data for p in trace.packet if p.HasField("interned_data")]
@@ -237,11 +192,11 @@ def test_a_timeline_is_what_the_schema_of_perfetto_says(
             assert tracks[event.track_uuid].counter.unit_name == "limbs"
             counted.append(event.counter_value)
     assert not opened
-    steps = {step["name"] for step in found["steps"]}
+    steps = {step["name"] for step in report["steps"]}
     assert {name.split(" (", 1)[1][:-1] for name in slices if " (" in name} == steps
     # A transform occupies one unit, a loaded limb the channel. A result that its readers find in
     # their register file passes no port.
-    assert transforms["ntt"] == found["instructions"]["ntt"] > transforms["ports"] > 0
+    assert transforms["ntt"] == report["instructions"]["ntt"] > transforms["ports"] > 0
     assert sum(transforms.values()) == transforms["ntt"] + transforms["ports"]
     operations: dict[str, int] = {}
     for name, count in slices.items():
@@ -249,11 +204,11 @@ def test_a_timeline_is_what_the_schema_of_perfetto_says(
         operations[what] = operations.get(what, 0) + count
     limb = 32768 * 4
     loaded = sum(
-        found["traffic_bytes"][kind]
+        report["traffic_bytes"][kind]
         for kind in ["hints", "inputs", "constants", "hints again", "inputs again"]
     )
     assert operations["load hint"] + operations["load input"] == loaded // limb
-    components = {entry["name"]: entry["busy_cycles"] for entry in found["components"]}
+    components = {entry["name"]: entry["busy_cycles"] for entry in report["components"]}
     parents = {uuid: track.name for uuid, track in tracks.items()}
     for uuid, cycles in busy.items():
         track = tracks[uuid]
@@ -276,17 +231,52 @@ def unknown(message: Any) -> bool:
     return False
 
 
-def test_a_timeline_loads_in_the_trace_processor(
-    path: str, tmp_path: Path, found: dict[str, Any]
-) -> None:
-    file = tmp_path / "mnist.pftrace"
-    output("run", path, "--machine", "f1", "--timeline", str(file))
+def test_a_timeline_loads_in_the_trace_processor(timeline: bytes, report: dict[str, Any]) -> None:
     counted = "select count(*), min(ts), max(ts + dur) from slice"
-    [[slices, begin, end]] = perfetto_judge.query(file.read_bytes(), counted)
-    assert slices == sum(entry["instructions"] for entry in found["components"])
-    assert 0 <= begin < end <= found["cycles"]
+    [[slices, begin, end]] = perfetto_judge.query(timeline, counted)
+    assert slices == sum(entry["instructions"] for entry in report["components"])
+    assert 0 <= begin < end <= report["cycles"]
     lost = "select name, value from stats where value > 0 and severity in ('error', 'data_loss')"
-    assert perfetto_judge.query(file.read_bytes(), lost) == []
+    assert perfetto_judge.query(timeline, lost) == []
+
+
+def test_a_machine_of_ones_own(path: str, report: dict[str, Any], tmp_path: Path) -> None:
+    text = output("machine", "f1")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(text.replace("1_000_000_000_000", "2_000_000_000_000"))
+    assert run(path, "--machine", str(mine))["cycles"] < report["cycles"]
+    mine.write_text(text.replace('operations = "all"\n', ""))
+    with pytest.raises(
+        FormatError,
+        match=r'mine\.toml.*"cluster"\.operations is missing, expected operations = "all"',
+    ):
+        run(path, "--machine", str(mine))
+    mine.write_text(text.replace("buffer_bytes = 0\n", ""))
+    with pytest.raises(FormatError, match=r"network\.buffer_bytes is missing, expected 0 where"):
+        run(path, "--machine", str(mine))
+    mine.write_text(text.replace("latency = 270", "latency = -1"))
+    with pytest.raises(FormatError, match=r"mine\.toml.*unit\.ntt\.latency is -1, expected 1"):
+        run(path, "--machine", str(mine))
+
+
+def test_what_cannot_run_is_refused_by_name(path: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"family.*spatial.*simulate pbs"):
+        run(path, "--machine", "versal")
+    network = colours(np.random.default_rng(5)).to_json()
+    wide = written(palladion.compile_network(network, batch=1), tmp_path / "wide.program")
+    with pytest.raises(UsageError, match=r"word_bits = 32.*--words 32"):
+        run(wide, "--machine", "f1")
+    mine = tmp_path / "mine.toml"
+    mine.write_text(output("machine", "f1").replace("bytes = 67108864", "bytes = 1048576"))
+    with pytest.raises(UsageError, match=r"scratchpad\.bytes.*8 limbs"):
+        run(path, "--machine", str(mine))
+    broken = tmp_path / "broken.trace"
+    broken.write_text("palladion-trace/1\nring 17\n")
+    with pytest.raises(FormatError, match=r"broken\.trace.*line 2"):
+        run(str(broken), "--machine", "f1")
+    broken.write_bytes(b"\x89PNG")
+    with pytest.raises(FormatError, match=r"broken\.trace is a PNG.*expected a trace or a program"):
+        run(str(broken), "--machine", "f1")
 
 
 def test_a_program_that_is_cut_is_refused_by_name(path: str, tmp_path: Path) -> None:

@@ -1,14 +1,19 @@
-"""``palladion simulate run``: whole programs on vector machines."""
+"""``palladion simulate run``: a whole program on vector machines, and what its report says."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import palladion
 import pytest
-from palladion.errors import FormatError, UsageError
+from palladion.cli.simulate_run import show
 
-from tests.simulations import output, run
+from tests.simulations import run, written
+
+Reports = Callable[..., dict[str, Any]]
+"""The report of the whole program, by machine and options: each is made once."""
 
 
 @pytest.fixture(scope="module")
@@ -18,18 +23,17 @@ def program() -> palladion.Program:
 
 
 @pytest.fixture(scope="module")
-def path(program: palladion.Program, tmp_path_factory: pytest.TempPathFactory) -> str:
-    path = tmp_path_factory.mktemp("simulate") / "mnist.program"
-    path.write_bytes(program.to_bytes())
-    return str(path)
+def report(program: palladion.Program, tmp_path_factory: pytest.TempPathFactory) -> Reports:
+    path = written(program, tmp_path_factory.mktemp("simulate") / "mnist.program")
+    return cache(lambda machine, *options: run(path, "--machine", machine, *options))
 
 
 @pytest.mark.parametrize("machine", ["f1", "athena", "tiny"])
 def test_a_schedule_has_the_instructions_of_its_trace(
-    machine: str, program: palladion.Program, path: str
+    machine: str, program: palladion.Program, report: Reports
 ) -> None:
     _, counts = program.lower()
-    found = run(path, "--machine", machine)
+    found = report(machine)
     for kind in ["ntt", "intt"]:
         assert found["instructions"][kind] == counts["passes"][kind]
     assert found["instructions"]["add"] == counts["passes"]["additions"]
@@ -46,18 +50,72 @@ def test_a_schedule_has_the_instructions_of_its_trace(
     assert all(0 <= share <= 1 for share in found["utilisation"].values())
 
 
-def test_a_trace_is_simulated_as_its_program_is(
-    program: palladion.Program, path: str, tmp_path: Path
+def test_steps_are_those_of_the_program_and_add_up(
+    program: palladion.Program, report: Reports
 ) -> None:
-    text, _ = program.lower()
-    trace = tmp_path / "mnist.trace"
-    trace.write_bytes(text)
-    assert run(str(trace), "--machine", "f1") == run(path, "--machine", "f1")
+    found = report("f1")
+    steps = found["steps"]
+    assert [step["name"] for step in steps] == [
+        name
+        for name in dict.fromkeys(f"{step['layer']}: {step['op']}" for step in layers(program))
+        if name in {step["name"] for step in steps}
+    ]
+    assert "conv: pack" in {step["name"] for step in steps}
+    assert sum(step["cycles"] for step in steps) == found["cycles"]
+    assert sum(step["instructions"] for step in steps) == sum(found["instructions"].values())
+    assert sum(step["joules"] for step in steps) == pytest.approx(found["joules"])
+    for kind, count in found["traffic_bytes"].items():
+        assert sum(step["traffic_bytes"][kind] for step in steps) == count
+    assert found["edap"] == pytest.approx(found["edp"] * found["area_mm2"])
+    assert sum(found["area_mm2_by_component"].values()) == pytest.approx(found["area_mm2"])
 
 
-def test_what_the_rule_of_eviction_is_worth(path: str) -> None:
-    ours = run(path, "--machine", "athena")
-    lru = run(path, "--machine", "athena", "--eviction", "lru")
+def layers(program: palladion.Program) -> list[dict[str, str]]:
+    """Layer and operation of each step, read off the text of the program."""
+    steps, layer = [], ""
+    for line in program.to_text().splitlines():
+        if line.endswith(":") and not line.startswith(" "):
+            layer = line[:-1]
+        elif line.startswith("  %"):
+            operation = line.split(" = ", 1)[1].replace(",", " ").split()[0]
+            steps.append({"layer": layer, "op": operation})
+    return steps
+
+
+def test_every_part_has_a_stream_and_its_stalls(report: Reports) -> None:
+    found = report("f1")
+    components = {entry["name"]: entry for entry in found["components"]}
+    # 16 clusters with 6 units and their ports, and memory; F1 has no generators.
+    assert len(components) == 16 * 7 + 1
+    transforms = [entry for name, entry in components.items() if "ntt" in name]
+    counts = found["instructions"]
+    assert sum(entry["instructions"] for entry in transforms) == counts["ntt"] + counts["intt"]
+    for entry in components.values():
+        assert entry["busy_cycles"] + entry["stall_cycles"] <= found["cycles"]
+        assert 0 <= entry["longest_stall"] <= entry["stall_cycles"]
+    memory = components["memory"]
+    assert memory["busy_cycles"] / found["cycles"] == pytest.approx(found["utilisation"]["memory"])
+
+
+def test_regions_work_side_by_side(report: Reports) -> None:
+    found = report("athena")
+    cycles, works = found["cycles"], found["works_cycles"]
+    assert [*works] == ["region 0", "region 1"]
+    assert 0 < found["together_cycles"] <= min(works.values()) <= max(works.values()) <= cycles
+    over_time = found["over_time"]
+    for name, shares in over_time["works"].items():
+        whole = found["together_cycles"] if name == "together" else works[name]
+        assert sum(shares) / len(shares) == pytest.approx(whole / cycles)
+    tables = [step for step in found["steps"] if step["name"].endswith(": table")]
+    assert len(tables) == 2
+    for table in tables:
+        # Sums in region 1 go on beside products and key switches in region 0.
+        assert 0 < table["together_cycles"] <= min(table["works_cycles"].values())
+        assert table["overlap_cycles"] < table["ends"] - table["begins"]
+
+
+def test_what_the_rule_of_eviction_is_worth(report: Reports) -> None:
+    ours, lru = report("athena"), report("athena", "--eviction", "lru")
     assert ours["traffic_total"] < lru["traffic_total"]
     assert ours["cycles"] < lru["cycles"]
     assert ours["traffic_compulsory"] == lru["traffic_compulsory"]
@@ -74,49 +132,13 @@ def test_what_the_rule_of_eviction_is_worth(path: str) -> None:
         assert found["utilisation"]["prng"] > 0
 
 
-def test_the_table_fits_a_terminal(path: str) -> None:
-    text = output("run", path, "--machine", "f1")
+@pytest.mark.parametrize(("machine", "regions"), [("f1", False), ("athena", True)])
+def test_the_table_fits_a_terminal(
+    machine: str, regions: bool, report: Reports, capsys: pytest.CaptureFixture[str]
+) -> None:
+    show(report(machine))
+    text = capsys.readouterr().out
     assert "lower bound" in text
     assert "hints again" in text
+    assert ("two at a time" in text) == regions
     assert max(map(len, text.splitlines())) <= 98
-
-
-def test_a_machine_of_ones_own(path: str, tmp_path: Path) -> None:
-    text = output("machine", "f1")
-    mine = tmp_path / "mine.toml"
-    mine.write_text(text.replace("1_000_000_000_000", "2_000_000_000_000"))
-    faster = run(path, "--machine", str(mine))
-    assert faster["cycles"] < run(path, "--machine", "f1")["cycles"]
-    mine.write_text(text.replace('operations = "all"\n', ""))
-    with pytest.raises(
-        FormatError,
-        match=r'mine\.toml.*"cluster"\.operations is missing, expected operations = "all"',
-    ):
-        run(path, "--machine", str(mine))
-    mine.write_text(text.replace("buffer_bytes = 0\n", ""))
-    with pytest.raises(FormatError, match=r"network\.buffer_bytes is missing, expected 0 where"):
-        run(path, "--machine", str(mine))
-    mine.write_text(text.replace("latency = 270", "latency = -1"))
-    with pytest.raises(FormatError, match=r"mine\.toml.*unit\.ntt\.latency is -1, expected 1"):
-        run(path, "--machine", str(mine))
-
-
-def test_what_cannot_run_is_refused_by_name(path: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"family.*spatial.*simulate pbs"):
-        run(path, "--machine", "versal")
-    wide = tmp_path / "wide.program"
-    program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1)
-    wide.write_bytes(program.to_bytes())
-    with pytest.raises(UsageError, match=r"word_bits = 32.*--words 32"):
-        run(str(wide), "--machine", "f1")
-    mine = tmp_path / "mine.toml"
-    mine.write_text(output("machine", "f1").replace("bytes = 67108864", "bytes = 1048576"))
-    with pytest.raises(UsageError, match=r"scratchpad\.bytes.*8 limbs"):
-        run(path, "--machine", str(mine))
-    broken = tmp_path / "broken.trace"
-    broken.write_text("palladion-trace/1\nring 17\n")
-    with pytest.raises(FormatError, match=r"broken\.trace.*line 2"):
-        run(str(broken), "--machine", "f1")
-    broken.write_bytes(b"\x89PNG")
-    with pytest.raises(FormatError, match=r"broken\.trace is a PNG.*expected a trace or a program"):
-        run(str(broken), "--machine", "f1")
