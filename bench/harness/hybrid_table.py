@@ -28,7 +28,7 @@ def transfer_seconds(cost: Row, bandwidth: float, latency: float) -> float:
 def predicted_online(row: Row, link: Link) -> float:
     """As `compile` and `query` predict it."""
     cost = row["predicted_cost"]["online"]
-    bandwidth, latency = (link.bandwidth, link.latency) if link.shaped else (20_000, 0.05)
+    bandwidth, latency = link.assumed
     return float(cost["compute_seconds"]) + transfer_seconds(cost, bandwidth, latency)
 
 

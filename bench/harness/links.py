@@ -35,6 +35,11 @@ class Link:
     def shaped(self) -> bool:
         return self.bandwidth > 0
 
+    @property
+    def assumed(self) -> tuple[float, float]:
+        """Mbit/s and ms to compile for and to predict with: those of the loopback are a guess."""
+        return (self.bandwidth, self.latency) if self.shaped else (20_000.0, 0.05)
+
     def __str__(self) -> str:
         if not self.shaped:
             return "loopback"

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .environments import BENCH, NotRunError, environment, last_line
-from .links import Connected
+from .links import Connected, Link
 
 PALLADION = BENCH.parent / ".venv" / "bin" / "palladion"
 Row = dict[str, Any]
@@ -50,15 +50,17 @@ def palladion(*arguments: str, prefix: list[str] | None = None) -> dict[str, Any
     return found
 
 
-def ours(task: Task, net: Connected, *, revealed: bool) -> Row:
-    """One session of all images. Online and offline seconds, bytes and rounds are for one image."""
+def ours(task: Task, net: Connected, link: Link, *, revealed: bool) -> Row:
+    """One session of all images, with a program for this connection. Online and offline seconds, bytes and rounds are for one image."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program, hashes = folder / "program", folder / "hash"
         reveal = ["--reveal-accumulators"] if revealed else []
+        bandwidth, latency = link.assumed
         palladion(
-            "compile", str(task.network), "--mode", "hybrid", "--output", str(program), *reveal
-        )
+            "compile", str(task.network), "--mode", "hybrid", "--bandwidth", str(bandwidth),
+            "--latency", str(latency), "--output", str(program), *reveal,
+        )  # fmt: skip
         np.save(folder / "x.npy", task.values)
         command = [*net.prefix(0), str(PALLADION), "serve-hybrid", str(program), "--listen",
                    net.own(0), "--sessions", "1", "--threads", "1",
