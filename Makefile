@@ -17,7 +17,7 @@ SOURCES := Cargo.toml pyproject.toml \
 	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
-.PHONY: build demo test lint wheel bench bench-peers clean
+.PHONY: build demo test lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/built
@@ -30,10 +30,16 @@ test: $(VENV)/dev
 	cargo test --workspace --locked --doc
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 20
 
+# Side by side: mypy takes one core for a minute.
 lint: $(VENV)/dev
+	$(MAKE) --no-print-directory -j2 lint-rust lint-python
+
+lint-rust:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+lint-python: $(VENV)/dev
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .

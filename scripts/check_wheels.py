@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -269,13 +270,18 @@ def main(folder: Path, versions: list[str]) -> None:
         check_contents(archive)
     with tempfile.TemporaryDirectory() as fresh:
         target = ROOT / "target" if is_built(folder) else Path(fresh)
-        for version in versions:
-            interpreter = find(version)
-            if interpreter is None:
-                print(f"python {version}: NOT RUN, this machine has none")
-                continue
-            for distribution in wheels + archives:
-                check(interpreter, distribution.resolve(), target)
+        # Two at a time: one unpacks while the other waits. Cargo compiles for one at a time.
+        with ThreadPoolExecutor(2) as pool:
+            checks = []
+            for version in versions:
+                interpreter = find(version)
+                if interpreter is None:
+                    print(f"python {version}: NOT RUN, this machine has none")
+                    continue
+                for distribution in wheels + archives:
+                    checks.append(pool.submit(check, interpreter, distribution.resolve(), target))
+            for done in checks:
+                done.result()
 
 
 if __name__ == "__main__":
