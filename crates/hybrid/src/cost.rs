@@ -97,7 +97,7 @@ pub struct LayerPrediction {
     pub flood_bits: Option<u32>,
     /// Channels that share a ciphertext of a query, for each encrypted term.
     pub tile_channels: Vec<usize>,
-    /// How many layouts were compared, for each encrypted term.
+    /// Layouts that the ring has for it, which were compared, for each encrypted term.
     pub layouts: Vec<usize>,
     /// Ciphertexts of queries and answers.
     pub ciphertexts: [usize; 2],

@@ -172,8 +172,7 @@ pub(crate) struct Geometry {
 impl Geometry {
     /// All layouts of the fewest bands: the fewer channels a tile has, the more kernels has a block,
     /// so that the client sends more ciphertexts and the server fewer. Fails if a band of one row needs
-    /// more than `n` coefficients, with their number, or if channels make too many tiles, with that
-    /// of the largest.
+    /// more than `n` coefficients, or if there are too many tiles even with as many channels as fit.
     pub(crate) fn all(shape: &ConvShape, n: usize) -> Result<Vec<Self>, Misfit> {
         let bands = Self::fewest_bands(shape, n)?;
         let channels = bands.group_channels();
@@ -185,7 +184,7 @@ impl Geometry {
         let tiles = fewest..=channels.min(MOST_TILES);
         let mut sizes: Vec<usize> = tiles.map(|tiles| channels.div_ceil(tiles)).collect();
         sizes.dedup();
-        // One kernel is enough for a block, and more tiles than for this gain nothing.
+        // More tiles that make no fewer blocks gain nothing.
         let layouts = sizes.into_iter().map(|size| bands.clone().with_tiles(size));
         let mut found: Vec<Self> = layouts.collect();
         found.dedup_by_key(|layout| layout.blocks());
@@ -587,5 +586,16 @@ mod tests {
         assert!(of(shape(64, 8, 64, 3, 1)).contains(&[7, 13]));
         assert_eq!(of(ConvShape::of_dense(64, 10)), [[1, 1]]);
         assert!(of(ConvShape::of_dense(800, 500)).contains(&[9, 11]));
+    }
+
+    #[test]
+    fn channels_that_need_too_many_tiles_are_counted() {
+        let mut shape = ConvShape::of_dense(300, 2);
+        shape.source = [300, 64, 64];
+        let found = Geometry::all(&shape, 4096).unwrap_err();
+        assert_eq!(found, Misfit::Tiles(300));
+        assert_eq!(Geometry::new(&shape, 4096, 1).unwrap_err(), found);
+        let text = found.into_error(4096).to_string();
+        assert!(text.contains("300") && text.contains("256"), "{text}");
     }
 }

@@ -326,17 +326,17 @@ impl Rings {
             }
         }
         let found = fastest.map(|(_, found)| found);
-        let most = self.candidates.last().map_or(0, |ring| ring.n);
-        found.ok_or(match misfit {
-            Some(Misfit::Band(found)) => Unhidden::TooWide { found, most },
-            Some(Misfit::Tiles(_) | Misfit::Channels { .. }) | None => Unhidden::Noise,
+        found.ok_or(match (misfit, self.candidates.last()) {
+            (Some(misfit), Some(last)) => Unhidden::Misfit(misfit, last.n),
+            _ => Unhidden::Noise,
         })
     }
 }
 
 /// Why no ring will do.
 enum Unhidden {
-    TooWide { found: usize, most: usize },
+    /// There is no layout, even in the largest ring, which has this degree.
+    Misfit(Misfit, usize),
     Noise,
 }
 
@@ -344,7 +344,8 @@ impl Unhidden {
     fn into_error(self, layer: &str, bits: u32) -> Error {
         let layer = layer.to_owned();
         match self {
-            Self::TooWide { found, most } => Error::Window { layer, found, most },
+            Self::Misfit(Misfit::Band(found), most) => Error::Window { layer, found, most },
+            Self::Misfit(misfit, most) => misfit.into_error(most).within(&layer),
             Self::Noise => Error::NoParameters {
                 layer,
                 bits,
