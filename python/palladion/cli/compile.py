@@ -23,7 +23,7 @@ from palladion.cli.common import (
     threads_option,
     words_option,
 )
-from palladion.cli.hybrid import Link, compile_hybrid, show_compiled
+from palladion.cli.hybrid import MBIT, Link, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
@@ -52,7 +52,10 @@ from palladion.text import at_most, size
     is_flag=True,
     help="For hybrid: the client sees every accumulator, and could compute weights from them.",
 )
-@click.option("--bandwidth", type=float, default=2000.0, help="For hybrid: Mbit/s to predict with.")
+@click.option(
+    "--bandwidth", type=MBIT, default=2000.0,
+    help="For hybrid: Mbit/s of the connection, to choose layouts and to predict with.",
+)  # fmt: skip
 @click.option("--latency", type=float, default=0.2, help="For hybrid: ms there and back.")
 @words_option
 @calibration_options

@@ -30,6 +30,7 @@ from palladion.nn.boundary import Boundary
 from palladion.text import size
 
 MOST_INPUTS = 10_000
+MBIT = click.FloatRange(min=0, min_open=True)
 
 
 def compile_hybrid(
@@ -53,7 +54,8 @@ def packings_of(
     ``layers`` are those of the program's report. Shares modulo a power of two have no slots, so the
     mode packs values in coefficients, as ``c2pc`` does, in the layout that takes the least time on
     this connection. The seconds of packings in slots are the planner's: of the server, one thread,
-    and of ciphertexts on their way, without the floods and keys that the mode would need too.
+    and of ciphertexts on their way, without the floods and keys that the mode would need too;
+    ``None`` if there is no such packing.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, shape, _weights in _native.packing_layers(network_json):
@@ -66,7 +68,6 @@ def packings_of(
             for row in choice["candidates"]
             if row["packing"] != "c2pc"
         }
-        best = min(seconds, key=seconds.__getitem__)
         entry = found.setdefault(
             layer["name"],
             {
@@ -78,8 +79,12 @@ def packings_of(
                 "compared": len(seconds),
             },
         )
-        entry["slots"].append(best)
-        entry["slots_seconds"] += seconds[best]
+        if not seconds:  # its windows fit no row of slots
+            entry["slots_seconds"] = None
+        elif entry["slots_seconds"] is not None:
+            best = min(seconds, key=seconds.__getitem__)
+            entry["slots"].append(best)
+            entry["slots_seconds"] += seconds[best]
     return list(found.values())
 
 
@@ -137,7 +142,11 @@ def show_compiled(report: Mapping[str, Any], link: Link) -> None:
 
 def packing_text(packings: Sequence[Mapping[str, Any]]) -> str:
     """The packing of all layers, and those for which another would be cheaper."""
-    others = [entry for entry in packings if entry["slots_seconds"] < entry["used_seconds"]]
+    others = [
+        entry
+        for entry in packings
+        if entry["slots_seconds"] is not None and entry["slots_seconds"] < entry["used_seconds"]
+    ]
     text = f"c2pc in {len(packings)} layers, cheaper than slots in {len(packings) - len(others)}"
     if others:
         names = ", ".join(f"{entry['layer']} {' + '.join(entry['slots'])}" for entry in others[:3])
@@ -240,7 +249,7 @@ def show_event(event: Mapping[str, Any]) -> None:
 @click.option("--offline-only", is_flag=True, help="Make keys and material only, to measure it.")
 @click.option("--integers", is_flag=True, help="Print the network's integers too.")
 @click.option("--output", type=FILE, help="File to write the outputs to, in .npz form.")
-@click.option("--bandwidth", type=float, default=2000.0, help="Mbit/s, to predict with; 2000.")
+@click.option("--bandwidth", type=MBIT, default=2000.0, help="Mbit/s, to predict with; 2000.")
 @click.option("--latency", type=float, default=0.2, help="ms there and back; default: 0.2.")
 @threads_option
 @json_option

@@ -56,6 +56,7 @@ class Settings:
             raise UsageError(f"rate {self.rate:g}, expected above 0 and below 1")
 
 
+@single_precision()
 def train(
     model: Model,
     inputs: Ints,
@@ -75,17 +76,8 @@ def train(
         If there are fewer images than a batch has, or if labels are not classes of the network.
     """
     settings = settings or Settings()
-    check(inputs, labels, len(model.network.layers[-1].bias), settings)
-    with single_precision():
-        return _train(model, inputs, labels, settings, blank, progress)
-
-
-def _train(
-    model: Model, inputs: Ints, labels: Ints, settings: Settings,
-    blank: Ints | None, progress: Progress | None,
-) -> IntNetwork:  # fmt: skip
-    """:func:`train` on checked data."""
-    shape = model.network.input.shape
+    shape, classes = model.network.input.shape, len(model.network.layers[-1].bias)
+    check(inputs, labels, classes, settings)
     images = inputs.reshape(-1, *shape).astype(np.int16)
     around = jnp.asarray(np.zeros(shape[0]) if blank is None else blank, jnp.float32)
     key = jax.random.key(settings.seed)

@@ -51,6 +51,7 @@ RELU: Final = apply("relu", X)
 SQUARE: Final = apply("mul", constant(FACTOR), apply("power", X, parameters=(2.0,)))
 
 
+@single_precision()
 def with_squares(
     graph: Graph,
     images: Array,
@@ -75,15 +76,6 @@ def with_squares(
     settings = settings or Settings()
     refuse(graph)
     check(images, labels, graph.nodes[-1].shape[0], settings)
-    with single_precision():
-        return _with_squares(graph, images, labels, settings, blank, progress)
-
-
-def _with_squares(
-    graph: Graph, images: Array, labels: Array, settings: Settings,
-    blank: Array | None, progress: Progress | None,
-) -> Graph:  # fmt: skip
-    """:func:`with_squares` of a graph that can be trained, on checked data."""
     given = graph.input.evaluate(images.astype(np.float32))
     sides = np.zeros((1, given.shape[1], 1, 1)) if blank is None else blank.reshape(1, -1, 1, 1)
     around = jnp.asarray(graph.input.evaluate(np.broadcast_to(
