@@ -30,7 +30,7 @@ test: $(VENV)/dev
 	cargo test --workspace --locked --doc
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 20
 
-# Side by side: mypy takes one core for a minute.
+# Side by side: mypy uses one core alone.
 lint: $(VENV)/dev
 	$(MAKE) --no-print-directory -j2 lint-rust lint-python
 

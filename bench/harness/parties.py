@@ -51,7 +51,8 @@ def palladion(*arguments: str, prefix: list[str] | None = None) -> dict[str, Any
 
 
 def ours(task: Task, net: Connected, link: Link, *, revealed: bool) -> Row:
-    """One session of all images, with a program for this connection. Online and offline seconds, bytes and rounds are for one image."""
+    """One session of all images, with a program for this connection. Online and offline seconds,
+    bytes and rounds are for one image."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program, hashes = folder / "program", folder / "hash"
