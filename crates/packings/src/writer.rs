@@ -3,7 +3,7 @@
 use crate::error::{Result, shape};
 use crate::frame::Frame;
 use crate::packed::{Messages, Packed, Place};
-use program::circuit::{CircuitBuilder, Type, ValueId};
+use program::circuit::{CircuitBuilder, MAX_TERMS, Type, ValueId};
 
 /// A circuit, and where values lie in its inputs and outputs.
 pub(crate) struct Writer<'a> {
@@ -83,7 +83,12 @@ impl<'a> Writer<'a> {
 
     /// A sum of products, one level lower and with the scale of its ciphertexts.
     pub(crate) fn sum(&mut self, terms: &[[ValueId; 2]]) -> Result<ValueId> {
-        let sum = self.b.dot(terms)?;
+        let mut parts = terms.chunks(MAX_TERMS);
+        let mut sum = self.b.dot(parts.next().unwrap_or_default())?;
+        for part in parts {
+            let more = self.b.dot(part)?;
+            sum = self.b.add(sum, more)?;
+        }
         Ok(self.b.rescale(sum)?)
     }
 

@@ -85,6 +85,7 @@ fn every_kind_of_layer_is_computed_and_counted() {
         Layer::dense(70, 3),
         Layer::dense(5, 300),
         Layer::dense(300, 20),
+        Layer::dense(1030, 2), // more products than one operation adds up
         Layer::conv(20, 3, 8, 3),
         Layer::conv(3, 4, 24, 3), // does not fit a row: tiles
         Layer::conv(3, 4, 17, 3).strided(2),

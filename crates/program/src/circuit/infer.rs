@@ -6,8 +6,8 @@ use crate::error::Error;
 
 /// Scales whose relative difference is below this count as equal, as in `ckks::Evaluator`.
 const SAME_SCALE: f64 = 1e-12;
-/// Largest number of products in one sum.
-const MAX_TERMS: usize = 1 << 10;
+/// Largest number of products that one operation adds up. Builders split longer sums.
+pub const MAX_TERMS: usize = 1 << 10;
 
 /// A problem of a step: what is wrong, what was found, what was expected.
 pub(super) type Problem = (&'static str, String, String);

@@ -26,6 +26,7 @@ mod verify;
 pub use auto::{AutoBuilder, OperandId};
 pub use bootstrapping::Bootstrapping;
 pub use build::CircuitBuilder;
+pub use infer::MAX_TERMS;
 pub use ir::{Arithmetic, BodyId, Circuit, Constant, ConstantId, Op, Step, Type, ValueId};
 pub use linear::{Dense, Weights, sum_strided};
 pub use map::{Giant, Term, linear_maps};

@@ -2,11 +2,9 @@
 
 use super::{AutoBuilder, OperandId};
 use crate::circuit::build::CircuitBuilder;
+use crate::circuit::infer::MAX_TERMS;
 use crate::circuit::linear::{shape, sum_strided};
 use crate::error::{Error, Result};
-
-/// Largest number of products that one operation adds up.
-const MOST_TERMS: usize = 1 << 10;
 
 impl AutoBuilder {
     /// `left + right`.
@@ -97,7 +95,7 @@ impl AutoBuilder {
         let mut sum = None;
         for part in [encrypted, plain]
             .iter()
-            .flat_map(|all| all.chunks(MOST_TERMS))
+            .flat_map(|all| all.chunks(MAX_TERMS))
         {
             let product = self.b.dot(part)?;
             sum = Some(match sum {
