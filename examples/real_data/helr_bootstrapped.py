@@ -61,7 +61,7 @@ class Bootstrapped:
             momentum = c.input(f"momentum.{half}", level=level - DEPTH + 1)
             ahead = c.input(f"ahead.{half}", level=level - DEPTH + 1)
             w, v = self.training.step(batch, w, v, momentum, ahead)
-        c.output("state", dot([v, w], [1 / (BOUND * GAIN), turn]))
+        c.output("state", dot([v, w], [1 / (BOUND * GAIN), turn]).drop(0))
 
     @property
     def plain_inputs(self) -> dict[str, complex]:
