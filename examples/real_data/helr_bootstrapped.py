@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from files import Array
 from helr import A1, A3, BATCH, DEPTH, FEATURES, GAIN, SCALE, Training, momenta
+from numpy.typing import ArrayLike
 from palladion import ckks
 from palladion.circuit import Circuit, dot
 
@@ -112,7 +113,8 @@ class Bootstrapped:
         It is that of the last step, whose weights are the largest.
         """
         state = self.state(*self.plain()[-1])
-        given = {**self.inputs(self.steps - 1), **self.plain_inputs, "state": state}
+        given: dict[str, ArrayLike] = {**self.inputs(self.steps - 1), **self.plain_inputs}
+        given["state"] = state
         errors = self.circuit.predict(given)["state"].errors
         return float(BOUND * (np.mean(errors**2) / 2) ** 0.5)
 
