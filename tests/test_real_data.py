@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+import functools
 import importlib
 import sys
 from pathlib import Path
@@ -21,7 +23,7 @@ def module(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(FOLDER))
 
     def load(name: str) -> Any:
-        for own in ("files", "layers", "helr", name):
+        for own in ("files", "layers", "runs", "helr", "helr_bootstrapped", name):
             monkeypatch.delitem(sys.modules, own, raising=False)
         return importlib.import_module(name)
 
@@ -113,3 +115,61 @@ def test_bootstrapped_training_is_secure_and_its_errors_add_up(
     monkeypatch.setattr(helr, "BOUND", 0.01)
     with pytest.raises(ValueError, match="take fewer iterations"):
         training.plain()
+
+
+class Elsewhere:
+    """Stands for a plan: the same circuit on the CPU, whose results are falsified from a run on."""
+
+    def __init__(self, c: palladion.circuit.Circuit, right: int) -> None:
+        self.circuit, self.right = c, right
+
+    def run(self, given: Any, keys: Any, progress: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        found = self.circuit.run(given, keys)
+        progress("all", 1.0, 1.0)
+        if self.right == 0:
+            found = {name: ct + 1e-9 for name, ct in found.items()}
+        self.right -= 1
+        return found, {"waves": 1, "executables": 1, "device_memory_bytes": 0, "device": "none"}
+
+
+@pytest.mark.parametrize("right", [3, 2])
+def test_the_driver_trains_and_compares_bytes(
+    module: Any,
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    right: int,
+) -> None:
+    driver = module("training")
+    insecure = driver.parameters(10, insecure=True)
+    small = functools.partial(driver.Bootstrapped, size=8)
+    monkeypatch.setattr(driver, "Bootstrapped", small)
+    monkeypatch.setattr(driver, "parameters", lambda: insecure)
+    labels = np.tile([3, 8], 60)
+    images = rng.integers(0, 40, (120, 28, 28))
+    images[::2, :8] += 80
+    images[1::2, -8:] += 80
+    monkeypatch.setattr(driver.mnist, "load", lambda *_: (images, labels))
+
+    class Compared(driver.Runs):  # type: ignore[misc, name-defined]
+        def __init__(self, c: Any, device: str, plain: Any) -> None:
+            super().__init__(c, None, plain)
+            self.prepared = Elsewhere(c, right)
+
+    monkeypatch.setattr(driver, "Runs", Compared)
+    options = argparse.Namespace(data=FOLDER, iterations=14, xla=3, device="cpu")
+    if right < options.xla:
+        with pytest.raises(SystemExit, match="other bytes"):
+            driver.trained(options)
+        return
+    assert driver.trained(options)
+    printed = capsys.readouterr()
+    assert "3 results through XLA have the bytes of the CPU's" in printed.out
+    assert "step 7 of 7" in printed.out
+    assert "s left" in printed.err
+    monkeypatch.setattr(sys.modules["helr_bootstrapped"], "BOUND", 0.01)
+    with pytest.raises(SystemExit, match="take fewer iterations"):
+        driver.trained(options)
+    options.iterations = 13
+    with pytest.raises(SystemExit, match="expected an even number"):
+        driver.trained(options)

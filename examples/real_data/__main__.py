@@ -68,8 +68,18 @@ def main() -> int:
     parser.add_argument("--data", type=Path, required=True, help="folder of MNIST's files")
     parser.add_argument("--images", type=int, default=20, help="images to classify")
     parser.add_argument("--plain", type=int, default=10_000, help="images to classify in doubles")
-    parser.add_argument("--iterations", type=int, default=5, help="of helr")
-    parser.add_argument("--xla", type=int, default=0, help="runs that go through XLA too")
+    parser.add_argument(
+        "--iterations",
+        type=int,
+        default=5,
+        help="of helr; above 12, with bootstrapping before each two",
+    )
+    parser.add_argument(
+        "--xla",
+        type=int,
+        default=0,
+        help="runs, or steps of two iterations, that go through XLA too",
+    )
     parser.add_argument("--device", choices=["cpu", "gpu", "tpu"], default="cpu")
     options = parser.parse_args()
     good = trained(options) if options.name == "helr" else classified(options.name, options)

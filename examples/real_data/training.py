@@ -36,7 +36,10 @@ def in_steps(options: argparse.Namespace, samples: Array) -> bool:
     if options.iterations % PAIR:
         sys.exit(f"{options.iterations} iterations, expected an even number above {MOST}")
     training = Bootstrapped(samples, options.iterations, parameters())
-    plain = training.plain()
+    try:
+        plain = training.plain()
+    except ValueError as problem:
+        sys.exit(str(problem))
     with timed("predicted error of a step"):
         error = training.error()
     expected = training.deviation(error, np.random.default_rng(1))
