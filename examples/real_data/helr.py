@@ -111,15 +111,18 @@ class Training:
         onward = dot([v, w], [1 - momentum, momentum])
         return [change(self.mask) + v, change(ahead) + onward]
 
+    def after(self, t: int, w: Array, v: Array) -> tuple[Array, Array]:
+        """Weights and the point of the next gradient after iteration ``t``, in doubles."""
+        z = self.batch(t)
+        x = z @ v
+        new = v + (0.5 + A1 * x + A3 * x**3) @ z / self.size
+        return new, (1 - self.momenta[t]) * new + self.momenta[t] * w
+
     def plain(self) -> Iterator[tuple[Array, Array]]:
-        """Weights and the point of the next gradient after each iteration, in doubles."""
-        w: Array = np.zeros(self.samples.shape[1])
-        v = w
-        for t, momentum in enumerate(self.momenta):
-            z = self.batch(t)
-            x = z @ v
-            new = v + (0.5 + A1 * x + A3 * x**3) @ z / self.size
-            w, v = new, (1 - momentum) * new + momentum * w
+        """What follows each iteration from weights of zero, in doubles."""
+        w, v = np.zeros((2, self.samples.shape[1]))
+        for t in range(len(self.momenta)):
+            w, v = self.after(t, w, v)
             yield w, v
 
     def weights_in(self, slots: Array) -> Array:
