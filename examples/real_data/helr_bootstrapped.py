@@ -130,6 +130,8 @@ class Bootstrapped:
 
     def with_errors(self, error: float, rng: np.random.Generator) -> Array:
         """``w`` after a training in doubles with errors after each step."""
+        w: Array
+        v: Array
         w, v = np.zeros((2, self.training.samples.shape[1]))
         for t in range(PAIR * self.steps):
             w, v = self.training.after(t, w, v)
