@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -39,20 +40,37 @@ def rows(item: str, *arguments: object) -> list[dict[str, Any]]:
     return result
 
 
-def test_sets_of_wider_primes_stand_in_words_of_32_bits_where_there_are_primes() -> None:
-    narrow = SETS["cross-1"].within(32)
+@pytest.mark.parametrize("name", ["cross-1", "cross-3", "cross-5"])
+def test_sets_of_wider_primes_stand_in_words_of_32_bits(name: str) -> None:
+    narrow = SETS[name].within(32)
     assert narrow is not None
-    wide, params = SETS["cross-1"].params(), narrow.params()
+    wide, params = SETS[name].params(), narrow.params()
     assert params.n == wide.n
-    assert [len(level) for level in params.moduli] == [2] * len(wide.moduli)
+    groups = [math.prod(level) for level in params.moduli]
+    assert {len(level) for level in params.moduli} == {2}
     assert max(q.bit_length() for level in params.moduli for q in level) <= 32
-    assert params.log_qp == pytest.approx(wide.log_qp, rel=0.02)
+    assert max(q.bit_length() for q in params.special) <= 32
+    assert params.log_q == pytest.approx(wide.log_q, rel=0.02)
+    digits = -(-len(groups) // narrow.digit_limbs)
+    assert digits == -(-len(wide.moduli) // SETS[name].digit_limbs)
+    if name != "cross-3":
+        assert len(groups) == len(wide.moduli)
+        assert len(params.special) == 2 * len(wide.special)
+        bits = SETS[name].limbs[1]
+        assert all(bits - 1 < math.log2(group) < bits + 1 for group in groups)
+    # A digit may be a few bits above the product of the special moduli: scales have 52 and more.
+    size = narrow.digit_limbs
+    largest = max(math.prod(groups[i : i + size]) for i in range(0, len(groups), size))
+    assert math.log2(largest) < math.log2(math.prod(params.special)) + 8
+
+
+def test_set_3_has_too_few_primes_for_two_in_the_place_of_one() -> None:
     assert SETS["cross-6"].within(32) is SETS["cross-6"]
-    # There are too few primes of 26 bits.
-    step = 2 << SETS["cross-5"].log_n
-    found = [q for q in range((1 << 25) // step * step + 1, 1 << 26, step) if is_prime(q)]
-    assert len(found) < 2 * (SETS["cross-5"].limbs[0] + SETS["cross-5"].special[0])
-    assert SETS["cross-3"].within(32) is SETS["cross-5"].within(32) is None
+    assert SETS["cross-6"].within(20) is None
+    step = 2 << SETS["cross-3"].log_n
+    found = [q for q in range(step + 1, 1 << 26, step) if is_prime(q)]
+    # One of two primes with a product of 52 bits has 26 bits or less.
+    assert len(found) == 28 < SETS["cross-3"].limbs[0]
 
 
 def test_every_item_has_its_module_and_its_notes_fit_a_terminal() -> None:

@@ -23,40 +23,49 @@ class Set:
     digit_limbs: int
     parts: int = 1
     """Primes that stand in the place of each of these: two for a machine of narrow words."""
+    pairs: tuple[tuple[int, int, int], ...] = ()
+    """Numbers of pairs and the bits of their two primes, if these are not half the bits each. The
+    last ones are the special moduli."""
 
     @property
     def bits(self) -> int:
         """Bits of the widest prime."""
-        return -(-max(self.limbs[1], self.special[1]) // self.parts)
+        return max(bits for part in self.primes() for group in part for bits in group)
 
-    def within(self, bits: int) -> Set | None:
-        """The set with primes of at most so many bits: itself, or with two primes for one.
-
-        ``None`` if there are too few primes of half the bits that are 1 modulo 2 N.
-        """
-        if self.bits <= bits:
-            return self
-        return replace(self, parts=2) if self.name in HALVED else None
-
-    def params(self) -> ckks.Params:
-        """The parameters. Those below 128 bits are made too: their names say insecure."""
+    def primes(self) -> tuple[list[list[int]], list[list[int]]]:
+        """Bits of the primes of each limb, and of each special modulus."""
+        count = self.limbs[0]
+        if self.pairs:
+            found = [[a, b] for times, a, b in self.pairs for _ in range(times)]
+            return found[:count], found[count:]
         limb, special = (
             [-(-(bits - part) // self.parts) for part in range(self.parts)]
             for bits in (self.limbs[1], self.special[1])
         )
+        return [limb] * count, [special] * self.special[0]
+
+    def within(self, bits: int) -> Set | None:
+        """The set with primes of at most so many bits: itself, or the one of `NARROW` for it."""
+        if self.bits <= bits:
+            return self
+        narrow = NARROW.get(self.name)
+        return narrow if narrow and narrow.bits <= bits else None
+
+    def params(self) -> ckks.Params:
+        """The parameters. Those below 128 bits are made too: their names say insecure."""
+        levels, special = self.primes()
         return ckks.Params(
             self.log_n,
-            [limb] * self.limbs[0],
-            special * self.special[0],
-            2.0 ** self.limbs[1],
+            levels,
+            [bits for group in special for bits in group],
+            2.0 ** min(self.limbs[1], WIDEST_SCALE),
             digit_limbs=self.digit_limbs * self.parts,
             insecure="insecure" in self.name,
         )
 
 
-HALVED: Final = ("cross-1",)
-"""Sets with two primes for one. Those of 52 bits would need 118 primes of 26 bits that are 1 modulo
-2^18, or 90 that are 1 modulo 2^17, and there are fewer."""
+WIDEST_SCALE: Final = 60
+"""log2 of the largest scale that is asked for."""
 
 SETS: Final = {
     "cross-1": Set("cross-1", 17, (33, 59), (11, 59), 11),
@@ -67,6 +76,25 @@ SETS: Final = {
 }
 """Ours by the paper's name. The last one is as ``cross-6``, with so few limbs that it is secure."""
 
+NARROW: Final = {
+    "cross-1": replace(SETS["cross-1"], parts=2),
+    "cross-3": Set("cross-3", 17, (36, 64), (12, 64), 12, parts=2),
+    "cross-5-insecure": replace(
+        SETS["cross-5"],
+        parts=2,
+        pairs=(
+            *((9, 25, 27), (9, 25, 28), (5, 26, 26), (6, 26, 27), (3, 24, 28)),
+            *((9, 24, 29), (4, 23, 30)),
+        ),
+    ),
+}
+"""Sets in words of 32 bits, with two primes for each wider one, by our name.
+
+Primes must be 1 modulo 2 N. Modulo 2^17 there are 60 of up to 26 bits. So each of the 45 primes of
+set 5 can be two, of which one has up to 26 bits, with a product of 51 to 53 bits. Modulo 2^18 there
+are 28, and set 3 has 44 primes of 52 bits. A chain has at most 96 moduli besides, and theirs would
+be 118. So set 3 has another cut of the same N and Q: 36 levels of 64 bits in 3 digits.
+"""
 
 WRITTEN: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
     "add": (2, lambda x, y: x + y),

@@ -146,9 +146,10 @@ NOTES: Final = (
     "CPU, XLA: ms measured here with --measure and --xla, the median of the runs: by this "
     "package's kernels on encrypted numbers, with a product of a number before the rescale; and "
     "by the waves through JAX, without loading values.",
-    "XLA takes primes of at most 32 bits: set 1 has two, of 30 and 29 bits, for each of its own. "
-    "Sets 3 and 5 would need 118 and 90 primes of 26 bits; 10 are 1 modulo 2^18, and 22 modulo "
-    "2^17. The paper has no bootstrapping, so no set for one.",
+    "XLA takes primes of at most 32 bits. Sets 1 and 5 have two for each of their own: of 30 and "
+    "29 bits, and of 23 to 30 bits with a product of 51 to 53. There are too few primes for set "
+    "3: it has 36 levels of 64 bits for 44 of 52, 3 digits as before, and 24 special primes of 32 "
+    "bits. The paper has no bootstrapping, so no set for one.",
     "Set 2 prints no log Q, and set 4 prints 54 primes of 52 bits but log PQ = 1767: they have no "
     "set of ours. Set 3's special primes are 60 bits here instead of 61, set 6's 29 instead of "
     "28, so that a digit is below their product. A product of ours is relinearised and rescaled "
