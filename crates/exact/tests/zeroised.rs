@@ -27,22 +27,24 @@ fn places(masked: &[u64]) -> usize {
     let mut page = [0u8; PAGE + 8 * LEN];
     let own = page.as_ptr_range();
     let own = own.start as u64..own.end as u64;
+    // The page that was read last is no place. What lies beside it on the stack may be one.
+    let apart = |place: u64| place + 8 * masked.len() as u64 <= own.start || place >= own.end;
     let mut found = 0;
     for line in maps.lines().filter(|line| line.contains(" rw")) {
         let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
         let [from, to] = [from, to].map(|x| u64::from_str_radix(x, 16).unwrap());
         for at in (from..to).step_by(PAGE) {
-            if at + (page.len() as u64) > own.start && at < own.end {
-                continue;
-            }
             // Also read the beginning of the next page, where a run that begins here may end.
             let read = memory.read_at(&mut page, at).unwrap_or(0);
             let words: Vec<u64> = page[..read - read % 8]
                 .chunks_exact(8)
                 .map(|b| u64::from_le_bytes(b.try_into().unwrap()) ^ MASK)
                 .collect();
-            let starts = words.windows(masked.len()).take(PAGE / 8);
-            found += starts.filter(|w| *w == masked).count();
+            let starts = words.windows(masked.len()).take(PAGE / 8).enumerate();
+            found += starts
+                .filter(|(_, w)| *w == masked)
+                .filter(|(s, _)| apart(at + 8 * *s as u64))
+                .count();
         }
     }
     page.fill(0);

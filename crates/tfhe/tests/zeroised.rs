@@ -24,14 +24,13 @@ fn places(masked: &[u64]) -> usize {
     let mut page = [0u8; PAGE + 8 * LEN];
     let own = page.as_ptr_range();
     let own = own.start as u64..own.end as u64;
+    // The page that was read last is no place. What lies beside it on the stack may be one.
+    let apart = |place: u64| place + 8 * masked.len() as u64 <= own.start || place >= own.end;
     let mut found = 0;
     for line in maps.lines().filter(|line| line.contains(" rw")) {
         let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
         let [from, to] = [from, to].map(|x| u64::from_str_radix(x, 16).unwrap());
         for at in (from..to).step_by(PAGE) {
-            if at + (page.len() as u64) > own.start && at < own.end {
-                continue;
-            }
             // Also read the beginning of the next page, where a run that begins here may end.
             let read = memory.read_at(&mut page, at).unwrap_or(0);
             // Words are compared in place. A buffer of unmasked words would itself be found when
@@ -41,6 +40,7 @@ fn places(masked: &[u64]) -> usize {
             let starts = 0..(read / 8 + 1).saturating_sub(len).min(PAGE / 8);
             found += starts
                 .filter(|s| (0..len).all(|i| word(s + i) ^ MASK == masked[i]))
+                .filter(|s| apart(at + 8 * *s as u64))
                 .count();
         }
     }
