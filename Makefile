@@ -6,9 +6,6 @@
 # make bench, make bench-peers    our figures; ours beside other libraries'
 
 PYTHON ?= python3
-# Cargo's profile of the native module. With `dev` it shares what is compiled with the Rust tests and
-# checks the ranges of values as they do, and Python's tests take a quarter longer.
-PROFILE ?= release
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
@@ -69,13 +66,17 @@ $(VENV)/python-ready:
 $(VENV)/built: $(VENV)/python-ready $(SOURCES)
 	@sh scripts/check_needs.sh "$(PYTHON)"
 	rm -rf dist
-	$(BIN)/maturin build --profile $(PROFILE) --locked --quiet --out dist --interpreter $(BIN)/python
+	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
 	$(PIP) install dist/palladion-*.whl
 	$(PIP) install --force-reinstall --no-deps dist/palladion-*.whl
 	@touch $@
 
-$(VENV)/dev: $(VENV)/built
-	$(PIP) install "$$(echo dist/palladion-*.whl)[dev]"
+# What lints and tests need besides the module. It can be installed while the module is compiled.
+$(VENV)/tools: $(VENV)/python-ready pyproject.toml scripts/dev_requirements.py
+	$(BIN)/python scripts/dev_requirements.py | $(PIP) install --requirement /dev/stdin
+	@touch $@
+
+$(VENV)/dev: $(VENV)/built $(VENV)/tools
 	@touch $@
 
 $(VENV)/wheel-ready: $(VENV)/python-ready

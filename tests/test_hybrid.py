@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -150,7 +151,9 @@ def test_a_silent_a_busy_and_a_killed_client_keep_no_other_waiting(
 def test_a_server_with_a_client_ends_when_it_is_asked_to(program: Path) -> None:
     command = [sys.executable, "-m", "palladion.cli", "serve-hybrid", str(program), "--listen"]
     command += ["127.0.0.1:0", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    # A shell that runs the tests in the background lets its children ignore this signal.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heard) as process:
         assert process.stdout is not None
         host, port = json.loads(process.stdout.readline())["address"].split(":")
         with socket.create_connection((host, int(port))):
