@@ -73,7 +73,8 @@ $(VENV)/built: $(VENV)/python-ready $(SOURCES)
 
 # What lints and tests need besides the module. It can be installed while the module is compiled.
 $(VENV)/tools: $(VENV)/python-ready pyproject.toml scripts/dev_requirements.py
-	$(BIN)/python scripts/dev_requirements.py | $(PIP) install --requirement /dev/stdin
+	$(BIN)/python scripts/dev_requirements.py > $(VENV)/requirements.txt
+	$(PIP) install --requirement $(VENV)/requirements.txt
 	@touch $@
 
 $(VENV)/dev: $(VENV)/built $(VENV)/tools

@@ -175,14 +175,19 @@ def check(interpreter: Path, distribution: Path, target: Path) -> None:
     print(f"python {info['python']}, {kind}: {found}", flush=True)
 
 
-def declared() -> dict[str, Any]:
-    """The data about the package in Cargo.toml and pyproject.toml."""
+def read_toml(name: str) -> dict[str, Any]:
+    """What a file of the checkout says."""
     # Python 3.10 has no tomllib, but its pip has a copy.
     toml = import_module("tomllib" if find_spec("tomllib") else "pip._vendor.tomli")
-    cargo = toml.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
-    project = toml.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found: dict[str, Any] = toml.loads((ROOT / name).read_text(encoding="utf-8"))
+    return found
+
+
+def declared() -> dict[str, Any]:
+    """The data about the package in Cargo.toml and pyproject.toml."""
+    project = read_toml("pyproject.toml")["project"]
     return {
-        "version": cargo["workspace"]["package"]["version"],
+        "version": read_toml("Cargo.toml")["workspace"]["package"]["version"],
         "requires-python": project["requires-python"],
         "dependencies": project["dependencies"],
         "extras": sorted(project["optional-dependencies"]),
