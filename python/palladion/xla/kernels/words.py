@@ -62,7 +62,12 @@ def montgomery(
     halves, so the difference of their upper halves is the exact quotient by 2^32, in ``(-q, q)``.
     """
     m = a * factor * inverse
-    return sub(high(a, factor), high(m, q), q)
+    x, y = high(a, factor), high(m, q)
+    difference = x - y
+    # It is negative where it differs from ``max(x - y, 0)``. LLVM would compare ``x`` and ``y``
+    # themselves as words of 64 bits, which took 4 to 18 % longer in a transform.
+    saturated = jnp.maximum(x, y) - y
+    return difference + jnp.where(difference != saturated, q, jnp.uint32(0))
 
 
 class Division(NamedTuple):
