@@ -212,4 +212,8 @@ def test_packings_in_slots_stand_beside_the_one_in_use() -> None:
             assert entry["compared"] == 8
             assert min(entry["used_seconds"], entry["slots_seconds"]) > 0
         texts.append(packing_text(found))
-    assert texts[0] == "c2pc in 3 layers, cheaper than slots in 3"
+    # Whatever kernels this machine has: both sides are predicted for one core.
+    assert texts == [
+        "c2pc in 3 layers, cheaper than slots in 2; slots would be in: last hyena",
+        "c2pc in 3 layers, cheaper than slots in 3",
+    ]

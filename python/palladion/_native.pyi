@@ -33,9 +33,12 @@ def packing_layers(network: str) -> list[tuple[str, list[int], list[int]]]:
     """The convolutions and dense maps of an integer network: name, shape, weights."""
 
 def packing_choice(
-    shape: Sequence[int], scheme: str, log_n: int, bandwidth: float | None
+    shape: Sequence[int], scheme: str, log_n: int, bandwidth: float | None, factor: float | None
 ) -> dict[str, Any]:
-    """All packings of a layer by price, and why others are refused."""
+    """All packings of a layer by price, and why others are refused.
+
+    Seconds are of this machine, or of one that is ``factor`` times as slow as the one on which
+    predictions were measured."""
 
 def packing_trial(
     name: str,
@@ -1120,6 +1123,10 @@ def hybrid_compile(network_json: str, revealed: bool, bandwidth: float) -> Hybri
 
     With ``revealed``, the client sees every accumulator.
     """
+
+HYBRID_CORE: float
+"""Seconds of the core that predictions of the hybrid mode are for, over those of the machine on
+which the other predictions were measured."""
 
 def hybrid_certificate_hash(path: PathLike[str]) -> str:
     """The hash of a certificate in PEM form, in hexadecimal digits."""

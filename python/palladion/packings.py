@@ -83,7 +83,7 @@ class Layer:
             ``layer``; ``candidates``, cheapest first, with counts, bytes and seconds on one thread;
             ``refused``, packings that cannot compute the layer, and why.
         """
-        return _native.packing_choice(self.shape, scheme, log_n, bandwidth)
+        return _native.packing_choice(self.shape, scheme, log_n, bandwidth, None)
 
     def trial(self, packing: str, scheme: str, log_n: int, most: int) -> dict[str, Any]:
         """Encrypt random values, run the layer in a packing, and compare all results.

@@ -39,7 +39,7 @@ mod tls;
 
 pub use cipher::RingSpec;
 pub use client::{Client, ReadyClient};
-pub use cost::{LayerPrediction, Predicted, Prediction, ProductPrediction};
+pub use cost::{CORE, LayerPrediction, Predicted, Prediction, ProductPrediction};
 pub use error::{Error, Result};
 pub use form::Form;
 pub use geometry::ConvShape;

@@ -93,7 +93,8 @@ pub(crate) fn packing_layers(py: Python<'_>, network: &str) -> PyResult<Vec<Name
 }
 
 /// All packings of a layer by price, and why others are refused. Seconds are of one thread of this
-/// machine; those of transfers are for a link of `bandwidth` bytes per second.
+/// machine, or with a `factor` of one that takes that many times as long as the machine on which
+/// predictions were measured. Those of transfers are for a link of `bandwidth` bytes per second.
 #[pyfunction]
 pub(crate) fn packing_choice<'py>(
     py: Python<'py>,
@@ -101,13 +102,20 @@ pub(crate) fn packing_choice<'py>(
     scheme: &str,
     log_n: u32,
     bandwidth: Option<f64>,
+    factor: Option<f64>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (layer, arith) = (layer_of(&shape), arith(scheme)?);
     let choice = guard(py, || {
-        let factors = timing::machine_factors();
+        let (transforms, products) = factor.map_or_else(
+            || {
+                let factors = timing::machine_factors();
+                (factors.transforms, factors.inner_products)
+            },
+            |factor| (factor, factor),
+        );
         let prices = Prices {
             byte: bandwidth.map_or(0.0, f64::recip),
-            ..Prices::REFERENCE.scaled(factors.transforms, factors.inner_products)
+            ..Prices::REFERENCE.scaled(transforms, products)
         };
         choose(&layer, arith, log_n, &prices)
     })?;

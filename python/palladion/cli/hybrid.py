@@ -53,16 +53,17 @@ def packings_of(
 
     ``layers`` are those of the program's report. Shares modulo a power of two have no slots, so the
     mode packs values in coefficients, as ``c2pc`` does, in the layout that takes the least time on
-    this connection. The seconds of packings in slots are the planner's: of the server, one thread,
-    and of ciphertexts on their way, without the floods and keys that the mode would need too;
-    ``None`` if there is no such packing.
+    this connection. The seconds of packings in slots are the planner's, for the core that the
+    mode's predictions are for: of the server, one thread, and of ciphertexts on their way, without
+    the floods and keys that the mode would need too; ``None`` if there is no such packing.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, shape, _weights in _native.packing_layers(network_json):
         layer = next(
             one for one in layers if name == one["name"] or name.startswith(f"{one['name']} term ")
         )
-        choice = _native.packing_choice(shape, "bfv", 13, link.bandwidth * 125_000)
+        rate = link.bandwidth * 125_000
+        choice = _native.packing_choice(shape, "bfv", 13, rate, _native.HYBRID_CORE)
         seconds = {
             row["packing"]: row["seconds"] + row["moving_seconds"]
             for row in choice["candidates"]
