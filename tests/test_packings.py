@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import palladion
@@ -92,11 +93,15 @@ def test_the_command_prints_runs_and_refuses(command: Command, tmp_path: Path) -
         assert row["run"]["whole"]
     shown = command("packing", "64x8x8-64x3x3", "--packing", "hyena", "--run", "--most", 50)
     assert "part: conv" in shown.stdout
+    args = ("packing", "2x6x6-4x3x3", "--packing", "gala", "--run", "--most", 12)
+    shown = command(*args, "--whole")
+    assert re.search(r"144 of 144, \d+ parts", shown.stdout)
     assert "compared with" in command("packing", "10-4").stdout
     small = command("packing", "4x6x6-6x3x3", "--log-n", 12).stdout
     assert "hyena: log2 of the ring degree" in small
 
     refused(command("packing"), "no layer")
+    refused(command("packing", "4-4", "--whole"), "give both")
     refused(command("packing", "4-4", "--packing", "x"), "expected one of lola")
     refused(command("packing", "4x4x4-6x3x3:g4"), "multiple of the 4 groups")
     empty = tmp_path / "empty.json"

@@ -46,8 +46,11 @@ def packing_trial(
     weights: list[int] | None,
     parameters: tuple[str, int],
     most: int,
+    hear: Callable[[int, int], object] | None,
 ) -> dict[str, Any]:
-    """An encrypted run of a layer, or of a part of it, compared with the layer on integers."""
+    """An encrypted run of a layer, compared with the layer on integers.
+
+    If it is too large, a part of it is run, or with ``hear`` all of its parts."""
 
 def packing_workload(
     name: str, shape: Sequence[int], log_n: int, most: int

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -85,14 +86,24 @@ class Layer:
         """
         return _native.packing_choice(self.shape, scheme, log_n, bandwidth, None)
 
-    def trial(self, packing: str, scheme: str, log_n: int, most: int) -> dict[str, Any]:
+    def trial(
+        self,
+        packing: str,
+        scheme: str,
+        log_n: int,
+        most: int,
+        hear: Callable[[int, int], object] | None = None,
+    ) -> dict[str, Any]:
         """Encrypt random values, run the layer in a packing, and compare all results.
 
         If the packing takes more than ``most`` products, rotations or ciphertexts, a part of the
-        layer is run, which is a whole layer of its own. ``layer`` of the result names it.
+        layer is run, which is a whole layer of its own. ``layer`` of the result names it. With
+        ``hear`` all parts are run, one after the other, and their results are those of the layer:
+        ``parts`` is their number, and ``hear(done, all)`` is called before each. A result of a part
+        of the channels is a sum that is completed after it is decrypted.
         """
         parameters = (scheme, log_n)
-        return _native.packing_trial(packing, self.shape, self.weights, parameters, most)
+        return _native.packing_trial(packing, self.shape, self.weights, parameters, most, hear)
 
 
 def names() -> list[str]:

@@ -39,6 +39,7 @@ mod planner;
 mod price;
 mod scalars;
 mod slice;
+mod tiles;
 mod writer;
 
 pub use a_plus_w::APlusW;
@@ -59,3 +60,4 @@ pub use packing::{ALL, Packing, by_name};
 pub use planner::{Candidate, Choice, choose};
 pub use price::{Passes, Prices, Traffic};
 pub use slice::slice;
+pub use tiles::{Tile, tiles};

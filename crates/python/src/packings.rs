@@ -2,13 +2,13 @@
 
 use ::packings::{ALL, Arith, Frame, Layer, Prices, Traffic, by_name, choose, slice};
 use client::system_rng;
-use inspect::packing::{Trial, random_numbers, trial};
+use inspect::packing::{Trial, random_numbers, trial, trial_in_parts};
 use network::{IntNetwork, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::UsageError;
-use crate::guard::guard;
+use crate::guard::{guard, guard_with};
 use crate::vector::Workload;
 use runtime::circuit::Runner;
 
@@ -166,8 +166,9 @@ fn set_traffic(entry: &Bound<'_, PyDict>, traffic: &Traffic) -> PyResult<()> {
 }
 
 /// Runs a layer in a packing, encrypted. If it takes more than `most` products, rotations or
-/// ciphertexts, a part of it is run. Values are random, and so are the weights unless a whole
-/// layer with its own weights is run.
+/// ciphertexts, a part of it is run, or if `hear` is given, all parts one after the other: then
+/// `hear(done, all)` is called with the number of parts before each. Values are random, and so are
+/// the weights unless a whole layer with its own weights is run.
 #[pyfunction]
 pub(crate) fn packing_trial<'py>(
     py: Python<'py>,
@@ -176,33 +177,47 @@ pub(crate) fn packing_trial<'py>(
     weights: Option<Vec<i64>>,
     parameters: (String, u32),
     most: u64,
+    hear: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (scheme, log_n) = parameters;
     let (whole, arith) = (layer_of(&shape), arith(&scheme)?);
-    let (part, seconds, traffic, found) = guard(py, || {
+    let in_parts = hear.is_some();
+    let tell = |py: Python<'_>, (done, all): (usize, usize)| match &hear {
+        Some(hear) => hear.call1(py, (done, all)).map(drop),
+        None => Ok(()),
+    };
+    let (part, taken, seconds, traffic, found) = guard_with(py, tell, |line| {
         let packing = by_name(name)?;
         whole.check()?;
         let depth = packing.depth(&whole);
         let frame = Frame::new(arith, log_n, depth)?;
         let part = slice(packing, &whole, &frame, most)?;
+        let taken = if in_parts { whole } else { part };
         let rng = &mut system_rng();
-        let own = weights.filter(|_| part == whole);
-        let weights = own.unwrap_or_else(|| random_numbers(part.weights(), MOST, rng));
-        let x = random_numbers(part.inputs(), MOST, rng);
-        let packed = packing.build(&part, &weights, &frame)?;
-        let found = trial(&packed, &part, (&x, &weights), rng)?;
+        let own = weights.filter(|_| taken == whole);
+        let weights = own.unwrap_or_else(|| random_numbers(taken.weights(), MOST, rng));
+        let x = random_numbers(taken.inputs(), MOST, rng);
         let factors = timing::machine_factors();
         let prices = Prices::REFERENCE.scaled(factors.transforms, factors.inner_products);
-        let counts = packing.counts(&part, &frame)?;
+        let counts = packing.counts(&taken, &frame)?;
         // A part may need one level less than the whole.
-        let seconds = counts.seconds(&frame, packing.depth(&part), &prices);
-        let traffic = Traffic::new(&counts, &frame, packing.depth(&part));
-        let traffic = traffic.with_keys(&packed.circuit, &frame);
-        Ok::<_, inspect::Error>((part, seconds, traffic, found))
+        let seconds = counts.seconds(&frame, packing.depth(&taken), &prices);
+        let mut traffic = Traffic::new(&counts, &frame, packing.depth(&taken));
+        let found = if part == taken {
+            let packed = packing.build(&part, &weights, &frame)?;
+            traffic = traffic.with_keys(&packed.circuit, &frame);
+            trial(&packed, &part, (&x, &weights), rng)?
+        } else {
+            let layers = (&whole, &part);
+            let hear = |done, all| line.tell((done, all));
+            trial_in_parts(packing, &frame, layers, (&x, &weights), rng, hear)?
+        };
+        Ok::<_, inspect::Error>((part, taken, seconds, traffic, found))
     })?;
     let out = PyDict::new(py);
-    out.set_item("layer", part.to_string())?;
-    out.set_item("whole", part == whole)?;
+    out.set_item("layer", taken.to_string())?;
+    out.set_item("whole", taken == whole)?;
+    out.set_item("parts", ::packings::tiles(&taken, &part).len())?;
     out.set_item("predicted_seconds", seconds)?;
     set_traffic(&out, &traffic)?;
     set_trial(&out, &found)?;

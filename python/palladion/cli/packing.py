@@ -9,6 +9,7 @@ import click
 
 import palladion
 from palladion.cli.common import json_option, print_json, threads_option
+from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
 from palladion.packings import SURVEY, Layer, layers_of, names
@@ -44,6 +45,9 @@ SMALL = 100_000
     help="With --run: products, rotations or ciphertexts above which a part of a layer is run. "
     "Default: 2000.",
 )
+@click.option(
+    "--whole", is_flag=True, help="With --run: all parts of such a layer, one after the other."
+)
 @click.option("--survey", is_flag=True, help="Take the shapes of docs/packings.md.")
 @threads_option
 @json_option
@@ -55,6 +59,7 @@ def packing(
     bandwidth: float | None,
     run: bool,
     most: int,
+    whole: bool,
     survey: bool,
     as_json: bool,
 ) -> None:
@@ -74,15 +79,18 @@ def packing(
         shapes += [Layer.parse(text) for group in SURVEY.values() for text in group]
     if not shapes:
         raise UsageError("no layer: give a shape, a network, or --survey")
+    if whole and not run:
+        raise UsageError("--whole is of --run: give both")
     link = None if bandwidth is None else bandwidth * 1e6 / 8
     wrong = 0
     for layer in shapes:
         found = layer.choice(scheme, log_n, link)
         shown = [row for row in found["candidates"] if only in (None, row["packing"])]
         if run:
-            for row in shown:
-                row["run"] = layer.trial(row["packing"], scheme, log_n, most)
-                wrong += row["run"]["wrong"]
+            with Steps(quiet=as_json) as progress:
+                for row in shown:
+                    row["run"] = _run(layer, row["packing"], (scheme, log_n), most, whole, progress)
+                    wrong += row["run"]["wrong"]
         refused = {name: why for name, why in found["refused"] if only in (None, name)}
         chosen = found["candidates"][0]
         if as_json:
@@ -101,6 +109,18 @@ def _read(text: str) -> list[Layer]:
     if Path(text).suffix or Path(text).exists():
         return layers_of(palladion.IntNetwork.load(Path(text)))
     return [Layer.parse(text)]
+
+
+def _run(
+    layer: Layer, packing: str, ring: tuple[str, int], most: int, whole: bool, progress: Steps
+) -> Row:
+    """The encrypted run of a layer, or of a part of it."""
+    name = f"{layer.name} {packing}"
+    if not whole:
+        with progress.step(name):
+            return layer.trial(packing, *ring, most)
+    progress.start_run()
+    return layer.trial(packing, *ring, most, lambda done, parts: progress.count(name, done, parts))
 
 
 def _show(shown: list[Row], chosen: Row, refused: dict[str, str]) -> None:
@@ -133,8 +153,10 @@ def _row(row: Row, chosen: bool) -> Row:
     if "run" in row:
         run = row["run"]
         part = "" if run["whole"] else f", part: {run['layer']}"
+        if run["parts"] > 1:
+            part = f", {run['parts']} parts"
         shown["measured"] = _seconds(run["seconds"])
-        shown["keys"] = size(run["key_bytes"])
+        shown["keys"] = "" if run["key_bytes"] is None else size(run["key_bytes"])
         right = f"{run['results'] - run['wrong']} of {run['results']}"
         shown["right"] = right + part
         if not run["whole"]:

@@ -1,7 +1,7 @@
 //! Random shapes: circuits in the clear give the layer, and cost what the formulas say.
 
 use crate::common::{cleartext, numbers};
-use packings::{ALL, Counts, Frame, Layer};
+use packings::{ALL, Counts, Frame, Layer, tiles};
 use proptest::prelude::*;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use std::sync::LazyLock;
@@ -47,6 +47,22 @@ fn shapes() -> impl Strategy<Value = Layer> {
     })
 }
 
+/// A layer with at most as much of everything as both have, and one row and column of outputs at least.
+fn smaller(layer: &Layer, sizes: &Layer) -> Layer {
+    let groups = layer.groups.min(sizes.groups);
+    let channels = layer.group_channels().min(sizes.group_channels());
+    let kernels = layer.group_kernels().min(sizes.group_kernels());
+    let span = layer.span();
+    Layer {
+        batch: layer.batch.min(sizes.batch),
+        channels: groups * channels,
+        kernels: groups * kernels,
+        groups,
+        input: [0, 1].map(|axis| span[axis].max(layer.input[axis].min(sizes.input[axis]))),
+        ..*layer
+    }
+}
+
 fn check(layer: &Layer, frame: &Frame) -> Result<(), TestCaseError> {
     layer.check().unwrap();
     let weights = numbers(1, layer.weights(), 7);
@@ -75,6 +91,20 @@ proptest! {
     #[test]
     fn random_shapes_are_computed_and_counted(layer in shapes()) {
         check(&layer, &INSECURE)?;
+    }
+
+    #[test]
+    fn tiles_of_random_shapes_are_the_whole_layer(layer in shapes(), sizes in shapes()) {
+        let part = smaller(&layer, &sizes);
+        let weights = numbers(1, layer.weights(), 7);
+        let x = numbers(2, layer.inputs(), 7);
+        let mut found = vec![0; layer.outputs()];
+        for tile in tiles(&layer, &part) {
+            tile.layer.check().unwrap();
+            let (own, values) = (tile.weights(&layer, &weights), tile.values(&layer, &x));
+            tile.add_to(&layer, &mut found, &tile.layer.apply(&values, &own).unwrap());
+        }
+        prop_assert_eq!(found, layer.apply(&x, &weights).unwrap(), "{} in {}", layer, part);
     }
 }
 
@@ -105,4 +135,29 @@ fn every_kind_of_layer_is_computed_and_counted() {
     for layer in layers {
         check(&layer, &INSECURE).unwrap();
     }
+}
+
+#[test]
+fn tiles_that_see_zeros_alone_are_left_out() {
+    let layer = Layer {
+        pads: [4, 0, 5, 0],
+        ..Layer::conv(1, 1, 4, 3)
+    };
+    let part = Layer {
+        input: [3, 4],
+        pads: [0; 4],
+        ..layer
+    };
+    let (weights, x) = (numbers(1, 9, 7), numbers(2, 16, 7));
+    let mut found = vec![0; layer.outputs()];
+    let tiles = tiles(&layer, &part);
+    for tile in &tiles {
+        let own = tile
+            .layer
+            .apply(&tile.values(&layer, &x), &weights)
+            .unwrap();
+        tile.add_to(&layer, &mut found, &own);
+    }
+    assert_eq!(found, layer.apply(&x, &weights).unwrap());
+    assert_eq!((layer.output()[0], tiles.len()), (11, 6));
 }

@@ -2,8 +2,8 @@
 //! any shape, and `docs/packings.md` has the table of 30.
 
 use crate::common::numbers;
-use inspect::packing::trial;
-use packings::{ALL, Arith, Frame, Layer, Packing, by_name};
+use inspect::packing::{trial, trial_in_parts};
+use packings::{ALL, Arith, Frame, Layer, Packing, by_name, slice, tiles};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 
@@ -59,5 +59,31 @@ fn sums_of_more_than_256_products_are_exact() {
     let layers = [Layer::dense(300, 3), Layer::conv(29, 1, 56, 3)];
     for (packing, layer) in packings.into_iter().zip(layers) {
         runs_exactly(packing, &layer, Arith::Exact, 13);
+    }
+}
+
+#[test]
+fn parts_of_a_layer_add_up_to_the_whole() {
+    let layer = Layer::conv(4, 4, 6, 3).strided(2);
+    let (weights, x) = (
+        numbers(3, layer.weights(), 7),
+        numbers(4, layer.inputs(), 7),
+    );
+    let rng = &mut ChaCha20Rng::seed_from_u64(5);
+    for packing in ALL {
+        let frame = Frame::new(Arith::Exact, 13, packing.depth(&layer)).unwrap();
+        let part = slice(packing, &layer, &frame, 12).unwrap();
+        let mut heard = Vec::new();
+        let hear = |done, all| {
+            heard.push((done, all));
+            true
+        };
+        let layers = (&layer, &part);
+        let found = trial_in_parts(packing, &frame, layers, (&x, &weights), rng, hear).unwrap();
+        assert_eq!(found.wrong, 0, "{}: {part}", packing.name());
+        assert_eq!(found.results, layer.apply(&x, &weights).unwrap());
+        let all = tiles(&layer, &part).len();
+        assert!(packing.name() == "c2pc" || all > 1, "{}", packing.name());
+        assert_eq!(heard, (0..all).map(|done| (done, all)).collect::<Vec<_>>());
     }
 }
