@@ -12,7 +12,7 @@
 //! groups. [`Packing::published`] is the paper's own count.
 //!
 //! *May use* `runtime`, `network` and what they stand on. *Invariant*: a circuit's counts are those
-//! of the formula, on every shape (`tests/counts.rs`). No secret is held here: encrypted trials are
+//! of the formula, on every shape (`tests/packings/clear.rs`). No secret is held here: encrypted trials are
 //! in `inspect::packing`.
 
 #![forbid(unsafe_code)]
