@@ -166,12 +166,15 @@ fn least_primitive_root(q: &Modulus, n: usize) -> Option<u64> {
 
 /// `one * root^bitrev(k)` at `k`.
 fn powers_in_tree_order(q: &Modulus, root: u64, one: u64, n: usize) -> Box<[u64]> {
-    let mut table = vec![0; n].into_boxed_slice();
-    let shift = usize::BITS - n.trailing_zeros();
-    let mut power = one;
-    for i in 0..n {
-        table[i.reverse_bits() >> shift] = power;
-        power = q.mul(power, root);
+    let mut table = vec![one; n].into_boxed_slice();
+    let squares = std::iter::successors(Some(root), |&power| Some(q.mul(power, power)));
+    let squares: Vec<u64> = squares.take(n.trailing_zeros() as usize).collect();
+    // bitrev(2^level + k) = n / 2^(level + 1) + bitrev(k). No product waits for the one before it.
+    for (level, &step) in squares.iter().rev().enumerate() {
+        let (known, next) = table.split_at_mut(1 << level);
+        for (power, &before) in next.iter_mut().zip(&*known) {
+            *power = q.mul(before, step);
+        }
     }
     table
 }
@@ -179,6 +182,17 @@ fn powers_in_tree_order(q: &Modulus, root: u64, one: u64, n: usize) -> Box<[u64]
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_have_the_order_of_reversed_bits() {
+        let q = Modulus::new(65537).unwrap();
+        let table = powers_in_tree_order(&q, 3, 5, 16);
+        for (k, &found) in table.iter().enumerate() {
+            let reversed = k.reverse_bits() >> (usize::BITS - 4);
+            let expected = (0..reversed).fold(5, |power, _| power * 3 % 65537);
+            assert_eq!(found, expected, "{k}");
+        }
+    }
 
     #[test]
     fn unfit_degrees_and_moduli_are_refused() {
