@@ -2,13 +2,15 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+#[path = "../../ring/tests/common/memory.rs"]
+mod memory;
+
 use exact::{Params, T_FERMAT};
+use memory::{MASK, places};
 use rand::RngCore;
 use ring::sample::{self, Masks, SecretRng};
 use ring::{Basis, ntt_primes};
 use rlwe::{ParamsSpec, PublicKey, SecretKey};
-use std::fs::{File, read_to_string};
-use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
@@ -16,41 +18,8 @@ const N: usize = 1 << 12;
 /// Limbs of the chain. Integers of so many bits take buffers of a size that little else has.
 const LIMBS: usize = 24;
 const LEN: usize = 8;
-const PAGE: usize = 4096;
-/// Searched values are kept masked, so that the search does not find its own copy.
-const MASK: u64 = 0x5a5a_1234_5a5a_8765;
 
-/// Number of places in this process's writable memory where a run of words stands.
-fn places(masked: &[u64]) -> usize {
-    let memory = File::open("/proc/self/mem").expect("this process' memory");
-    let maps = read_to_string("/proc/self/maps").expect("this process' mappings");
-    let mut page = [0u8; PAGE + 8 * LEN];
-    let own = page.as_ptr_range();
-    let own = own.start as u64..own.end as u64;
-    // The page that was read last is no place. What lies beside it on the stack may be one.
-    let apart = |place: u64| place + 8 * masked.len() as u64 <= own.start || place >= own.end;
-    let mut found = 0;
-    for line in maps.lines().filter(|line| line.contains(" rw")) {
-        let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
-        let [from, to] = [from, to].map(|x| u64::from_str_radix(x, 16).unwrap());
-        for at in (from..to).step_by(PAGE) {
-            // Also read the beginning of the next page, where a run that begins here may end.
-            let read = memory.read_at(&mut page, at).unwrap_or(0);
-            let words: Vec<u64> = page[..read - read % 8]
-                .chunks_exact(8)
-                .map(|b| u64::from_le_bytes(b.try_into().unwrap()) ^ MASK)
-                .collect();
-            let starts = words.windows(masked.len()).take(PAGE / 8).enumerate();
-            found += starts
-                .filter(|(_, w)| *w == masked)
-                .filter(|(s, _)| apart(at + 8 * *s as u64))
-                .count();
-        }
-    }
-    page.fill(0);
-    found
-}
-
+/// Words as [`places`] takes them.
 fn masked(words: &[u64]) -> Vec<u64> {
     words.iter().map(|w| w ^ MASK).collect()
 }

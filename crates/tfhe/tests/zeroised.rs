@@ -3,50 +3,17 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 mod common;
+#[path = "../../ring/tests/common/memory.rs"]
+mod memory;
 
 use common::{integers_insecure, rng};
+use memory::{MASK, places};
 use rand::{CryptoRng, RngCore};
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Multiplier, Naive};
-use std::fs::{File, read_to_string};
-use std::os::unix::fs::FileExt;
 use tfhe::{ClientKey, ServerKey};
 
 const LEN: usize = 32;
-const PAGE: usize = 4096;
-/// Searched values are kept masked, so that the search does not find its own copy.
-const MASK: u64 = 0x5a5a_1234_5a5a_8765;
-
-/// Number of places in this process's writable memory where a run of words stands.
-fn places(masked: &[u64]) -> usize {
-    let memory = File::open("/proc/self/mem").unwrap();
-    let maps = read_to_string("/proc/self/maps").unwrap();
-    let mut page = [0u8; PAGE + 8 * LEN];
-    let own = page.as_ptr_range();
-    let own = own.start as u64..own.end as u64;
-    // The page that was read last is no place. What lies beside it on the stack may be one.
-    let apart = |place: u64| place + 8 * masked.len() as u64 <= own.start || place >= own.end;
-    let mut found = 0;
-    for line in maps.lines().filter(|line| line.contains(" rw")) {
-        let (from, to) = line.split(' ').next().unwrap().split_once('-').unwrap();
-        let [from, to] = [from, to].map(|x| u64::from_str_radix(x, 16).unwrap());
-        for at in (from..to).step_by(PAGE) {
-            // Also read the beginning of the next page, where a run that begins here may end.
-            let read = memory.read_at(&mut page, at).unwrap_or(0);
-            // Words are compared in place. A buffer of unmasked words would itself be found when
-            // its memory is searched.
-            let word = |i: usize| u64::from_le_bytes(page[8 * i..][..8].try_into().unwrap());
-            let len = masked.len();
-            let starts = 0..(read / 8 + 1).saturating_sub(len).min(PAGE / 8);
-            found += starts
-                .filter(|s| (0..len).all(|i| word(s + i) ^ MASK == masked[i]))
-                .filter(|s| apart(at + 8 * *s as u64))
-                .count();
-        }
-    }
-    page.fill(0);
-    found
-}
 
 /// A generator that records the seeds drawn from it, masked. Seeds are for masks and for secret
 /// noise in turn.
