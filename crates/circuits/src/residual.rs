@@ -108,10 +108,9 @@ impl Residual {
     pub(crate) fn mul_plain(self, model: &Model, squares: Squares) -> Self {
         Self {
             mean: model.mul_plain(self.mean, squares.sum),
-            peak: lesser(
-                model.mul_plain(self.peak, squares.sum),
-                model.mul_plain(self.mean, squares.peak),
-            ),
+            peak: model
+                .mul_plain(self.peak, squares.sum)
+                .lesser(model.mul_plain(self.mean, squares.peak)),
         }
     }
 
@@ -119,10 +118,9 @@ impl Residual {
     pub(crate) fn tensor(model: &Model, a: Self, b: Self, factors: Factors) -> Self {
         Self {
             mean: model.product(a.mean, b.mean, factors),
-            peak: lesser(
-                model.product(a.peak, b.mean, factors),
-                model.product(a.mean, b.peak, factors),
-            ),
+            peak: model
+                .product(a.peak, b.mean, factors)
+                .lesser(model.product(a.mean, b.peak, factors)),
         }
     }
 
@@ -145,7 +143,3 @@ impl Residual {
 /// log2 of the share of half of the modulus that single points may take: one eighth. The other
 /// seven eighths are left to the sum over all points.
 const EIGHTH: f64 = 3.0;
-
-fn lesser(a: Noise, b: Noise) -> Noise {
-    if b.bits() < a.bits() { b } else { a }
-}

@@ -25,7 +25,7 @@ const LARGEST_DEGREE: usize = 2 * (DEGREES - 1);
 const SAMPLES: f64 = 8.0;
 
 /// log2 of an energy that is never reached: its probability is 2^-2951.
-pub(crate) const NEVER: f64 = 20.0;
+pub(crate) const NEVER: i32 = 20;
 
 /// Ratios of means of powers of energies, for products of parts of a residual.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ pub(crate) fn log2_tail(z: f64) -> f64 {
 
 /// log2 of the energy that is exceeded with the probability `2^log2`.
 pub(crate) fn log2_energy_beyond(log2: f64) -> f64 {
-    let (mut low, mut high) = (0.0, NEVER);
+    let (mut low, mut high) = (0.0, f64::from(NEVER));
     for _ in 0..50 {
         let middle = (low + high) / 2.0;
         match log2_tail(f64::exp2(middle)) > log2 {

@@ -93,7 +93,15 @@ impl Noise {
     }
 
     /// The noise with variances multiplied by `factor` and the bound by `2^log2`.
+    ///
+    /// # Panics
+    /// If the factor is not in `[0, 2^1000]`. Larger ones could leave the range of doubles, and a
+    /// variance that is no number would pass for none.
     fn grown(self, factor: f64, log2: f64) -> Self {
+        assert!(
+            (0.0..=power_of_two(1000)).contains(&factor),
+            "noise grows by {factor}, expected 0 to 2^1000"
+        );
         let parts = self.parts.map(|part| part * factor);
         Self::normal(parts, self.exponent, self.bound + log2)
     }
@@ -120,6 +128,15 @@ impl Noise {
     /// log2 of a bound of the magnitude at any point of evaluation, divided by `sqrt(n)`.
     pub fn bound_bits(self) -> f64 {
         self.bound / 2.0
+    }
+
+    /// The noise with the smaller mean square: `self`, unless that of `other` is smaller.
+    #[must_use]
+    pub fn lesser(self, other: Self) -> Self {
+        let exponent = self.exponent.max(other.exponent);
+        let [own, others] = [self, other]
+            .map(|noise| noise.parts.iter().sum::<f64>() * power_of_two(noise.exponent - exponent));
+        if others < own { other } else { self }
     }
 
     /// Noise of a sum of two independent terms.
@@ -222,9 +239,9 @@ impl Factors {
 /// Least sum of `|c_i|^2` with which `r -> r^2 + c_i` leads from 0 to 1. A single step takes 1.
 const ESCAPE: f64 = 0.636;
 
-/// log2 of the probability, over all points, below which a squared rounding is taken to return to
+/// log2 of the probability, over all points, below which a value's powers are taken to return to
 /// the size of a rounding in every run.
-const SETTLED: f64 = -52.0;
+pub const SETTLED: f64 = -52.0;
 
 /// Bits by which a bound may exceed that of a rounding if nothing of earlier products grows: two
 /// roundings in phase.
@@ -240,6 +257,10 @@ pub struct Model {
     /// Whether products bring their noise down to the size of a rounding, at all points of any run.
     settles: bool,
     moments: Arc<Moments>,
+    /// By the degree `d` of a part: a power `z^(d - 1)` of its energy beyond which it escapes with
+    /// a probability far below `2^SETTLED`.
+    calm: [f64; DEGREES],
+    rounding: Noise,
     /// Noise of key switching, by level.
     switches: Arc<[Noise]>,
 }
@@ -251,13 +272,22 @@ impl Model {
     /// all energies. Otherwise such means are dominated by points that do not occur in a run. Then
     /// typical moments are used, and bounds describe single points.
     pub fn new(params: &Params) -> Self {
-        let (rlwe, n) = (params.rlwe(), params.n() as f64);
+        let (rlwe, n, t) = (params.rlwe(), params.n() as f64, params.t().value() as f64);
+        let energy = log2_energy_beyond(RARE).exp2();
+        // All parts together escape with at most sixteen times the probability of one.
+        let log2_calm = log2_energy_beyond(SETTLED - (n / 2.0).log2() - 4.0);
+        let error = t * t / 12.0;
         let exact = Self {
             n,
-            t: params.t().value() as f64,
-            energy: log2_energy_beyond(RARE).exp2(),
+            t,
+            energy,
             settles: true,
             moments: Arc::new(Moments::exact()),
+            calm: std::array::from_fn(|d| match d {
+                2 => log2_calm.exp2() / ESCAPE,
+                _ => (log2_calm * (d as f64 - 1.0)).exp2(),
+            }),
+            rounding: Noise::free(error).plus(keyed(error, n, energy)),
             switches: (0..=rlwe.max_level())
                 .map(|level| key_switch(params, level))
                 .collect(),
@@ -306,14 +336,10 @@ impl Model {
             let cold = a.bound_bits() <= self.rounding().bound_bits() + COLD_BITS;
             return if cold { RARE } else { 0.0 };
         }
-        let base = a.parts[0] + a.parts[1];
         let mut total = f64::NEG_INFINITY;
-        let mut factorial = 1.0;
-        for (d, &variance) in a.parts.iter().enumerate().skip(2) {
-            factorial *= d as f64;
-            // z^(d - 1). Most parts are so small that no logarithm is needed.
-            let power = base * factorial * factorial / variance;
-            if variance == 0.0 || power > (NEVER * (d - 1) as f64).exp2() {
+        for (d, power) in energies(a).into_iter().enumerate().skip(2) {
+            // Most parts are so small that no logarithm is needed.
+            if power > power_of_two(NEVER * (d as i32 - 1)) {
                 continue;
             }
             let log2_z = power.log2() / (d - 1) as f64;
@@ -321,6 +347,17 @@ impl Model {
             total = log_sum(total, log2_tail(energy * log2_z.exp2()));
         }
         total.min(0.0)
+    }
+
+    /// Returns true if, at any of the `n / 2` points of evaluation, powers of a value with noise `a`
+    /// do not return to the size of a rounding, with a probability above `2^SETTLED`.
+    pub fn escapes(&self, a: Noise) -> bool {
+        // The engine asks this of every factor, so the answer of most takes no logarithm.
+        let calm = |(power, &calm)| power > calm;
+        if self.settles && energies(a).into_iter().zip(&self.calm).skip(2).all(calm) {
+            return false;
+        }
+        self.log2_escape(a) + (self.n / 2.0).log2() > SETTLED
     }
 
     /// log2 of the probability, for one point of evaluation, that a residual there exceeds
@@ -339,12 +376,6 @@ impl Model {
         self.t * self.t / 12.0
     }
 
-    /// A part `w s` with `w` of the given variance and a uniform ternary `s`.
-    fn keyed(&self, variance: f64) -> Noise {
-        let log2_variance = (variance * self.n * 2.0 / 3.0).log2();
-        Noise::part(1, log2_variance, self.energy.log2())
-    }
-
     /// Noise of a fresh ciphertext under the secret key: `t e + [-Q m]_t`.
     pub fn fresh(&self) -> Noise {
         Noise::free((self.t * SIGMA).powi(2) + self.message())
@@ -353,7 +384,11 @@ impl Model {
     /// Noise of a fresh ciphertext under the public key: `t (u e + e_0 + e_1 s) + [-Q m]_t`.
     pub fn fresh_public(&self) -> Noise {
         let error = (self.t * SIGMA).powi(2);
-        Noise::free(error * (1.0 + 2.0 * self.n / 3.0) + self.message()).plus(self.keyed(error))
+        Noise::free(error * (1.0 + 2.0 * self.n / 3.0) + self.message()).plus(keyed(
+            error,
+            self.n,
+            self.energy,
+        ))
     }
 
     /// Noise after a product with an integer.
@@ -422,8 +457,7 @@ impl Model {
 
     /// Noise that a division adds: `t` times the rounding of both components.
     pub fn rounding(&self) -> Noise {
-        let error = self.t * self.t / 12.0;
-        Noise::free(error).plus(self.keyed(error))
+        self.rounding
     }
 
     /// Noise after dividing by `bits` bits of modulus.
@@ -438,6 +472,26 @@ impl Model {
     pub fn key_switch(&self, level: usize) -> Noise {
         self.switches[level]
     }
+}
+
+/// Powers `z^(d - 1)` of the energies at which the parts of degree `d` reach the size of a rounding,
+/// or infinity for a part that is 0. Those of degrees 0 and 1 mean nothing.
+fn energies(a: Noise) -> [f64; DEGREES] {
+    let base = a.parts[0] + a.parts[1];
+    let mut factorial = 1.0;
+    std::array::from_fn(|d| {
+        factorial *= d.max(1) as f64;
+        match a.parts[d] {
+            0.0 => f64::INFINITY,
+            variance => base * factorial * factorial / variance,
+        }
+    })
+}
+
+/// A part `w s` with `w` of the given variance and a uniform ternary `s`. Its bound is `energy`
+/// times its variance.
+fn keyed(variance: f64, n: f64, energy: f64) -> Noise {
+    Noise::part(1, (variance * n * 2.0 / 3.0).log2(), energy.log2())
 }
 
 /// Noise of key switching: `t d_j e_j / P` for each digit `j`.

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Result};
 use kernels::{Modulus, NttTable, is_prime};
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// RNS basis: pairwise different primes `q_i = 1 mod 2N`. Cheap to clone.
 ///
@@ -43,8 +44,7 @@ impl Basis {
             if q % (2 * n as u64) != 1 || !is_prime(q) {
                 return Err(not_friendly);
             }
-            let table = Modulus::new(q).and_then(|q| NttTable::new(q, n));
-            tables.push(Arc::new(table.ok_or(not_friendly)?));
+            tables.push(shared_table(n, q).ok_or(not_friendly)?);
         }
         Ok(Self::of(n, tables.into()))
     }
@@ -127,6 +127,26 @@ impl Basis {
         self.moduli()
             .fold(1 % p.value(), |acc, q| p.mul(acc, p.reduce(q.value())))
     }
+}
+
+/// The transform table of a modulus. Bases that exist at the same time share it, whoever made them.
+///
+/// Parameters that differ in their digits or in the length of their chain have moduli in common.
+/// The compiler compares dozens of such parameters for a network, and making tables took a sixth of
+/// its time.
+fn shared_table(n: usize, q: u64) -> Option<Arc<NttTable>> {
+    type Tables = BTreeMap<(usize, u64), Weak<NttTable>>;
+    static TABLES: Mutex<Tables> = Mutex::new(BTreeMap::new());
+    let tables = || TABLES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(table) = tables().get(&(n, q)).and_then(Weak::upgrade) {
+        return Some(table);
+    }
+    // Not under the lock, since it takes up to milliseconds.
+    let table = Arc::new(NttTable::new(Modulus::new(q)?, n)?);
+    let mut tables = tables();
+    tables.retain(|_, table| table.strong_count() > 0);
+    tables.insert((n, q), Arc::downgrade(&table));
+    Some(table)
 }
 
 impl PartialEq for Basis {

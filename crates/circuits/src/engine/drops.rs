@@ -10,11 +10,7 @@ use crate::error::{Error, Result};
 use crate::operations::Operations;
 use crate::passes;
 use crate::residual::{Residual, Squares};
-use bfv::noise::{Factors, Noise};
-
-/// log2 of the probability above which a value is hot: its powers may leave rounding size if they
-/// are only divided as much as its noise requires.
-const HOT: f64 = -52.0;
+use bfv::noise::{Factors, Noise, SETTLED};
 
 /// Limbs that the product of a hot value drops in addition to those that its noise requires on
 /// average.
@@ -99,7 +95,7 @@ impl<O: Operations> Engine<O> {
     /// Returns true if a value carries so much noise of earlier products that another product must
     /// not carry it on.
     pub(crate) fn is_hot(&self, residual: Residual) -> bool {
-        residual.log2_escape(&self.model, self.params().n()) > HOT
+        self.model.escapes(residual.mean)
     }
 
     pub(super) fn after_drop(&self, residual: Residual, level: usize, dropped: usize) -> Residual {
@@ -136,7 +132,7 @@ impl<O: Operations> Engine<O> {
         let rlwe = self.params().rlwe();
         let beyond = |a: Residual| {
             let product = a.mul_plain(&self.model, squares);
-            product.log2_beyond(&self.model, rlwe.n(), rlwe.log_q(level)) > HOT
+            product.log2_beyond(&self.model, rlwe.n(), rlwe.log_q(level)) > SETTLED
         };
         let mut dropped = 0;
         while beyond(self.after_drop(a.residual, a.level, dropped)) {
@@ -194,7 +190,7 @@ impl<O: Operations> Engine<O> {
     pub fn bears_points<C>(&self, a: &Value<C>, bits: f64) -> bool {
         let rlwe = self.params().rlwe();
         let log_q = rlwe.log_q(a.level) - bits;
-        a.residual.log2_beyond(&self.model, rlwe.n(), log_q) <= HOT
+        a.residual.log2_beyond(&self.model, rlwe.n(), log_q) <= SETTLED
     }
 
     /// Bits between six deviations of the largest coefficients' predicted noise and the limit of

@@ -6,7 +6,7 @@ use crate::operations::{Combination, Operations, Packing, Plain};
 use crate::passes::{self, Encoding};
 use crate::residual::Residual;
 use bfv::Params;
-use bfv::noise::{Factors, Noise};
+use bfv::noise::{Factors, Noise, SETTLED};
 
 impl<O: Operations> Engine<O> {
     /// `sum_k a_k b_k`, not relinearised. Operands may be at different levels.
@@ -68,8 +68,9 @@ impl<O: Operations> Engine<O> {
             0 => residual.plus(Residual::even(self.model.rounding())),
             _ => self.after_drop(residual, level, dropped),
         };
-        if !self.is_hot(residual) {
-            self.note_failure(residual.log2_escape(&self.model, self.params().n()));
+        let escape = residual.log2_escape(&self.model, self.params().n());
+        if escape <= SETTLED {
+            self.note_failure(escape);
         }
         {
             let Log { counts, needs, .. } = &mut *self.log();

@@ -131,15 +131,36 @@ impl Counts {
 }
 
 impl Passes {
+    /// Names of the numbers, in the order of [`all`](Self::all).
+    const NAMES: [&str; 16] = [
+        "ntt",
+        "intt",
+        "additions",
+        "products",
+        "dot terms",
+        "scalings",
+        "combination terms",
+        "permutations",
+        "quotients",
+        "conversion terms",
+        "roundings",
+        "digits",
+        "sampled",
+        "constants",
+        "loaded",
+        "stored",
+    ];
+
     /// All numbers, with their names.
     pub fn all(mut self) -> [(&'static str, u64); 16] {
-        self.entries().map(|(name, number)| (name, *number))
+        let numbers = self.numbers().map(|number| *number);
+        std::array::from_fn(|i| (Self::NAMES[i], numbers[i]))
     }
 
     /// Returns the passes multiplied by `count`.
     #[must_use]
     pub fn times(mut self, count: usize) -> Self {
-        for (_, own) in self.entries() {
+        for own in self.numbers() {
             *own = own.saturating_mul(count as u64);
         }
         self
@@ -150,40 +171,41 @@ impl Passes {
     /// # Panics
     /// If less was counted than in `earlier`.
     #[must_use]
-    pub fn since(mut self, earlier: Self) -> Self {
-        for ((_, own), (_, earlier)) in self.entries().into_iter().zip(earlier.all()) {
-            *own = own.checked_sub(earlier).expect("counts grow");
+    pub fn since(mut self, mut earlier: Self) -> Self {
+        for (own, earlier) in self.numbers().into_iter().zip(earlier.numbers()) {
+            *own = own.checked_sub(*earlier).expect("counts grow");
         }
         self
     }
 
-    fn entries(&mut self) -> [(&'static str, &mut u64); 16] {
+    /// The numbers, in the order of [`all`](Self::all).
+    fn numbers(&mut self) -> [&mut u64; 16] {
         [
-            ("ntt", &mut self.ntt),
-            ("intt", &mut self.intt),
-            ("additions", &mut self.additions),
-            ("products", &mut self.products),
-            ("dot terms", &mut self.dot_terms),
-            ("scalings", &mut self.scalings),
-            ("combination terms", &mut self.combination_terms),
-            ("permutations", &mut self.permutations),
-            ("quotients", &mut self.quotients),
-            ("conversion terms", &mut self.conversion_terms),
-            ("roundings", &mut self.roundings),
-            ("digits", &mut self.digits),
-            ("sampled", &mut self.sampled),
-            ("constants", &mut self.constants),
-            ("loaded", &mut self.loaded),
-            ("stored", &mut self.stored),
+            &mut self.ntt,
+            &mut self.intt,
+            &mut self.additions,
+            &mut self.products,
+            &mut self.dot_terms,
+            &mut self.scalings,
+            &mut self.combination_terms,
+            &mut self.permutations,
+            &mut self.quotients,
+            &mut self.conversion_terms,
+            &mut self.roundings,
+            &mut self.digits,
+            &mut self.sampled,
+            &mut self.constants,
+            &mut self.loaded,
+            &mut self.stored,
         ]
     }
 }
 
 /// Sums saturate at the largest word.
 impl AddAssign for Passes {
-    fn add_assign(&mut self, other: Self) {
-        for ((_, own), (_, other)) in self.entries().into_iter().zip(other.all()) {
-            *own = own.saturating_add(other);
+    fn add_assign(&mut self, mut other: Self) {
+        for (own, other) in self.numbers().into_iter().zip(other.numbers()) {
+            *own = own.saturating_add(*other);
         }
     }
 }
