@@ -38,6 +38,7 @@ use super::work::Work;
 use crate::error::{Error, Result};
 use graph::Graph;
 use layers::Within;
+use movement::Uses;
 use placement::place;
 use profile::{PROFILES, Profile};
 use spread::Reach;
@@ -163,7 +164,8 @@ pub fn schedule(
     };
     let orders = orders(work, options, many);
     // With room for everything.
-    let everything = movement::plan(work, &orders[0], usize::MAX, options.eviction, (0, false));
+    let uses = Uses::of(work, &orders[0]);
+    let everything = movement::plan(work, &uses, usize::MAX, options.eviction, (0, false));
     let compulsory: usize = movement::transfers(machine, work, &everything).iter().sum();
     // An order takes about as long as an attempt.
     let attempts = 1000 * profiles.len() * if many == 0 { orders.len() + 1 } else { 1 };
@@ -234,9 +236,9 @@ fn planned(
     options: Options,
     many: usize,
 ) -> Vec<(usize, Vec<u32>)> {
-    let plan = |order: &Vec<u32>, streamed: u32| {
+    let plan = |uses: &Uses, streamed: u32| {
         let of = |kept: bool| {
-            let events = movement::plan(work, order, slots, options.eviction, (streamed, kept));
+            let events = movement::plan(work, uses, slots, options.eviction, (streamed, kept));
             (movement::transfers(machine, work, &events), events)
         };
         let plain = of(false);
@@ -251,20 +253,21 @@ fn planned(
             plain
         }
     };
-    let mut plans: Vec<(Vec<usize>, Vec<u32>)> =
-        orders.iter().map(|order| plan(order, 0)).collect();
+    let uses: Vec<Uses> = orders.iter().map(|order| Uses::of(work, order)).collect();
+    let mut plans: Vec<(Vec<usize>, Vec<u32>)> = uses.iter().map(|uses| plan(uses, 0)).collect();
     if options.region.is_none() {
         let transfers: Vec<&[usize]> = plans.iter().map(|plan| &plan.0[..]).collect();
-        plans.push(plan(&mixed(work, orders, &transfers), 0));
+        let mixed = mixed(work, orders, &transfers);
+        plans.push(plan(&Uses::of(work, &mixed), 0));
     }
     if many == 0 && options.eviction == Eviction::Belady {
-        let again: Vec<&Vec<u32>> = orders
+        let again: Vec<&Uses> = uses
             .iter()
             .zip(&plans)
             .filter(|(_, plan)| movement::loads_hints_again(work, &plan.1))
-            .map(|(order, _)| order)
+            .map(|(uses, _)| uses)
             .collect();
-        plans.extend(again.into_iter().map(|order| plan(order, STREAMED)));
+        plans.extend(again.into_iter().map(|uses| plan(uses, STREAMED)));
     }
     let sum = |plan: (Vec<usize>, Vec<u32>)| (plan.0.iter().sum::<usize>(), plan.1);
     plans.into_iter().map(sum).collect()

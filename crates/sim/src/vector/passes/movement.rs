@@ -23,21 +23,20 @@ use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
-/// Plans a scratchpad of so many slots for instructions in the given order, in which every limb is made before it is read.
-/// Every instruction fits the slots. Of limbs of hints, so many eighths stream. `kept` says whether results that were not
-/// written stay for twice as long.
+/// Plans a scratchpad of so many slots for instructions in an order. Every instruction fits the slots. Of limbs of hints,
+/// so many eighths stream. `kept` says whether results that were not written stay for twice as long.
 pub(super) fn plan(
     work: &Work,
-    order: &[u32],
+    uses: &Uses,
     slots: usize,
     eviction: Eviction,
     (streamed, kept): (u32, bool),
 ) -> Vec<u32> {
-    let mut pad = Pad::new(work, order, slots, eviction);
+    let mut pad = Pad::new(work, slots, eviction);
     pad.streamed = streamed;
     pad.kept = kept;
-    for (position, &instruction) in order.iter().enumerate() {
-        pad.step(position as u32, instruction);
+    for (position, touched) in uses.by_position().enumerate() {
+        pad.step(position as u32, touched);
     }
     for &output in &work.outputs {
         if !pad.saved[output as usize] {
@@ -95,7 +94,6 @@ pub(super) fn writes(work: &Work, events: &[u32]) -> bool {
 struct Pad<'a> {
     work: &'a Work,
     eviction: Eviction,
-    uses: Uses,
     /// Eighths of the limbs of hints that leave first.
     streamed: u32,
     /// Whether results that were not written stay for twice as long.
@@ -103,10 +101,10 @@ struct Pad<'a> {
     /// Instructions from which on a use is so far away that a limb that streams leaves.
     far: u32,
     /// For each limb in the scratchpad how early it leaves: the one of the largest key first, one of key 0 never. 0 for
-    /// all others.
+    /// all others. The low half of a key is the limb's number plus 1.
     keys: Vec<u64>,
-    /// Keys with their limbs, among them old ones.
-    ranks: BinaryHeap<(u64, u32)>,
+    /// Keys of limbs, among them old ones.
+    ranks: BinaryHeap<u64>,
     free: usize,
     here: Vec<bool>,
     /// Whether memory or a seed has the limb.
@@ -120,7 +118,7 @@ struct Pad<'a> {
 }
 
 impl<'a> Pad<'a> {
-    fn new(work: &'a Work, order: &[u32], slots: usize, eviction: Eviction) -> Self {
+    fn new(work: &'a Work, slots: usize, eviction: Eviction) -> Self {
         let (instructions, limbs) = (work.instructions(), work.limbs());
         let mut saved = vec![false; limbs];
         saved[instructions..].fill(true);
@@ -134,7 +132,6 @@ impl<'a> Pad<'a> {
             streamed: 0,
             kept: false,
             far: slots as u32,
-            uses: Uses::of(work, order),
             keys: vec![0; limbs],
             ranks: BinaryHeap::new(),
             free: slots,
@@ -147,24 +144,25 @@ impl<'a> Pad<'a> {
         }
     }
 
-    fn step(&mut self, position: u32, instruction: u32) {
-        let work = self.work;
+    /// Executes the instruction of a position, which touches these limbs.
+    fn step(&mut self, position: u32, touched: &[Use]) {
+        let (made, read) = touched.split_last().expect("an instruction makes a limb");
         // What is read stays: first what is there, so that loads do not push it out.
-        for limb in work.operands(instruction as usize) {
-            self.keys[limb as usize] = 0;
+        for one in read {
+            self.keys[one.limb as usize] = 0;
         }
-        for limb in work.operands(instruction as usize) {
-            if !self.here[limb as usize] {
-                self.take(limb);
-                self.events.push(Event::Fetch(limb).pack());
+        for one in read {
+            if !self.here[one.limb as usize] {
+                self.take(one.limb);
+                self.events.push(Event::Fetch(one.limb).pack());
             }
         }
-        self.take(instruction);
-        self.events.push(Event::Issue(instruction).pack());
+        self.take(made.limb);
+        self.events.push(Event::Issue(made.limb).pack());
         let now = self.events.len() as u32;
-        for limb in work.operands(instruction as usize).chain([instruction]) {
-            self.touched[limb as usize] = now;
-            self.after(limb, position);
+        for &one in touched {
+            self.touched[one.limb as usize] = now;
+            self.after(one, position);
         }
     }
 
@@ -180,9 +178,10 @@ impl<'a> Pad<'a> {
 
     fn evict(&mut self) {
         let limb = loop {
-            let (key, limb) = self.ranks.pop().expect("every instruction fits");
-            if key == self.keys[limb as usize] {
-                break limb as usize;
+            let key = self.ranks.pop().expect("every instruction fits");
+            let limb = key as u32 as usize - 1;
+            if key == self.keys[limb] {
+                break limb;
             }
         };
         let written = !std::mem::replace(&mut self.saved[limb], true);
@@ -193,12 +192,11 @@ impl<'a> Pad<'a> {
     }
 
     /// Ranks a limb that has been read or made, or releases it if nothing reads it any more.
-    fn after(&mut self, limb: u32, position: u32) {
+    fn after(&mut self, Use { limb, next }: Use, position: u32) {
         if !self.here[limb as usize] {
             // Read twice by one instruction, and released after the first time.
             return;
         }
-        let next = self.uses.after(limb, position);
         if next == NONE && (self.saved[limb as usize] || !self.output[limb as usize]) {
             self.here[limb as usize] = false;
             self.keys[limb as usize] = 0;
@@ -221,7 +219,7 @@ impl<'a> Pad<'a> {
         // Numbers of limbs settle ties in the same way for every capacity.
         let key = (u64::from(first) << 32) | (u64::from(limb) + 1);
         self.keys[limb as usize] = key;
-        self.ranks.push((key, limb));
+        self.ranks.push(key);
     }
 
     /// Whether a limb of a hint is one of those that stream: multiples of the golden ratio spread them evenly over any
@@ -250,53 +248,51 @@ impl<'a> Pad<'a> {
     }
 }
 
-/// Positions at which limbs are read, in order.
-struct Uses {
-    positions: Vec<u32>,
-    /// For each limb where its next position stands; those of limb `i` end at `ends[i]`.
-    next: Vec<u32>,
+/// A limb that an instruction reads or makes, and the position at which it is read next, or `NONE`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    limb: u32,
+    next: u32,
+}
+
+/// The limbs that each instruction of an order touches, in the order in which plans ask for them.
+pub(super) struct Uses {
+    /// Of each position the limbs that are read, and then the one that is made, which has the number of the instruction.
+    all: Vec<Use>,
+    /// Where those of each position end.
     ends: Vec<u32>,
 }
 
 impl Uses {
-    fn of(work: &Work, order: &[u32]) -> Self {
-        let mut ends = vec![0u32; work.limbs()];
-        let operands = || {
-            order
-                .iter()
-                .flat_map(|&instruction| work.operands(instruction as usize))
-        };
-        operands().for_each(|limb| ends[limb as usize] += 1);
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += *end;
-            *end = sum;
+    /// Those of an order in which every limb is made before it is read.
+    pub(super) fn of(work: &Work, order: &[u32]) -> Self {
+        let mut all = Vec::with_capacity(4 * order.len());
+        let mut ends = Vec::with_capacity(order.len());
+        for &instruction in order {
+            let touched = work.operands(instruction as usize).chain([instruction]);
+            all.extend(touched.map(|limb| Use { limb, next: NONE }));
+            ends.push(all.len() as u32);
         }
-        let mut next = ends.clone();
-        let mut positions = vec![0; sum as usize];
-        for (position, &instruction) in order.iter().enumerate().rev() {
-            for limb in work.operands(instruction as usize) {
-                next[limb as usize] -= 1;
-                positions[next[limb as usize] as usize] = position as u32;
+        // From behind: at each position it is known where each limb is read next.
+        let mut read = vec![NONE; work.limbs()];
+        let mut last = all.len();
+        for position in (0..order.len()).rev() {
+            let first = position.checked_sub(1).map_or(0, |p| ends[p] as usize);
+            for one in &mut all[first..last] {
+                one.next = read[one.limb as usize];
             }
+            for one in &all[first..last - 1] {
+                read[one.limb as usize] = position as u32;
+            }
+            last = first;
         }
-        Self {
-            positions,
-            next,
-            ends,
-        }
+        Self { all, ends }
     }
 
-    /// The first position behind this one at which a limb is read, or `NONE`.
-    fn after(&mut self, limb: u32, position: u32) -> u32 {
-        let (next, end) = (&mut self.next[limb as usize], self.ends[limb as usize]);
-        while *next < end && self.positions[*next as usize] <= position {
-            *next += 1;
-        }
-        if *next < end {
-            self.positions[*next as usize]
-        } else {
-            NONE
-        }
+    fn by_position(&self) -> impl Iterator<Item = &[Use]> {
+        self.ends.iter().scan(0, |first, &end| {
+            let first = std::mem::replace(first, end as usize);
+            Some(&self.all[first..end as usize])
+        })
     }
 }
