@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import palladion
@@ -84,6 +85,16 @@ def halves(command: Command, picture: Path, tmp_path_factory: pytest.TempPathFac
     )  # fmt: skip
     assert sent.returncode == 0, sent.stderr
     return found
+
+
+@pytest.fixture(scope="module")
+def quick_to_compile() -> Iterator[None]:
+    """Programs of JAX are compiled with few optimisations, which takes less time than it saves in
+    tests. Integers are the same with any."""
+    config: Any = pytest.importorskip("jax").config
+    config.update("jax_disable_most_optimizations", True)
+    yield
+    config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture

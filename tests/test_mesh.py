@@ -23,10 +23,14 @@ pytest.importorskip("jax")
 
 @pytest.mark.parametrize("queries", [1, 2])
 def test_eight_devices_give_the_words_of_a_replay(queries: int) -> None:
-    flags = "--xla_force_host_platform_device_count=8"
+    settings = {
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=8",
+        "JAX_PLATFORMS": "cpu",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",  # quick to compile
+    }
     result = subprocess.run(
         [sys.executable, "-m", "tests.eight_devices", str(queries)],
-        env={**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"},
+        env={**os.environ, **settings},
         cwd=Path(__file__).parent.parent,
         capture_output=True,
         text=True,

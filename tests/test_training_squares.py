@@ -27,14 +27,15 @@ SHAPE = (3, 9, 8)
 IMAGE: list[int | str] = ["N", *SHAPE]
 
 
+# The numbers are nearly the same with any optimisation.
+pytestmark = pytest.mark.usefixtures("quick_to_compile")
+
+
 @pytest.fixture(scope="module", autouse=True)
-def quick_to_compile() -> Iterator[None]:
-    """The numbers are nearly the same with any optimisation."""
-    update: Any = jax.config.update
-    update("jax_disable_most_optimizations", True)
-    with single_precision():  # as inside of training: other tests may have allowed words of 64 bits
+def words_of_32_bits() -> Iterator[None]:
+    """As inside of training: other tests may have allowed words of 64 bits."""
+    with single_precision():
         yield
-    update("jax_disable_most_optimizations", False)
 
 
 def made(rng: np.random.Generator) -> Any:

@@ -159,6 +159,7 @@ impl Passes {
 
     /// Returns the passes multiplied by `count`.
     #[must_use]
+    #[inline]
     pub fn times(mut self, count: usize) -> Self {
         for own in self.numbers() {
             *own = own.saturating_mul(count as u64);
@@ -179,6 +180,7 @@ impl Passes {
     }
 
     /// The numbers, in the order of [`all`](Self::all).
+    #[inline]
     fn numbers(&mut self) -> [&mut u64; 16] {
         [
             &mut self.ntt,
@@ -203,6 +205,7 @@ impl Passes {
 
 /// Sums saturate at the largest word.
 impl AddAssign for Passes {
+    #[inline]
     fn add_assign(&mut self, mut other: Self) {
         for (own, other) in self.numbers().into_iter().zip(other.numbers()) {
             *own = own.saturating_add(*other);
@@ -213,6 +216,7 @@ impl AddAssign for Passes {
 impl Add for Passes {
     type Output = Self;
 
+    #[inline]
     fn add(mut self, other: Self) -> Self {
         self += other;
         self
