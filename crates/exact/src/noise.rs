@@ -578,6 +578,46 @@ mod tests {
     }
 
     #[test]
+    fn values_that_escape_are_those_of_the_probability() {
+        let model = model_insecure(40);
+        let mut rng = ChaCha20Rng::seed_from_u64(6);
+        let mut both = [0; 2];
+        for _ in 0..20_000 {
+            // Parts whose energies are around those that are rare enough.
+            let parts = std::array::from_fn(|d| match (d, rng.random_range(0..4)) {
+                (0 | 1, _) => 1.0,
+                (_, 0) => 0.0,
+                _ => (-rng.random_range(4.0..14.0) * (d as f64 - 1.0)).exp2(),
+            });
+            let noise = Noise::normal(parts, rng.random_range(-40..900), 0.0);
+            let escapes = model.log2_escape(noise) + (model.n / 2.0).log2() > SETTLED;
+            assert_eq!(model.escapes(noise), escapes, "{noise:?}");
+            both[usize::from(escapes)] += 1;
+        }
+        assert!(both.iter().all(|&count| count > 1000), "{both:?}");
+        assert!(!model.escapes(Noise::ZERO));
+    }
+
+    #[test]
+    fn the_lesser_of_two_has_fewer_bits() {
+        let some = [-1e4, -3.0, 0.0, 0.5, 700.0, 1e4].map(|bits| Noise::part(1, bits, 0.0));
+        let noises: Vec<Noise> = std::iter::once(Noise::ZERO).chain(some).collect();
+        for (i, &a) in noises.iter().enumerate() {
+            for (j, &b) in noises.iter().enumerate() {
+                assert_eq!(a.lesser(b), noises[i.min(j)]);
+            }
+        }
+    }
+
+    #[test]
+    fn factors_that_are_no_numbers_are_refused() {
+        for factor in [f64::NAN, f64::INFINITY, -1.0] {
+            let grown = std::panic::catch_unwind(|| Noise::free(1.0).times(factor));
+            assert!(grown.is_err(), "{factor}");
+        }
+    }
+
+    #[test]
     fn powers_of_one_residual_have_the_moments_of_a_power() {
         // (w s)^m for Gaussian w and s: m!^2 times the power of the mean square.
         let model = model_insecure(40);

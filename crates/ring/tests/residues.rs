@@ -10,6 +10,7 @@ use ring::{
     Basis, BasisConverter, Coeff, Divider, Eval, Gadget, Modulus, Poly, Scaler, ToModulus,
     eval_automorphism_index, ntt_primes, ntt_primes_avoiding, tensor, tensor_coeff,
 };
+use std::sync::Arc;
 
 /// The smallest ring the kernels take, and one that fills several of their blocks.
 const N: usize = 16;
@@ -453,6 +454,21 @@ fn a_gadget_product_is_the_inner_product_of_its_digits() {
         assert_eq!(gadget.product(d.clone(), Some(&own), limb), want);
         assert_eq!(gadget.product(d, None, limb), want);
     }
+}
+
+#[test]
+fn bases_share_the_tables_of_their_moduli() {
+    let q = ntt_primes(40, 256, 3).unwrap();
+    let (a, b) = (
+        Basis::new(256, &q[..2]).unwrap(),
+        Basis::new(256, &q[1..]).unwrap(),
+    );
+    assert!(Arc::ptr_eq(&a.tables()[1], &b.tables()[0]));
+    // Primes of the larger degree have transforms of the smaller one, with other tables.
+    let half = Basis::new(128, &q[..2]).unwrap();
+    assert!(!Arc::ptr_eq(&a.tables()[1], &half.tables()[1]));
+    assert_eq!([a.n(), half.n()], [256, 128]);
+    assert!(half.tables().iter().all(|table| table.n() == 128));
 }
 
 #[test]

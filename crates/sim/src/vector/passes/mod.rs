@@ -236,9 +236,10 @@ fn planned(
     options: Options,
     many: usize,
 ) -> Vec<(usize, Vec<u32>)> {
-    let plan = |uses: &Uses, streamed: u32| {
+    let plan = |order: &Vec<u32>, streamed: u32| {
+        let uses = Uses::of(work, order);
         let of = |kept: bool| {
-            let events = movement::plan(work, uses, slots, options.eviction, (streamed, kept));
+            let events = movement::plan(work, &uses, slots, options.eviction, (streamed, kept));
             (movement::transfers(machine, work, &events), events)
         };
         let plain = of(false);
@@ -253,21 +254,20 @@ fn planned(
             plain
         }
     };
-    let uses: Vec<Uses> = orders.iter().map(|order| Uses::of(work, order)).collect();
-    let mut plans: Vec<(Vec<usize>, Vec<u32>)> = uses.iter().map(|uses| plan(uses, 0)).collect();
+    let mut plans: Vec<(Vec<usize>, Vec<u32>)> =
+        orders.iter().map(|order| plan(order, 0)).collect();
     if options.region.is_none() {
         let transfers: Vec<&[usize]> = plans.iter().map(|plan| &plan.0[..]).collect();
-        let mixed = mixed(work, orders, &transfers);
-        plans.push(plan(&Uses::of(work, &mixed), 0));
+        plans.push(plan(&mixed(work, orders, &transfers), 0));
     }
     if many == 0 && options.eviction == Eviction::Belady {
-        let again: Vec<&Uses> = uses
+        let again: Vec<&Vec<u32>> = orders
             .iter()
             .zip(&plans)
             .filter(|(_, plan)| movement::loads_hints_again(work, &plan.1))
-            .map(|(uses, _)| uses)
+            .map(|(order, _)| order)
             .collect();
-        plans.extend(again.into_iter().map(|uses| plan(uses, STREAMED)));
+        plans.extend(again.into_iter().map(|order| plan(order, STREAMED)));
     }
     let sum = |plan: (Vec<usize>, Vec<u32>)| (plan.0.iter().sum::<usize>(), plan.1);
     plans.into_iter().map(sum).collect()
