@@ -290,3 +290,6 @@ def test_words_of_32_bits_hold_every_modulus() -> None:
     assert report["largest_modulus_bits"] == 32
     with pytest.raises(UsageError, match="words of 16 bits, expected 32"):
         own.compile(words=16)
+    # A network that words of 32 bits do not hold is at fault, and not this package.
+    with pytest.raises(NetworkError, match=r"of 32-bit words do not hold .* without --words 32"):
+        palladion.compile_network(own.network.to_json(), batch=1, words=32, failure=-1000)

@@ -66,10 +66,11 @@ impl Fault {
         }
     }
 
-    /// The cause during compilation. There is no file yet, so the network is at fault.
+    /// The cause during compilation. There is no file yet, and the compiler chose the parameters, so
+    /// the network is at fault.
     fn of_compilation(self) -> Self {
         match self {
-            Self::File => Self::Network,
+            Self::File | Self::Security => Self::Network,
             other => other,
         }
     }
@@ -320,13 +321,13 @@ fn of_mpc(error: &::mpc::Error) -> Fault {
 
 fn of_compiler(error: &compiler::Error) -> Fault {
     use compiler::Error::{
-        Batch, Circuits, EmptyBatch, Failure, Layer, Network, NoParameters, Program, Target,
+        Batch, Circuits, EmptyBatch, Failure, Layer, Network, NoParameters, Program, Target, Words,
     };
     match error {
         Network(_) | Layer { .. } | Failure { .. } => Fault::Network,
         Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
-        NoParameters { last } => of_compiler(last),
+        NoParameters { last: error } | Words { reason: error } => of_compiler(error),
         // The verifier rejected the compiler's output.
         Program(_) => Fault::Internal,
         _ => Fault::Internal,
