@@ -89,7 +89,7 @@ def halves(command: Command, picture: Path, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture(scope="module")
 def quick_to_compile() -> Iterator[None]:
-    """Programs of JAX are compiled with few optimisations, which takes less time than it saves in
+    """Programs of JAX are compiled with few optimisations. Others take longer than they save in
     tests. Integers are the same with any."""
     config: Any = pytest.importorskip("jax").config
     config.update("jax_disable_most_optimizations", True)
