@@ -10,7 +10,8 @@ use memory::{MASK, places};
 use rand::RngCore;
 use ring::sample::{self, Masks, SecretRng};
 use ring::{Basis, Eval, Poly, ntt_primes};
-use rlwe::{ParamsSpec, PublicKey, SecretKey};
+use rlwe::lwe::LweSecret;
+use rlwe::{DimensionKey, DimensionParams, ParamsSpec, PublicKey, SecretKey};
 use std::sync::{Mutex, PoisonError};
 use zeroize::Zeroizing;
 
@@ -170,6 +171,54 @@ fn nothing_of_a_secret_stays() {
     alone("Galois key");
     drop(secret);
     assert_eq!(places(&values), 0);
+}
+
+/// A key of the dimension switch leaves neither of its secrets, nor a product of the small one with a
+/// public mask, from which it could be computed.
+#[test]
+fn nothing_of_a_dimension_switch_stays() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let [q, p] = [26, 40].map(|bits| ntt_primes(bits, N, 1).unwrap());
+    let params = DimensionParams::new(N, q[0], 1024, 3).unwrap();
+    let basis = params.basis();
+    let ring = rlwe::Params::new(&ParamsSpec {
+        n: N,
+        q,
+        p,
+        digit_limbs: 1,
+    })
+    .unwrap();
+    let make = || {
+        let mut rng = generator();
+        let secret = SecretKey::generate(&ring, &mut rng);
+        let small = LweSecret::generate(params.dimension(), &mut rng);
+        let key = DimensionKey::generate(&params, &secret, &small, &mut rng);
+        (secret, small, key)
+    };
+    // Everything is made a second time from the same seed, and searched for at once. What is computed
+    // here takes buffers from the pool, and would overwrite a trace. Not the first words, because the
+    // allocator writes there.
+    let some = N / 2..N / 2 + LEN;
+    let (secret, small, key) = make();
+    let eval = |coefficients: &[i64]| {
+        let poly = Zeroizing::new(Poly::from_signed(basis, coefficients).into_eval());
+        masked(&poly.limb(0)[some.clone()])
+    };
+    let (from, to) = (eval(secret.coefficients()), eval(&small.in_ring(N)));
+    let spread: Vec<u64> = small.in_ring(N)[N / 2..N / 2 + 32]
+        .iter()
+        .map(|&z| z as u64 ^ MASK)
+        .collect();
+    let last = key.bodies().len() - 1;
+    let mask: Poly<Eval> = sample::uniform_from_seed(basis, key.seed(), last as u32);
+    let product = |(s, &a): (&u64, &u64)| basis.modulus(0).mul(s ^ MASK, a) ^ MASK;
+    let mask = &mask.limb(0)[some.clone()];
+    let products: Vec<u64> = to.iter().zip(mask).map(product).collect();
+    drop((secret, small, key));
+    let made = make();
+    let found = [&from, &to, &products, &spread].map(|v| places(v));
+    assert_eq!(found, [1, 0, 0, 0], "the ring's secret alone is kept");
+    drop(made);
 }
 
 /// A dropped generator leaves neither its key nor the words it has drawn ahead, however it was
