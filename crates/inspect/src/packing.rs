@@ -1,10 +1,12 @@
 //! One layer in a packing: encrypted, computed, decrypted, and compared with the layer on integers.
 
 use crate::error::Result;
+use ckks::Complex64;
 use client::circuit_keys;
+use exchange::Needs;
 use exchange::circuit::Keys;
 use packings::{Frame, Layer, Messages, Packed, Packing, tiles};
-use program::circuit::Circuit;
+use program::circuit::Type;
 use rand::{CryptoRng, Rng};
 use ring::sample::Masks;
 use rlwe::SecretKey;
@@ -48,7 +50,15 @@ pub fn trial(
     rng: &mut impl CryptoRng,
 ) -> Result<Trial> {
     let expected = layer.apply(x, weights)?;
-    let mut trial = encrypted(packed, x, expected.len(), true, rng)?;
+    let count = expected.len();
+    let mut trial = match packed.frame() {
+        Frame::Exact(params) => {
+            Client::new(Bfv(params.clone()), rng).run(packed, x, count, true, rng)?
+        }
+        Frame::Approximate(params) => {
+            Client::new(params.clone(), rng).run(packed, x, count, true, rng)?
+        }
+    };
     trial.wrong = wrong(packed.frame(), &trial.results, &expected);
     Ok(trial)
 }
@@ -63,6 +73,27 @@ pub fn trial(
 /// # Errors
 /// Those of [`trial`], and of [`Packing::build`].
 pub fn trial_in_parts(
+    packing: &dyn Packing,
+    frame: &Frame,
+    layers: (&Layer, &Layer),
+    numbers: (&[i64], &[i64]),
+    rng: &mut impl CryptoRng,
+    hear: impl FnMut(usize, usize) -> bool,
+) -> Result<Trial> {
+    match frame {
+        Frame::Exact(params) => {
+            let client = Client::new(Bfv(params.clone()), rng);
+            in_parts(client, packing, frame, layers, numbers, rng, hear)
+        }
+        Frame::Approximate(params) => {
+            let client = Client::new(params.clone(), rng);
+            in_parts(client, packing, frame, layers, numbers, rng, hear)
+        }
+    }
+}
+
+fn in_parts<S: Encrypts>(
+    mut client: Client<S>,
     packing: &dyn Packing,
     frame: &Frame,
     (layer, part): (&Layer, &Layer),
@@ -83,7 +114,7 @@ pub fn trial_in_parts(
         let own = tile.weights(layer, weights);
         let packed = packing.build(&tile.layer, &own, frame)?;
         let values = tile.values(layer, x);
-        let ran = encrypted(&packed, &values, tile.layer.outputs(), false, rng)?;
+        let ran = client.run(&packed, &values, tile.layer.outputs(), false, rng)?;
         tile.add_to(layer, &mut all.results, &ran.results);
         all.seconds += ran.seconds;
         all.encoding_seconds += ran.encoding_seconds;
@@ -104,117 +135,165 @@ fn wrong(frame: &Frame, found: &[i64], expected: &[i64]) -> usize {
     expected.len() - right.count()
 }
 
-/// Encrypts values, runs the circuit, and decrypts `count` results. If it is to be `warm`, it has run
-/// once before it is timed.
-fn encrypted(
-    packed: &Packed,
-    x: &[i64],
-    count: usize,
-    warm: bool,
-    rng: &mut impl CryptoRng,
-) -> Result<Trial> {
-    let messages = packed.pack(x)?;
-    let (frame, masks) = (packed.frame(), &mut Masks::random(rng));
-    let (mut trial, found) = match frame {
-        Frame::Exact(params) => {
-            let secret = SecretKey::generate(params.rlwe(), rng);
-            let scheme = Bfv(params.clone());
-            let words = |slots: &[ckks::Complex64]| slots.iter().map(|v| v.re as u64).collect();
-            let mut run = Run::new(&scheme, &packed.circuit, &secret, rng)?;
-            for (name, ty) in packed.circuit.inputs() {
-                let slots: Vec<u64> = words(&messages[name]);
-                let message = run.runner.encode(name, &slots)?;
-                let ct = bfv::encrypt(params, &secret, &message, ty.level, masks, rng)?;
-                run.inputs.insert(name.to_owned(), ct);
-            }
-            let (trial, outputs) = run.measured(&BTreeMap::new(), warm)?;
-            let mut found = Messages::new();
-            for (name, ct) in outputs {
-                let message = bfv::decrypt(params, &secret, &ct)?;
-                let slots = params.encoder().slots_of(&message);
-                found.insert(name, slots.iter().map(|&v| (v as f64).into()).collect());
-            }
-            (trial, found)
-        }
-        Frame::Approximate(params) => {
-            let secret = SecretKey::generate(params.rlwe(), rng);
-            let mut run = Run::new(params, &packed.circuit, &secret, rng)?;
-            for (name, _) in packed.circuit.inputs().filter(|(_, ty)| ty.encrypted) {
-                let message = run.runner.encode(name, &messages[name])?;
-                let ct = ckks::encrypt(&secret, &message, masks, rng)?;
-                run.inputs.insert(name.to_owned(), ct);
-            }
-            let (trial, outputs) = run.measured(&packed.plain, warm)?;
-            let mut found = Messages::new();
-            for (name, ct) in outputs {
-                let message = ckks::decrypt(&secret, &ct)?;
-                found.insert(name, message.decode(params, params.slots())?);
-            }
-            (trial, found)
-        }
-    };
-    trial.results = packed.unpack(&found, count)?;
-    Ok(trial)
-}
+/// A scheme that encrypts and decrypts slots.
+trait Encrypts: Scheme {
+    /// The slots of a message, which packings hold as complex numbers.
+    fn slots_of(slots: &[Complex64]) -> Vec<Self::Slot>;
 
-/// A circuit with its keys and encrypted inputs.
-struct Run<'c, S: Scheme> {
-    runner: Runner<'c, S>,
-    keys: Keys,
-    inputs: BTreeMap<String, S::Ciphertext>,
-    trial: Trial,
-}
-
-impl<'c, S: Scheme> Run<'c, S> {
-    fn new(
-        scheme: &S,
-        circuit: &'c Circuit,
+    fn encrypt(
+        &self,
         secret: &SecretKey,
+        message: &Self::Plaintext,
+        level: usize,
         rng: &mut impl CryptoRng,
-    ) -> Result<Self> {
-        let keys = circuit_keys(secret, &needs(scheme, &circuit.keys()), rng)?;
+    ) -> Result<Self::Ciphertext>;
+
+    fn decrypt(&self, secret: &SecretKey, ct: &Self::Ciphertext) -> Result<Vec<Complex64>>;
+}
+
+impl Encrypts for Bfv {
+    fn slots_of(slots: &[Complex64]) -> Vec<u64> {
+        slots.iter().map(|slot| slot.re as u64).collect()
+    }
+
+    fn encrypt(
+        &self,
+        secret: &SecretKey,
+        message: &Self::Plaintext,
+        level: usize,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self::Ciphertext> {
+        let masks = &mut Masks::random(rng);
+        Ok(bfv::encrypt(&self.0, secret, message, level, masks, rng)?)
+    }
+
+    fn decrypt(&self, secret: &SecretKey, ct: &Self::Ciphertext) -> Result<Vec<Complex64>> {
+        let message = bfv::decrypt(&self.0, secret, ct)?;
+        let slots = self.0.encoder().slots_of(&message);
+        Ok(slots.iter().map(|&slot| (slot as f64).into()).collect())
+    }
+}
+
+impl Encrypts for ckks::Params {
+    fn slots_of(slots: &[Complex64]) -> Vec<Complex64> {
+        slots.to_vec()
+    }
+
+    /// The message has its level already.
+    fn encrypt(
+        &self,
+        secret: &SecretKey,
+        message: &Self::Plaintext,
+        _: usize,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Self::Ciphertext> {
+        Ok(ckks::encrypt(
+            secret,
+            message,
+            &mut Masks::random(rng),
+            rng,
+        )?)
+    }
+
+    fn decrypt(&self, secret: &SecretKey, ct: &Self::Ciphertext) -> Result<Vec<Complex64>> {
+        Ok(ckks::decrypt(secret, ct)?.decode(self, self.slots())?)
+    }
+}
+
+/// Whoever encrypts. Parts of a layer one after the other often read the same values with the same keys, so
+/// those of the last part are kept.
+struct Client<S: Encrypts> {
+    scheme: S,
+    secret: SecretKey,
+    keys: Option<(Needs, Keys)>,
+    /// By name: the slots, their type, and the ciphertext.
+    sent: BTreeMap<String, (Vec<Complex64>, Type, S::Ciphertext)>,
+}
+
+impl<S: Encrypts> Client<S> {
+    fn new(scheme: S, rng: &mut impl CryptoRng) -> Self {
+        let secret = SecretKey::generate(scheme.rlwe(), rng);
+        Self {
+            scheme,
+            secret,
+            keys: None,
+            sent: BTreeMap::new(),
+        }
+    }
+
+    /// Encrypts values, runs the circuit, and decrypts `count` results. If it is to be `warm`, it has run once
+    /// before it is timed: the first run takes its memory from the operating system, which a server does once.
+    fn run(
+        &mut self,
+        packed: &Packed,
+        x: &[i64],
+        count: usize,
+        warm: bool,
+        rng: &mut impl CryptoRng,
+    ) -> Result<Trial> {
+        let circuit = &packed.circuit;
+        let needs = needs(&self.scheme, &circuit.keys());
+        let keys = match self.keys.take() {
+            Some((same, keys)) if same == needs => keys,
+            _ => circuit_keys(&self.secret, &needs, rng)?,
+        };
         let start = Instant::now();
-        let runner = Runner::new(scheme, circuit)?;
+        let runner = Runner::new(&self.scheme, circuit)?;
+        let encoding_seconds = start.elapsed().as_secs_f64();
+        self.send(&runner, packed, x, rng)?;
+        let encrypted = self.sent.iter();
+        let encrypted =
+            encrypted.map(|(name, (_, _, ct))| (name.as_str(), Argument::Ciphertext(ct)));
+        let plain = packed.plain.iter();
+        let plain: BTreeMap<_, _> = plain
+            .map(|(name, slots)| (name, S::slots_of(slots)))
+            .collect();
+        let given = plain.iter();
+        let given = given.map(|(name, slots)| (name.as_str(), Argument::Plain(slots)));
+        let arguments = encrypted.chain(given).collect();
+        if warm {
+            drop(runner.run(&arguments, &keys)?);
+        }
+        let start = Instant::now();
+        let outputs = runner.run(&arguments, &keys)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let mut found = Messages::new();
+        for (name, ct) in outputs {
+            found.insert(name, self.scheme.decrypt(&self.secret, &ct)?);
+        }
         let trial = Trial {
-            encoding_seconds: start.elapsed().as_secs_f64(),
+            results: packed.unpack(&found, count)?,
+            seconds,
+            encoding_seconds,
             key_bytes: keys.byte_len(),
             weight_bytes: runner.byte_len(),
             ..Trial::default()
         };
-        Ok(Self {
-            runner,
-            keys,
-            inputs: BTreeMap::new(),
-            trial,
-        })
+        self.keys = Some((needs, keys));
+        Ok(trial)
     }
 
-    /// Runs the circuit, and times the run. If it is to be `warm`, it runs once before: the first run takes its
-    /// memory from the operating system, which a server does once. `plain` has the inputs that are
-    /// not encrypted.
-    fn measured(
-        self,
-        plain: &BTreeMap<String, Vec<S::Slot>>,
-        warm: bool,
-    ) -> Result<(Trial, BTreeMap<String, S::Ciphertext>)> {
-        let encrypted = self.inputs.iter();
-        let encrypted = encrypted.map(|(name, ct)| (name.as_str(), Argument::Ciphertext(ct)));
-        let plain = plain
-            .iter()
-            .map(|(name, slots)| (name.as_str(), Argument::Plain(slots)));
-        let arguments = encrypted.chain(plain).collect();
-        if warm {
-            drop(self.runner.run(&arguments, &self.keys)?);
+    /// Encrypts the inputs of a circuit that are not those of the last one.
+    fn send(
+        &mut self,
+        runner: &Runner<'_, S>,
+        packed: &Packed,
+        x: &[i64],
+        rng: &mut impl CryptoRng,
+    ) -> Result<()> {
+        let mut messages = packed.pack(x)?;
+        let mut last = std::mem::take(&mut self.sent);
+        for (name, ty) in packed.circuit.inputs().filter(|(_, ty)| ty.encrypted) {
+            let slots = messages.remove(name).expect("every input has a place");
+            let ct = match last.remove(name) {
+                Some((same, of, ct)) if same == slots && of == ty => ct,
+                _ => {
+                    let message = runner.encode(name, &S::slots_of(&slots))?;
+                    self.scheme.encrypt(&self.secret, &message, ty.level, rng)?
+                }
+            };
+            self.sent.insert(name.to_owned(), (slots, ty, ct));
         }
-        let start = Instant::now();
-        let outputs = self.runner.run(&arguments, &self.keys)?;
-        let seconds = start.elapsed().as_secs_f64();
-        Ok((
-            Trial {
-                seconds,
-                ..self.trial
-            },
-            outputs,
-        ))
+        Ok(())
     }
 }

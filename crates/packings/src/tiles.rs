@@ -24,8 +24,9 @@ pub struct Tile {
 /// The parts of a layer that have at most as many images, groups, channels, kernels, output rows
 /// and columns as `part`, which is one of its [slices](crate::slice).
 ///
-/// A result of the layer is the sum over all tiles that have some of its channels. Windows that see
-/// nothing but zeros around the input are in no tile, if a tile has only such.
+/// A result of the layer is the sum over all tiles that have some of its channels. Tiles that read the same input
+/// with other kernels follow each other. Windows that see nothing but zeros around the input are in no tile, if a
+/// tile has only such.
 pub fn tiles(layer: &Layer, part: &Layer) -> Vec<Tile> {
     let (all, sizes) = (extents(layer), extents(part));
     let mut cuts = vec![all.map(|all| 0..all)];
@@ -45,17 +46,17 @@ pub fn tiles(layer: &Layer, part: &Layer) -> Vec<Tile> {
         .collect()
 }
 
-/// Numbers of images, groups, channels and kernels of a group, output rows and columns.
+/// Numbers of images, groups, channels of a group, output rows and columns, kernels of a group.
 fn extents(layer: &Layer) -> [usize; 6] {
     let [rows, columns] = layer.output();
     let (channels, kernels) = (layer.group_channels(), layer.group_kernels());
-    [layer.batch, layer.groups, channels, kernels, rows, columns]
+    [layer.batch, layer.groups, channels, rows, columns, kernels]
 }
 
 impl Tile {
     /// `None` if no window reads a value.
     fn new(layer: &Layer, cut: [Range<usize>; 6]) -> Option<Self> {
-        let [images, groups, channels, kernels, rows, columns] = cut;
+        let [images, groups, channels, rows, columns, kernels] = cut;
         let (writes, span) = ([rows, columns], layer.span());
         // What windows cover, in the padded input.
         let covers: [Range<usize>; 2] = from_fn(|axis| {

@@ -70,8 +70,12 @@ fn parts_of_a_layer_add_up_to_the_whole() {
         numbers(4, layer.inputs(), 7),
     );
     let rng = &mut ChaCha20Rng::seed_from_u64(5);
-    for packing in ALL {
-        let frame = Frame::new(Arith::Exact, 13, packing.depth(&layer)).unwrap();
+    let both = [Arith::Exact, Arith::Approximate];
+    for (packing, arith) in ALL
+        .into_iter()
+        .flat_map(|one| both.map(|arith| (one, arith)))
+    {
+        let frame = Frame::new(arith, 13, packing.depth(&layer)).unwrap();
         let part = slice(packing, &layer, &frame, 12).unwrap();
         let mut heard = Vec::new();
         let hear = |done, all| {
