@@ -305,13 +305,6 @@ impl Places {
         let count = (1..=shape[0]).find(|&count| fits(shape[0].div_ceil(count), 1, 0).is_some())?;
         let channels = shape[0].div_ceil(count);
         let raster = fits(channels, 1, 0)?;
-        // If there are several images, leave room beside each for the kernels of the readers that
-        // need most.
-        let beside = readers.iter().map(|(layer, linear)| {
-            let [_, distance] = products(linear, shape, &raster, 0);
-            distance * layer.bias.len()
-        });
-        let beside = beside.max().unwrap_or(0);
         if count > 1 || self.batch == 1 {
             return Some(Placing {
                 ring,
@@ -321,16 +314,19 @@ impl Places {
                 channels,
             });
         }
-        let most = |spread: usize| {
-            (1..=self.batch)
-                .rev()
-                .find(|&i| fits(channels, i, spread).is_some())
-        };
-        let spread = if most(beside) == most(0) { beside } else { 0 };
-        let images = most(spread)?;
+        let images = (1..=self.batch)
+            .rev()
+            .find(|&images| fits(channels, images, 0).is_some())?;
+        // Leave room beside each image, the last one too, for as many kernels of the readers as fit.
+        let beside = readers.iter().map(|(layer, linear)| {
+            let [_, distance] = products(linear, shape, &raster, 0);
+            distance * layer.bias.len()
+        });
+        let beside = beside.max().unwrap_or(0).min(ring.len() / images);
+        let spread = fits(channels, images, beside);
         Some(Placing {
             ring,
-            raster: fits(channels, images, spread)?,
+            raster: spread.or_else(|| fits(channels, images, 0))?,
             shape,
             images,
             channels,

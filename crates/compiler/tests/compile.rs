@@ -229,6 +229,21 @@ fn batches_that_no_program_has_are_refused_before_anything_is_built() {
     assert!(matches!(none, Err(Error::EmptyBatch)));
 }
 
+/// Four images of 100 values have 8,192 positions each, beside which 81 kernels of 100 positions fit. The fourth
+/// image has no more room than the others, though nothing follows it.
+#[test]
+fn kernels_beside_the_last_image_have_room_too() {
+    for (outputs, products) in [(81, 1), (82, 2), (109, 2), (163, 3)] {
+        let program = compiled(&network([1, 1, 100], vec![dense(100, outputs)]), 4);
+        let multiplied = program
+            .steps
+            .iter()
+            .filter(|s| s.op.name() == "mul_coefficients");
+        assert_eq!(multiplied.count(), products, "{outputs} outputs");
+    }
+    compiled(&network([1, 1, 100], vec![dense(100, 82), dense(82, 3)]), 4);
+}
+
 #[test]
 fn a_linear_layer_alone_needs_no_key() {
     let program = compiled(&network([1, 8, 8], vec![dense(64, 3)]), 4);

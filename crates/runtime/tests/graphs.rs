@@ -227,6 +227,49 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
     }
 }
 
+/// Beside four images of 100 values there is room for 81 kernels each. So 110 kernels take two products, whose
+/// last sums are the last coefficients.
+#[test]
+fn kernels_beside_all_images_are_exact() {
+    const BATCH: usize = 4;
+    let (inputs, outputs) = (100, 110);
+    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+    let mut network = network();
+    network.input.shape = [1, 1, inputs];
+    network.layers.drain(..3);
+    network.layers[0].bias = (0..outputs as i64).map(|i| i * 7 - 300).collect();
+    network.layers[0].terms = vec![Term {
+        source: network::Source::Input,
+        linear: Linear::Dense(Dense {
+            inputs,
+            outputs,
+            weights: (0..inputs * outputs)
+                .map(|_| rng.random_range(-9..=9))
+                .collect(),
+        }),
+    }];
+    network.layers[0].bound = network.worst_cases().unwrap()[0];
+    let prepared = Prepared::new(compile(&network, Options::of_batch(BATCH)).unwrap()).unwrap();
+    let client = Client::generate_from(&prepared, &mut rng);
+    let keys = client.evaluation_keys().unwrap();
+    let image = |_| (0..inputs).map(|_| rng.random_range(-4..=7)).collect();
+    let images: Vec<Vec<i64>> = (0..BATCH).map(image).collect();
+    let evaluator = Evaluator::new(&network).unwrap();
+    let mut found = Inspector::new(&client, Integers { network, evaluator });
+    found.begin(&images).unwrap();
+    let input = client.encrypt(&images).unwrap();
+    let server = Server::new(&prepared, &keys);
+    let (output, _) = server.run(&input, |_| true).unwrap();
+    found
+        .end(&client.decrypt(&output, &input).unwrap())
+        .unwrap();
+    let [layer] = found.layers() else {
+        panic!("the network has one layer");
+    };
+    assert_eq!((layer.wrong, layer.values), (0, (outputs * BATCH) as u64));
+    assert_eq!(layer.noise.largest, 0);
+}
+
 /// The largest exponential, and the product of an exponential with the inverse of their sum.
 const ONE: [i64; 2] = [31, 700];
 
