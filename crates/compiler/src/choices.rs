@@ -113,17 +113,17 @@ impl Cost for f64 {
     }
 }
 
-/// The candidates so far, and the last reason for refusing one.
+/// The candidates so far, and the reason for refusing the one that was least far from being possible.
 pub(crate) struct Comparison<T, C> {
     candidates: Vec<Candidate<T, C>>,
-    last: Option<Error>,
+    reason: Option<Error>,
 }
 
 impl<T, C: Cost> Comparison<T, C> {
     pub(crate) fn new() -> Self {
         Self {
             candidates: Vec::new(),
-            last: None,
+            reason: None,
         }
     }
 
@@ -141,9 +141,13 @@ impl<T, C: Cost> Comparison<T, C> {
         self.candidates[index].cost = Err(self.note(error));
     }
 
+    /// Keeps the reason that says most, and of equal ones the last.
     fn note(&mut self, error: Error) -> String {
         let words = error.to_string();
-        self.last = Some(error);
+        let kept = self.reason.as_ref().map_or(u32::MAX, far);
+        if far(&error) <= kept {
+            self.reason = Some(error);
+        }
         words
     }
 
@@ -166,8 +170,20 @@ impl<T, C: Cost> Comparison<T, C> {
         candidates.map(tell).collect()
     }
 
-    /// The reason for the last refusal. `None` if no candidate was refused.
-    pub(crate) fn last_error(self) -> Option<Error> {
-        self.last
+    /// The reason why none was chosen. `None` if no candidate was refused.
+    pub(crate) fn reason(self) -> Option<Error> {
+        self.reason
+    }
+}
+
+/// How far a candidate was from being possible: 0 if its parameters are not the reason, otherwise log2 of moduli that are
+/// too large. A chain that is too short says least, because a longer one was refused too.
+fn far(error: &Error) -> u32 {
+    use bfv::Error::Rlwe;
+    use circuits::Error::{Bfv, OutOfLevels};
+    match error {
+        Error::Circuits(Bfv(Rlwe(rlwe::Error::Insecure { log_qp, .. }))) => *log_qp,
+        Error::Circuits(OutOfLevels { .. }) => u32::MAX,
+        _ => 0,
     }
 }

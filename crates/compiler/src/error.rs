@@ -78,10 +78,13 @@ pub enum Error {
         reason: Box<Error>,
     },
     /// No parameters of 128-bit security can evaluate the network.
-    #[error("no parameters of 128-bit security hold this network: {last}")]
+    #[error(
+        "no parameters of 128-bit security hold this network: {reason}: quantise with a lower --limit, which makes \
+         tables smaller"
+    )]
     NoParameters {
-        /// Error of the last attempt.
-        last: Box<Error>,
+        /// Why the attempt that came closest was refused.
+        reason: Box<Error>,
     },
 }
 

@@ -141,7 +141,7 @@ impl Forms {
             }
             let Some((best, _)) = comparison.cheapest() else {
                 let no_room = || place.no_room(&network.layers[layer], shape);
-                return Err(comparison.last_error().unwrap_or_else(no_room));
+                return Err(comparison.reason().unwrap_or_else(no_room));
             };
             compared[layer].extend(comparison.choose(best, |cost| cost));
             Ok(forms.swap_remove(best))

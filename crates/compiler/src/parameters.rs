@@ -22,6 +22,7 @@ use exchange::{Layout, LoopParams, Needs};
 use network::{IntNetwork, Layer};
 use program::{KeyNeeds, Parameters, Patch, Prediction, Program, Step, TableShape};
 use ring::{ntt_primes, ntt_primes_up_to};
+use rlwe::security::max_log_qp;
 use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -82,18 +83,33 @@ fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choic
     )?;
     let trial = loop_params(&trial, options.moduli, true)?;
     let fixed = &Fixed::new(network, options, &trial)?;
-    match choose_for(network, options, (fixed, &trial), true) {
-        Err(Error::NoParameters { .. }) => choose_for(network, options, (fixed, &trial), false),
-        found => found,
+    let mut first = None;
+    for special in [Special::Fast, Special::Fitting] {
+        for dense in [true, false] {
+            match choose_for(network, options, (fixed, &trial), (special, dense)) {
+                Err(error @ Error::NoParameters { .. }) => first = first.or(Some(error)),
+                found => return found,
+            }
+        }
     }
+    Err(first.expect("every attempt ended in an error"))
 }
 
-/// As [`choose_with`], with or without dense layers from slots.
+/// Sizes of special moduli.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Special {
+    /// Those of [`Moduli::special_bits`].
+    Fast,
+    /// As large as 128-bit security allows beside the chain, and at most those.
+    Fitting,
+}
+
+/// As [`choose_with`], with special moduli of one kind, with or without dense layers from slots.
 fn choose_for(
     network: &IntNetwork,
     options: Options,
     (fixed, trial): (&Fixed, &LoopParams),
-    dense: bool,
+    (special, dense): (Special, bool),
 ) -> Result<(Program, Choices)> {
     let mut planner = Planner::new(network, fixed, trial);
     let room = [N, LWE_DIMENSION];
@@ -137,7 +153,11 @@ fn choose_for(
             .into_iter()
             .map(move |cut| (limbs, cut))
     }) {
-        let spec = spec(options.moduli, limbs, (special_limbs, digit_limbs))?;
+        let sizes = match special {
+            Special::Fast => options.moduli,
+            Special::Fitting => fitting(options.moduli, limbs, special_limbs),
+        };
+        let spec = spec(sizes, limbs, (special_limbs, digit_limbs))?;
         let moduli = spec.q.iter().chain(&spec.p);
         let cut = Cut {
             limbs,
@@ -176,9 +196,9 @@ fn choose_for(
             Err(error) => comparison.refuse(index, error),
         }
     }
-    let last = comparison.last_error();
+    let reason = comparison.reason();
     Err(Error::NoParameters {
-        last: Box::new(last.expect("there is a way to cut digits")),
+        reason: Box::new(reason.expect("there is a way to cut digits")),
     })
 }
 
@@ -254,6 +274,17 @@ fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
         }
     }
     cuts
+}
+
+/// Sizes with special moduli that 128-bit security has room for beside a chain of so many limbs. If they are too small for
+/// their digits, the noise says so.
+fn fitting(moduli: Moduli, limbs: usize, special: usize) -> Moduli {
+    let chain = Q0_BITS + (limbs as u32 - 1) * moduli.limb_bits;
+    let room = max_log_qp(N).unwrap_or(0).saturating_sub(chain) / special as u32;
+    Moduli {
+        special_bits: moduli.special_bits.min(room.max(moduli.limb_bits - 10)),
+        ..moduli
+    }
 }
 
 fn spec(
@@ -438,7 +469,7 @@ fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<Planned> {
     }
     let Some((best, &cost)) = comparison.cheapest() else {
         let too_large = || task.too_long("the size of its table", task.len, 65537);
-        return Err(comparison.last_error().unwrap_or_else(too_large));
+        return Err(comparison.reason().unwrap_or_else(too_large));
     };
     Ok(Planned {
         plan: TablePlan {

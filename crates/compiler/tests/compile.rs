@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use compiler::{Error, Options, compile};
-use network::{Conv, Dense, Input, IntNetwork, Layer, Linear, Lut, Term};
+use network::{Conv, Dense, Input, IntNetwork, Layer, Linear, Lut, Product, Term};
 use program::{Form, Op, Program, Type};
 use std::collections::BTreeSet;
 
@@ -244,6 +244,28 @@ fn kernels_beside_the_last_image_have_room_too() {
     compiled(&network([1, 1, 100], vec![dense(100, 82), dense(82, 3)]), 4);
 }
 
+/// A product takes a limb more than the largest table. 128-bit security has room for it only beside special moduli of
+/// fewer than 49 bits.
+#[test]
+fn products_behind_the_largest_tables_have_smaller_special_moduli() {
+    const LARGEST: i64 = 32_681;
+    let layers = [16, 16, 16, 3].map(|outputs| dense(16, outputs));
+    let mut network = network([1, 1, 16], layers.into());
+    for layer in &mut network.layers[..3] {
+        layer.bound = LARGEST;
+        layer.lut = Some(Lut::new(LARGEST, |x| x.clamp(0, 7)));
+    }
+    let bits = |network: &IntNetwork| -> Vec<u32> {
+        let program = compile(network, Options::default()).unwrap();
+        assert!(program.parameters.log_qp() <= MAX_LOG_QP && program.prediction.margin_bits > 1.0);
+        program.parameters.p.iter().map(|p| p.ilog2() + 1).collect()
+    };
+    assert!(bits(&network).iter().all(|&bits| bits == 49));
+    network.layers[2].terms.clear();
+    network.layers[2].product = Some(Product::from([1.into(), 2.into()]));
+    assert!(bits(&network).iter().all(|&bits| bits < 49));
+}
+
 #[test]
 fn a_linear_layer_alone_needs_no_key() {
     let program = compiled(&network([1, 8, 8], vec![dense(64, 3)]), 4);
@@ -291,7 +313,7 @@ fn layers_that_cannot_be_done_are_named() {
     ] {
         let error = compile(&network, Options::default());
         let error = match error {
-            Err(Error::NoParameters { last }) => Err(*last),
+            Err(Error::NoParameters { reason }) => Err(*reason),
             other => other,
         };
         match error {

@@ -327,7 +327,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
         Network(_) | Layer { .. } | Failure { .. } => Fault::Network,
         Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
-        NoParameters { last: error } | Words { reason: error } => of_compiler(error),
+        NoParameters { reason: error } | Words { reason: error } => of_compiler(error),
         // The verifier rejected the compiler's output.
         Program(_) => Fault::Internal,
         _ => Fault::Internal,
