@@ -172,15 +172,72 @@ def test_several_outputs(rng: np.random.Generator) -> None:
         from_model(made, outputs=["q"])
 
 
-def test_outputs_with_nothing_in_common_are_chosen_from(rng: np.random.Generator) -> None:
-    made = several(dense(
-        rng, node("Relu", ["l"], "h"), node("MatMul", ["h", "v"], "y"), v=floats(rng, 3, 2)
-    ), "l", "y")  # fmt: skip
-    x = floats(rng, 5, 6)
-    with pytest.raises(NetworkError, match=r"outputs l, y.*--output-name"):
+def heads(rng: np.random.Generator) -> dict[str, onnx.ModelProto]:
+    """Models whose outputs are functions of different tensors."""
+    trunk = [node("MatMul", ["x", "w"], "m"), node("Relu", ["m"], "h")]
+    linear = [node("Gemm", ["h", "a", "a0"], "p"), node("Gemm", ["h", "b", "b0"], "q")]
+    held = {
+        "w": floats(rng, 6, 5),
+        "a": floats(rng, 5, 4), "a0": floats(rng, 4), "b": floats(rng, 5, 1), "b0": floats(rng, 1),
+    }  # fmt: skip
+    ends = [
+        node("Softmax", ["p"], "s"),
+        node("Sigmoid", ["q"], "t"),
+        node("Squeeze", ["t", "last"], "u"),
+        node("ArgMax", ["s"], "c", axis=1, keepdims=0),
+    ]
+    deep = [
+        node("MatMul", ["h", "a"], "k"),
+        node("Tanh", ["k"], "l"),
+        node("MatMul", ["l", "e"], "p"),
+        node("Gemm", ["h", "b", "b0"], "q"),
+    ]
+    picture = [
+        node("Conv", ["x", "f"], "m", pads=[1, 1, 1, 1]),
+        node("Relu", ["m"], "h"),
+        node("Conv", ["h", "g"], "p"),
+        node("GlobalAveragePool", ["h"], "v"),
+        node("Flatten", ["v"], "z"),
+        node("MatMul", ["z", "a"], "q"),
+    ]
+    kernels = {"f": floats(rng, 3, 2, 3, 3), "g": floats(rng, 2, 3, 2, 2), "a": floats(rng, 3, 4)}
+    last = {"last": np.array([1])}
+    return {
+        "two": several(model(["N", 6], [*trunk, *linear], held), "p", "q"),
+        "functions": several(model(["N", 6], [*trunk, *linear, *ends], held | last), "c", "u", "s"),
+        "hidden": several(model(["N", 6], [*trunk, *linear], held), "h", "p", "q"),
+        "sums": several(model(["N", 6], [*trunk, *linear], held), "m", "q"),
+        "deep": several(
+            model(["N", 6], [*trunk, *deep], held | {"e": floats(rng, 4, 3)}), "q", "p"
+        ),
+        "picture": several(model(["N", 2, 5, 4], picture, kernels), "p", "q"),
+    }
+
+
+@pytest.mark.parametrize("kind", ["two", "functions", "hidden", "sums", "deep", "picture"])
+def test_several_heads_are_one_answer(kind: str, rng: np.random.Generator) -> None:
+    made = heads(rng)[kind]
+    shape = [side.dim_value for side in made.graph.input[0].type.tensor_type.shape.dim][1:]
+    graph, x = from_model(made), floats(rng, 200, *shape)
+    wanted = expected(made, x)
+    same(graph.outputs(x), wanted)
+    for name, values in wanted.items():
+        same(from_model(made, outputs=[name]).outputs(x), {name: values})
+    # Heads that read the same values are one layer.
+    layers = {"two": 2, "functions": 2, "deep": 3}
+    network = quantise(graph, x).network
+    assert len(network.layers) == layers.get(kind, len(network.layers))
+    found = network.outputs(network.evaluate(network.inputs(x)).logits)
+    for name, values in wanted.items():
+        if values.dtype.kind == "f":
+            assert np.abs(found[name] - values).max() < 0.1 * np.ptp(values), name
+
+
+def test_several_heads_of_an_old_model_are_refused(rng: np.random.Generator) -> None:
+    made = heads(rng)["two"]
+    made.opset_import[0].version = 4
+    with pytest.raises(NetworkError, match=r"need opset 5 or more.*outputs="):
         from_model(made)
-    for name in ("l", "y"):
-        same(from_model(made, outputs=[name]).outputs(x), {name: expected(made, x)[name]})
 
 
 def test_one_number_is_a_class_by_its_threshold(rng: np.random.Generator) -> None:

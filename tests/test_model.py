@@ -119,6 +119,9 @@ def test_an_encrypted_answer_is_the_models(
     report = program.report()
     for word in ("predicted", "memory", "keys", "failure", "security"):
         assert word in str(report)
+    assert {*report} >= {"predicted_wall_seconds", "predicted_seconds", "threads"}
+    assert dict(report)["predicted_wall_seconds"] == report["predicted_wall_seconds"] > 0
+    assert len(report) == len([*report])
     client = program.client()
     keys = client.keys()
     chosen = x[500:504]

@@ -44,3 +44,19 @@ def reading_seconds(report: Mapping[str, Any]) -> float:
     """Predicted seconds of reading the evaluation keys, which takes similar time on any
     processor."""
     return READING * float(report["predicted_evaluation_key_bytes"])
+
+
+HERE: Final = (
+    "machine_factors",
+    "threads",
+    "predicted_wall_seconds",
+    "predicted_reading_seconds",
+)
+"""Names of what a report says of this machine."""
+
+
+def on_this_machine(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a report says of this machine: :data:`HERE`."""
+    count = threads()
+    found = (_native.machine_factors(), count, wall_seconds(report, count), reading_seconds(report))
+    return dict(zip(HERE, found, strict=True))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from palladion.nn.network import IntNetwork
-from palladion.prediction import threads, wall_seconds
+from palladion.prediction import HERE, on_this_machine
 from palladion.text import at_most, size, table, times
 
 if TYPE_CHECKING:
@@ -84,24 +85,34 @@ class LayersReport:
 
 
 class ProgramReport(Mapping[str, Any]):
-    """The predictions for a run, by name. Prints as text."""
+    """The predictions for a run, by name. Prints as text.
+
+    ``predicted_seconds`` are those of one thread of the cost model's machine,
+    ``predicted_wall_seconds`` those of a run here. The names are those of ``palladion inspect
+    --json``.
+    """
 
     def __init__(self, found: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
         self._found = {**found, "warnings": list(warnings)}
 
-    def __getitem__(self, name: str) -> Any:
-        return self._found[name]
+    @cached_property
+    def _here(self) -> dict[str, Any]:
+        return on_this_machine(self._found)
 
-    def __iter__(self) -> Any:
-        return iter(self._found)
+    def __getitem__(self, name: str) -> Any:
+        return self._here[name] if name in HERE else self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._found, *HERE))
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._found) + len(HERE)
 
     def __str__(self) -> str:
         rows = {
             "inputs": f"{self['batch']} of {times(self['input_shape'])} in one run",
-            "time": f"{wall_seconds(self, threads()):.1f} s predicted, on {threads()} threads here",
+            "time": f"{self['predicted_wall_seconds']:.1f} s predicted, on {self['threads']} "
+            "threads here",
             "memory": f"{size(self['predicted_run_memory_bytes'])} predicted, keys included",
             "evaluation keys": size(self["predicted_evaluation_key_bytes"]),
             "ciphertexts": f"{size(self['predicted_ciphertext_bytes'])} in {self['ciphertexts']}",

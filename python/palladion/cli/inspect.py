@@ -29,7 +29,13 @@ from palladion.cli.why import mark, show_why
 from palladion.errors import DataError, UsageError
 from palladion.nn.boundary import Boundary
 from palladion.nn.quantisation.report import refuse_warned
-from palladion.prediction import reading_seconds, seconds_here, threads, wall_seconds
+from palladion.prediction import (
+    on_this_machine,
+    reading_seconds,
+    seconds_here,
+    threads,
+    wall_seconds,
+)
 from palladion.text import at_most, size, times
 
 Report = dict[str, Any]
@@ -91,10 +97,7 @@ def inspect(
     report["layers"] = layers_of(report, network)
     report["phases"] = phases_of(report)
     report["warnings"] = list(boundary.interface.warnings)
-    report["machine_factors"] = palladion.machine_factors()
-    report["threads"] = threads()
-    report["predicted_wall_seconds"] = wall_seconds(report, threads())
-    report["predicted_reading_seconds"] = reading_seconds(report)
+    report.update(on_this_machine(report))
     if why and choices is not None:
         mark(choices)
         report["why"] = choices

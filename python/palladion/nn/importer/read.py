@@ -148,21 +148,31 @@ def built(builder: Builder, takes: Takes, parts: Split, model: onnx.ModelProto) 
     """The graph of a model whose input and constants are already in the builder."""
     for proto in parts.network:
         translate(builder, proto)
-    output = builder.tensors.get(parts.cut)
-    if not isinstance(output, Value) or output.quantised is not None:
-        raise NetworkError(f"the output {parts.cut} does not depend on the input as a real number")
+    output = real(builder, parts.cut)
     if output.labels.min() < 0:
         output = filled(
             Op(helper.make_node("Identity", [parts.cut], [parts.cut]), builder, {}), output
         )
     gives = given(builder, output, parts, model)
+    if parts.heads:
+        builder.notes.append(f"the outputs {', '.join(parts.outputs)} have heads of their own, "
+                             "which one answer has together")  # fmt: skip
     if parts.tail:
         kinds = ", ".join(dict.fromkeys(node.op_type for node in parts.tail))
-        builder.notes.append(f"after {parts.cut} the client computes, once decrypted: {kinds}")
+        after = ", ".join(parts.heads or (parts.cut,))
+        builder.notes.append(f"after {after} the client computes, once decrypted: {kinds}")
     nodes = builder.nodes[: output.node + 1]
     graph = simplify("", nodes, builder.notes, Interface(takes, gives))
     check_sizes(graph)
     return graph
+
+
+def real(builder: Builder, name: str) -> Value:
+    """A tensor that the network gives."""
+    found = builder.tensors.get(name)
+    if not isinstance(found, Value) or found.quantised is not None:
+        raise NetworkError(f"the output {name} does not depend on the input as a real number")
+    return found
 
 
 def check(model: onnx.ModelProto) -> None:
@@ -248,10 +258,12 @@ def given(builder: Builder, output: Value, parts: Split, model: onnx.ModelProto)
         if node.op_type == "Dropout":
             moves.refuse_training(Op(node, builder, {}))
     shape = output.labels.shape
+    cuts = [real(builder, name) for name in parts.heads] or [output]
+    shapes = [(builder.batch, *cut.labels.shape) for cut in cuts]
     return Gives(
         shape,
         (1.0,),
         labels=() if whole else tuple(labels.tolist()),
         name=parts.cut,
-        tail=tail_of(parts, model, (builder.batch, *shape), known),
+        tail=tail_of(parts, model, shapes, known),
     )

@@ -14,6 +14,7 @@ from palladion.nn.expression import Expression, Grid, X, apply, constant
 from palladion.nn.geometry import add_pads
 from palladion.nn.graph import (
     Activation,
+    Add,
     Affine,
     Array,
     Conv,
@@ -188,6 +189,40 @@ def move_before(graph: Graph, source: int, node: Node) -> Node | None:
     return None
 
 
+def placed(graph: Graph, source: int, node: Node) -> Node | None:
+    """Merge a linear map with a choice of the channels among which its own lie, as in a
+    concatenation."""
+    before = graph.nodes[source]
+    if not isinstance(node, Window) or not node.geometry.pointwise or node.taps[0, 0] != 1:
+        return None
+    if not isinstance(before, Dense) and not (isinstance(before, Conv) and before.groups == 1):
+        return None
+    channels = len(before.bias)
+    around = node.first, node.shape[0] - node.first - channels
+    weights = np.pad(before.weights, [around, *[(0, 0)] * (before.weights.ndim - 1)])
+    steps = before.steps
+    if steps is not None:
+        steps = np.pad(steps, around, mode="edge")  # any grid has the zeros
+    bias = np.pad(before.bias, around)
+    return replace(before, shape=node.shape, weights=weights, bias=bias, steps=steps)
+
+
+def added(graph: Graph, source: int, node: Node) -> Node | None:
+    """Merge a sum of dense layers of the same values."""
+    if not isinstance(node, Add) or len(set(node.sources)) != len(node.sources):
+        return None
+    consumers = graph.consumers()
+    parts = [graph.nodes[index] for index in node.sources]
+    dense = [part for part in parts if isinstance(part, Dense) and part.steps is None]
+    if len(dense) != len(parts) or len({part.sources for part in parts}) != 1:
+        return None
+    if any(len(consumers[index]) != 1 for index in node.sources):
+        return None
+    weights = np.tensordot(node.signs, [part.weights for part in dense], axes=1)
+    bias = np.tensordot(node.signs, [part.bias for part in dense], axes=1)
+    return replace(dense[0], name=node.name, weights=weights, bias=bias)
+
+
 def moves_only(node: Conv) -> bool:
     """Whether every output equals one input, or is 0."""
     kernels = node.weights.reshape(len(node.weights), -1)
@@ -240,6 +275,8 @@ RULES: tuple[Rule, ...] = (
     affine_after,
     affine_before,
     move_before,
+    placed,
+    added,
     pads_before,
     rounding_again,
 )

@@ -2,11 +2,14 @@
 
 The tail is the part after one tensor, the *cut*, if it contains only functions that
 :mod:`palladion.nn.tail` allows. The cut lies as early as possible. But it lies after constants that
-are added to a linear map or multiplied with it, because they cost nothing there."""
+are added to a linear map or multiplied with it, because they cost nothing there.
+
+Outputs that are functions of different tensors, as those of a network with several heads, are cut
+off each for itself. The network then gives their cuts one behind the other, as one tensor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -20,18 +23,25 @@ from palladion.nn.tail import ALLOWED, INPUT, Tail
 
 QONNX: Final = "qonnx.custom_op.general"
 QUANTISERS: Final = {"Quant", "BipolarQuant"}
+HEADS: Final = "palladion.heads"
+"""Name of the tensor of all cuts, if there are several."""
+
 LINEAR: Final = {"Add", "Sub", "Mul", "Div", "Neg", "ReduceMean", "ReduceSum"}
 """Operators that become part of a linear map if the other operand is constant."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """The nodes that a model needs for some outputs, cut in two at the tensor ``cut``."""
+    """The nodes that a model needs for some outputs, cut in two at the tensor ``cut``.
+
+    If that is the tensor of several cuts, ``heads`` has their names.
+    """
 
     network: tuple[onnx.NodeProto, ...]
     cut: str
     tail: tuple[onnx.NodeProto, ...]
     outputs: tuple[str, ...]
+    heads: tuple[str, ...] = ()
 
 
 def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collection[str]) -> Split:
@@ -42,28 +52,59 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
     Raises
     ------
     NetworkError
-        If there is no such output, or if several outputs have no tensor in common.
+        If there is no such output, or one that does not depend on the input.
     """
     names = chosen(model, outputs)
     nodes = needed(model.graph.node, names)
     constant = {tensor.name for tensor in model.graph.initializer}
     (source,) = [entry.name for entry in model.graph.input if entry.name not in constant]
     live = living(nodes, source)
-    tensors = [source, *(name for node in nodes for name in node.output if name in live)]
-    cuts = [name for name in tensors if cuts_off(name, nodes, names, live, kept)]
     fixed = [name for name in names if name not in live]
     if fixed:
         raise NetworkError(f"the output {fixed[0]} does not depend on the input's numbers")
+    whole = cut_of(names, nodes, source, live, kept)
+    if whole is not None:
+        return replace(whole, outputs=names)
+    each = [cut_of((name,), needed(nodes, [name]), source, live, kept) for name in names]
+    return joined([part for part in each if part is not None], nodes, names)
+
+
+def cut_of(
+    outputs: tuple[str, ...],
+    nodes: Sequence[onnx.NodeProto],
+    source: str,
+    live: Collection[str],
+    kept: Collection[str],
+) -> Split | None:
+    """The nodes cut at one tensor, if all outputs are functions of one. A single output is."""
+    tensors = [source, *(name for node in nodes for name in node.output if name in live)]
+    cuts = [name for name in tensors if cuts_off(name, nodes, outputs, live, kept)]
     if not cuts:
-        raise NetworkError(f"the model has the outputs {', '.join(names)}, which have no last "
-                           "tensor in common: choose one of them, --output-name")  # fmt: skip
+        return None
     # If the model consists only of such functions, all of it is computed encrypted.
     cut = cuts[0] if cuts[0] != source else cuts[-1]
-    cut = behind_constants(cut, nodes, names, live)
+    cut = behind_constants(cut, nodes, outputs, live)
     behind = reached(cut, nodes)
     network = tuple(node for node in nodes if id(node) not in behind)
     tail = tuple(node for node in nodes if id(node) in behind)
-    return Split(network, cut, tail, names)
+    return Split(network, cut, tail, outputs)
+
+
+def joined(
+    parts: Sequence[Split], nodes: Sequence[onnx.NodeProto], outputs: tuple[str, ...]
+) -> Split:
+    """Outputs that are cut off each for itself as functions of one tensor, which has all cuts."""
+    heads = tuple(dict.fromkeys(part.cut for part in parts))
+    behind = {id(node) for part in parts for node in part.tail}
+    flat = [f"{HEADS}.{place}" for place in range(len(heads))]
+    ends = [
+        *(helper.make_node("Flatten", [head], [name], name, axis=1)
+          for head, name in zip(heads, flat, strict=True)),
+        helper.make_node("Concat", flat, [HEADS], HEADS, axis=1),
+    ]  # fmt: skip
+    network = (*needed(nodes, heads), *ends)
+    tail = tuple(node for node in nodes if id(node) in behind)
+    return Split(network, HEADS, tail, outputs, heads)
 
 
 def chosen(model: onnx.ModelProto, outputs: Collection[str] | None) -> tuple[str, ...]:
@@ -143,36 +184,64 @@ def behind_constants(
 
 
 def tail_of(
-    parts: Split, model: onnx.ModelProto, shape: Sequence[int], known: Callable[[str], Array]
+    parts: Split,
+    model: onnx.ModelProto,
+    shapes: Sequence[Sequence[int]],
+    known: Callable[[str], Array],
 ) -> Tail:
     """The tail as a model. ``known`` has the constants that it reads.
 
-    ``shape`` is the shape of the cut, with the batch axis.
+    ``shapes`` has the shape of the cut, with the batch axis, or those of all heads.
     """
-    if not parts.tail:
+    if not parts.tail and not parts.heads:
         return Tail()
-    check_axes(parts, model, shape)
-    made = {parts.cut, *(name for node in parts.tail for name in node.output)}
+    cuts = parts.heads or (parts.cut,)
+    check_axes(parts, model, dict(zip(cuts, shapes, strict=True)))
+    made = {*cuts, *(name for node in parts.tail for name in node.output)}
     wanted = dict.fromkeys(name for node in parts.tail for name in node.input if name)
     held = [numpy_helper.from_array(known(name), name) for name in wanted if name not in made]
     nodes = [as_reference(node, parts.cut) for node in parts.tail]
     if parts.cut in parts.outputs:
         nodes.append(helper.make_node("Identity", [INPUT], [parts.cut]))
+    first, places = taken_apart(parts.heads, shapes)
     outputs = [helper.make_empty_tensor_value_info(name) for name in parts.outputs]
     given = helper.make_tensor_value_info(INPUT, kind_of(model, parts.cut), None)
-    graph = helper.make_graph(nodes, "tail", [given], outputs, held)
+    graph = helper.make_graph([*first, *nodes], "tail", [given], outputs, [*places, *held])
     versions = {entry.domain: entry.version for entry in model.opset_import}
     versions.setdefault(QONNX, 1)
     if any(node.op_type in {"QuantizeLinear", "DequantizeLinear"} for node in parts.tail):
         # The reference implementation has no older ones. Integers of 8 bits are the same in 19.
         versions[""] = max(versions.get("", 1), 19)
+    if parts.heads and max(versions.get("", 1), versions.get("ai.onnx", 1)) < 5:
+        raise NetworkError("several outputs that are functions of different tensors need opset 5 "
+                           "or more: convert the model with onnx.version_converter, or choose one "
+                           "of them with --output-name, in Python outputs=")  # fmt: skip
     imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
     small = helper.make_model(graph, opset_imports=imports, ir_version=model.ir_version)
     found = Tail(small.SerializeToString(), batched=False)
+    numbers = sum(int(np.prod(shape[1:])) for shape in shapes)
+    shape = (shapes[0][0], numbers) if parts.heads else shapes[0]
     return Tail(found.model, batched=goes_together(found, shape))
 
 
-def check_axes(parts: Split, model: onnx.ModelProto, shape: Sequence[int]) -> None:
+def taken_apart(
+    heads: Sequence[str], shapes: Sequence[Sequence[int]]
+) -> tuple[list[onnx.NodeProto], list[onnx.TensorProto]]:
+    """Nodes that give the heads from the tail's input, in their shapes, and the constants that
+    these nodes read."""
+    nodes, held, start = [], [], 0
+    for name, shape in zip(heads, shapes if heads else (), strict=True):
+        numbers = int(np.prod(shape[1:]))
+        places, sides, flat = (f"{HEADS}.{name}.{kind}" for kind in ("places", "sides", "flat"))
+        nodes.append(helper.make_node("Gather", [INPUT, places], [flat], axis=1))
+        nodes.append(helper.make_node("Reshape", [flat, sides], [name]))
+        held.append(numpy_helper.from_array(np.arange(start, start + numbers), places))
+        held.append(numpy_helper.from_array(np.array([0, *shape[1:]]), sides))
+        start += numbers
+    return nodes, held
+
+
+def check_axes(parts: Split, model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]]) -> None:
     """Refuse operators that are over several axes in old models but over one in the reference.
 
     Before opset 13, a softmax is over all axes from its own on.
@@ -181,7 +250,7 @@ def check_axes(parts: Split, model: onnx.ModelProto, shape: Sequence[int]) -> No
     if opset >= 13:
         return
     sides = {entry.name: [side.dim_value for side in entry.type.tensor_type.shape.dim]
-             for entry in inferred(model)} | {parts.cut: list(shape)}  # fmt: skip
+             for entry in inferred(model)} | {n: list(s) for n, s in shapes.items()}  # fmt: skip
     for node in parts.tail:
         if node.op_type not in {"Softmax", "LogSoftmax", "Hardmax"}:
             continue
