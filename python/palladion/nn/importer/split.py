@@ -95,6 +95,7 @@ def joined(
 ) -> Split:
     """Outputs that are cut off each for itself as functions of one tensor, which has all cuts."""
     heads = tuple(dict.fromkeys(part.cut for part in parts))
+    before = {id(node) for part in parts for node in part.network}
     behind = {id(node) for part in parts for node in part.tail}
     flat = [f"{HEADS}.{place}" for place in range(len(heads))]
     ends = [
@@ -102,7 +103,7 @@ def joined(
           for head, name in zip(heads, flat, strict=True)),
         helper.make_node("Concat", flat, [HEADS], HEADS, axis=1),
     ]  # fmt: skip
-    network = (*needed(nodes, heads), *ends)
+    network = (*(node for node in nodes if id(node) in before), *ends)
     tail = tuple(node for node in nodes if id(node) in behind)
     return Split(network, HEADS, tail, outputs, heads)
 
