@@ -231,6 +231,31 @@ def test_several_heads_are_one_answer(kind: str, rng: np.random.Generator) -> No
     for name, values in wanted.items():
         if values.dtype.kind == "f":
             assert np.abs(found[name] - values).max() < 0.1 * np.ptp(values), name
+    palladion.compile_network(network.to_json(), batch=2)
+
+
+@pytest.mark.parametrize("kind", ["one", "two"])
+def test_outputs_of_other_sizes_keep_their_digits(kind: str, rng: np.random.Generator) -> None:
+    """Outputs of a thousandth and of a thousand, of one matrix or of two heads."""
+    size = np.array([1e-3, 1, 1e3], dtype=np.float32)
+    held = {"w": floats(rng, 6, 5), "a": floats(rng, 5, 3) * size, "b": floats(rng, 3) * size,
+            "c": floats(rng, 5, 2) * 1e4}  # fmt: skip
+    nodes = [
+        node("MatMul", ["x", "w"], "m"), node("Relu", ["m"], "h"),
+        node("Gemm", ["h", "a", "b"], "y"), node("MatMul", ["h", "c"], "z"),
+    ]  # fmt: skip
+    made = several(model(["N", 6], nodes, held), *(["y"] if kind == "one" else ["y", "z"]))
+    x = floats(rng, 300, 6)
+    quantised = quantise(from_model(made), x)
+    found = quantised.network.outputs(
+        quantised.network.evaluate(quantised.network.inputs(x)).logits
+    )
+    for name, wanted in expected(made, x).items():
+        assert np.all(np.abs(found[name] - wanted).max(axis=0) < 0.1 * np.ptp(wanted, axis=0)), name
+    scales = np.array(quantised.output_scale)
+    assert scales.max() > 1e4 * scales.min()
+    alike = quantise(from_model(heads(rng)["two"]), x)
+    assert len(alike.output_scale) == 1
 
 
 def test_several_heads_of_an_old_model_are_refused(rng: np.random.Generator) -> None:

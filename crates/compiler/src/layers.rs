@@ -4,6 +4,7 @@ use crate::Options;
 use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
 use crate::forms::{Form, Forms, Placing};
+use crate::heads;
 use crate::linear::{self, Operand, Outputs, Part, Tensor};
 use crate::products::{Next, alone, identity};
 use circuits::lut;
@@ -261,18 +262,33 @@ impl Writer<'_, '_> {
             }
         }
         let groups = linear::groups(&operands);
-        if groups.len() > 1 && layer.lut.is_none() {
-            return Err(Error::Layer {
+        let outputs: usize = shape.iter().product();
+        let mut given = vec![false; outputs * self.batch];
+        let mut found = Vec::new();
+        if groups.len() == 1 || layer.lut.is_some() {
+            for group in &groups {
+                found.push(linear::accumulate(self.b, layer, shape, group, &mut given)?);
+            }
+        } else {
+            let heads = heads::channels(&groups, shape).ok_or_else(|| Error::Layer {
                 layer: layer.name.clone(),
                 what: "the number of places at which terms of the last layer meet",
                 found: groups.len().to_string(),
                 expected: "1".into(),
-            });
-        }
-        let mut given = vec![false; shape.iter().product::<usize>() * self.batch];
-        let mut found = Vec::new();
-        for group in &groups {
-            found.push(linear::accumulate(self.b, layer, shape, group, &mut given)?);
+            })?;
+            for (group, own) in groups.iter().zip(&heads) {
+                // Other channels get no bias, since they count as given.
+                let others = |index| !own[heads::channel(index % outputs, shape)];
+                let mut made: Vec<bool> = (0..given.len()).map(others).collect();
+                let all = linear::accumulate(self.b, layer, shape, group, &mut made)?;
+                let kept = all
+                    .into_iter()
+                    .filter_map(|all| heads::kept(all, own, shape));
+                found.push(kept.collect());
+                for (index, given) in given.iter_mut().enumerate() {
+                    *given |= made[index] && !others(index);
+                }
+            }
         }
         found.extend(linear::only_bias(
             self.b,

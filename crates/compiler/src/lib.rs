@@ -14,6 +14,7 @@ mod builder;
 mod choices;
 mod error;
 mod forms;
+mod heads;
 mod layers;
 mod linear;
 mod parameters;

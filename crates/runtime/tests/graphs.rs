@@ -270,6 +270,57 @@ fn kernels_beside_all_images_are_exact() {
     assert_eq!(layer.noise.largest, 0);
 }
 
+/// Two heads: two channels of the last layer read one table, and two another, of other sizes. Their values lie in
+/// different places. The last channel is a bias alone.
+#[test]
+fn heads_of_different_tables_are_exact() {
+    let mut network = network();
+    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
+    let mut head = |inputs: usize, own: std::ops::Range<usize>| {
+        let weights = (0..5 * inputs).map(|index| match own.contains(&(index / inputs)) {
+            true => rng.random_range(-9..=9),
+            false => 0,
+        });
+        Linear::Dense(Dense {
+            inputs,
+            outputs: 5,
+            weights: weights.collect(),
+        })
+    };
+    let terms = [(1, head(3 * 6 * 7, 0..2)), (2, head(5 * 3 * 4, 2..4))];
+    let terms = terms.map(|(source, linear)| Term {
+        source: source.into(),
+        linear,
+    });
+    network.layers.remove(2);
+    network.layers[2].terms = terms.into();
+    network.layers[2].bias = vec![100, -200, 300, -400, 500];
+    let program = compile(&network, Options::of_batch(BATCH)).unwrap();
+    let outputs = program.steps.iter().filter(|s| s.op.name() == "output");
+    assert!(outputs.count() > 1);
+    let prepared = Prepared::new(program).unwrap();
+    let client = Client::generate_from(&prepared, &mut rng);
+    let keys = client.evaluation_keys().unwrap();
+    let image = |_| (0..84).map(|_| rng.random_range(-4..=7)).collect();
+    let images: Vec<Vec<i64>> = (0..BATCH).map(image).collect();
+    let evaluator = Evaluator::new(&network).unwrap();
+    let mut found = Inspector::new(&client, Integers { network, evaluator });
+    found.begin(&images).unwrap();
+    let input = client.encrypt(&images).unwrap();
+    let observe = |event: runtime::Event<'_>| {
+        found.observe(&event).unwrap();
+        true
+    };
+    let (output, _) = Server::new(&prepared, &keys).run(&input, observe).unwrap();
+    found
+        .end(&client.decrypt(&output, &input).unwrap())
+        .unwrap();
+    for (layer, values) in found.layers().iter().zip([126, 60, 5]) {
+        assert_eq!((layer.wrong, layer.values), (0, values * BATCH as u64));
+    }
+    assert_eq!(found.layers()[2].noise.largest, 0);
+}
+
 /// The largest exponential, and the product of an exponential with the inverse of their sum.
 const ONE: [i64; 2] = [31, 700];
 

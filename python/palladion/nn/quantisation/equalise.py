@@ -4,7 +4,9 @@ If a function has ``f(s x) = s f(x)`` for all ``s > 0``, channel ``c`` before it
 by ``s_c``, and the maps that read it divided by ``s_c`` (cross-layer equalisation: Nagel, van
 Baalen, Blankevoort, Welling, "Data-Free Quantization Through Weight Equalization and Bias
 Correction", ICCV 2019). Channels share a table and its grid. Without scaling, one large channel
-leaves no resolution for the others."""
+leaves no resolution for the others.
+
+The channels of the last layer share its bound. There the client divides by the factors."""
 
 from __future__ import annotations
 
@@ -26,6 +28,10 @@ POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 WORTH: Final = 0.8
 """Sizes are changed only if the predicted error falls at least to this fraction."""
+
+ALIKE: Final = 8
+"""Channels of the last layer that differ less in size keep one unit, so that their integers can be
+compared."""
 
 NEGATIVE: Final = 2
 """A channel counts as no smaller than its largest absolute value before the function, divided by
@@ -51,6 +57,24 @@ def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> lis
         for k in group:
             scales[k] = best
     return [scaled(layer, scales[k], scales) for k, layer in enumerate(layers, start=1)]
+
+
+def outputs(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Array]:
+    """The layers, with the last one's channels scaled to alike sizes if these differ much, and the
+    factors of its channels."""
+    *others, last = layers
+    size, ones = seen[-1].reach, np.ones(len(seen[-1].reach))
+    maps = [term.map for term in last.form.terms]
+    fixed = any(isinstance(m, Window) or m.steps is not None for m in maps) or last.product
+    if fixed or last.largest is not None or not size.any():
+        return layers, ones
+    size = np.where(size > 0, size, size.max())
+    if size.max() <= ALIKE * size.min():
+        return layers, ones
+    rows = size.max() / size
+    terms = tuple(term.scaled(rows) for term in last.form.terms)
+    form = Form(last.form.shape, terms, last.form.bias * rows)
+    return [*others, replace(last, form=form)], rows
 
 
 def sizes(entry: Seen) -> Array:

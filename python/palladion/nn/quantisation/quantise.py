@@ -81,11 +81,13 @@ def quantise(
     grid = given.grid or input_grid(real, settings)
     first = input_value(real, grid, own=given.grid is not None)
     layers = plan(graph, data, settings)
-    layers, warned = prepared(layers, first, settings, real=real_data)
+    layers, rows, warned = prepared(layers, first, settings, real=real_data)
     found = every_layer(layers, first, settings, real=real_data)
     entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
-    last = found[-1]
-    interface = document.interface(graph, last.output_scale, last.output_shift)
+    scale, shift = (
+        divided(part, rows) for part in (found[-1].output_scale, found[-1].output_shift)
+    )
+    interface = document.interface(graph, scale, shift)
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
     sigmas = [*network.sigmas(), 0.0]
     reports = [layer_report(*of) for of in zip(layers, found, sigmas, strict=True)]
@@ -100,9 +102,14 @@ def quantise(
         tuple(made.group for made in found),
         () if not real_data else ranges.notes(graph, data),
         tuple(warned),
-        last.output_scale,
-        last.output_shift,
+        scale,
+        shift,
     )
+
+
+def divided(parts: tuple[float, ...], rows: Array) -> tuple[float, ...]:
+    """Numbers of the last layer's channels, or of all alike, divided by the channels' factors."""
+    return parts if np.all(rows == 1) else tuple((np.array(parts) / rows).tolist())
 
 
 def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
@@ -122,8 +129,9 @@ def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
 
 def prepared(
     layers: list[Planned], first: Value, settings: Settings, *, real: bool
-) -> tuple[list[Planned], list[str]]:
-    """The layers without dead channels and with channels of similar size, and warnings."""
+) -> tuple[list[Planned], Array, list[str]]:
+    """The layers without dead channels and with channels of similar size, the factors of the
+    outputs' channels, and warnings."""
     sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
     seen = floats.seen(layers, sample, settings)
     ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
@@ -136,7 +144,8 @@ def prepared(
     if gone:
         seen = floats.seen(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
-    return equalise.equalise(layers, seen, settings), warned
+    layers, rows = equalise.outputs(equalise.equalise(layers, seen, settings), seen)
+    return layers, rows, warned
 
 
 def every_layer(
