@@ -258,6 +258,22 @@ def test_outputs_of_other_sizes_keep_their_digits(kind: str, rng: np.random.Gene
     assert len(alike.output_scale) == 1
 
 
+def test_the_class_depends_on_one_head(rng: np.random.Generator) -> None:
+    network = quantise(from_model(heads(rng)["functions"]), floats(rng, 50, 6)).network
+    outputs = network.outputs(network.evaluate(network.inputs(floats(rng, 5, 6))).logits)
+    # Outputs are a class, a probability, and the classes' probabilities.
+    ends = network.boundary.interface
+    found = [ends.decisive({name: outputs[name]}) for name in outputs]
+    assert [[] if head is None else head.tolist() for head in found] == [
+        [0, 1, 2, 3],
+        [4],
+        [0, 1, 2, 3],
+    ]
+    np.testing.assert_array_equal(ends.decisive(outputs), [0, 1, 2, 3])
+    one = quantise(from_model(several(dense(rng), "l")), floats(rng, 50, 6)).network
+    assert one.boundary.interface.decisive(one.outputs(np.zeros((2, 3), dtype=int))) is None
+
+
 def test_several_heads_of_an_old_model_are_refused(rng: np.random.Generator) -> None:
     made = heads(rng)["two"]
     made.opset_import[0].version = 4

@@ -220,10 +220,12 @@ def against_integers(
 
 
 def units(network: IntNetwork, logits: Ints) -> Floats:
-    """Logits in the finest unit of all channels. If all units are equal, these are the integers."""
-    gives = network.boundary.interface.gives
+    """The logits that the class depends on, in the finest unit of all channels. If all units are
+    equal, these are the integers."""
+    interface = network.boundary.interface
+    gives, head = interface.gives, interface.decisive(network.outputs(logits))
     found: Floats = gives.real(logits).reshape(len(logits), -1) / min(map(abs, gives.scale))
-    return found
+    return found if head is None else found[:, head]
 
 
 def leads(found: Floats) -> Floats:

@@ -268,27 +268,37 @@ class Interface:
         that is a single number, the class is 0 or 1: it is 1 above 1/2 if the model ends in a
         Sigmoid, and above 0 otherwise.
         """
-        own, flat = self._deciding(outputs)
-        if own or flat is None:
-            return flat
+        own, name = self._deciding(outputs)
+        if name is None:
+            return None
+        flat = outputs[name].reshape(len(outputs[name]), -1)
+        if own:
+            return np.asarray(flat[:, 0])
         if flat.shape[1] > 1:
             return np.asarray(flat.argmax(axis=1))
         return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.probability else 0)).astype(int)
 
     def known(self, outputs: Mapping[str, Array]) -> int | None:
         """The number of classes, if :meth:`classes` counts them from 0."""
-        own, flat = self._deciding(outputs)
-        return None if own or flat is None else max(flat.shape[1], 2)
+        own, name = self._deciding(outputs)
+        return None if own or name is None else max(prod(outputs[name].shape[1:]), 2)
 
-    def _deciding(self, outputs: Mapping[str, Array]) -> tuple[bool, Array | None]:
-        """The model's own labels, or the numbers of the output that determines the class."""
-        rows = [(found, found.reshape(len(found), -1)) for found in outputs.values()]
-        for found, flat in rows:
-            if found.dtype.kind not in "f" and flat.shape[1] == 1:
-                return True, np.asarray(flat[:, 0])
-        for found, flat in rows:
+    def decisive(self, outputs: Mapping[str, Array]) -> Ints | None:
+        """Which of the model's numbers the class depends on, if the model has several heads.
+
+        ``None`` stands for all.
+        """
+        _, name = self._deciding(outputs)
+        return None if name is None else self.gives.tail.head_of(name)
+
+    def _deciding(self, outputs: Mapping[str, Array]) -> tuple[bool, str | None]:
+        """The output that determines the class, and whether it has the model's own labels."""
+        for name, found in outputs.items():
+            if found.dtype.kind not in "f" and found.size == len(found):
+                return True, name
+        for name, found in outputs.items():
             if found.dtype.kind == "f" and (found.ndim <= 2 or max(found.shape[2:]) == 1):
-                return False, flat
+                return False, name
         return False, None
 
 

@@ -25,6 +25,9 @@ Array = npt.NDArray[Any]
 INPUT: Final = "palladion.logits"
 """Name of the tail's input."""
 
+HEADS: Final = "palladion.heads"
+"""Name of the tensor of all heads of a model. Constants that take it apart begin with it."""
+
 MAX_BYTES: Final = 1 << 20
 
 FUNCTIONS: Final = {
@@ -150,6 +153,23 @@ class Tail:
         while name in makers and makers[name].op_type in MOVES:
             name = makers[name].input[0]
         return name in makers and makers[name].op_type in {"Sigmoid", "HardSigmoid"}
+
+    def head_of(self, output: str) -> npt.NDArray[np.int64] | None:
+        """Which of the tail's numbers an output depends on, if the model has several heads."""
+        from onnx import numpy_helper
+
+        if not self.model:
+            return None
+        graph = self.proto.graph
+        makers = {name: node for node in graph.node for name in node.output}
+        name: str | None = output
+        while name is not None and name in makers:
+            given = makers[name].input
+            for tensor in graph.initializer:
+                if tensor.name.startswith(HEADS) and list(given) == [INPUT, tensor.name]:
+                    return np.asarray(numpy_helper.to_array(tensor), dtype=np.int64)
+            name = next((part for part in given if part in makers), None)
+        return None
 
     @cached_property
     def _evaluator(self) -> ReferenceEvaluator:

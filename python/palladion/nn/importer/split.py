@@ -19,13 +19,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
 from palladion.nn.importer.context import Array
-from palladion.nn.tail import ALLOWED, INPUT, Tail
+from palladion.nn.tail import ALLOWED, HEADS, INPUT, Tail
 
 QONNX: Final = "qonnx.custom_op.general"
 QUANTISERS: Final = {"Quant", "BipolarQuant"}
-HEADS: Final = "palladion.heads"
-"""Name of the tensor of all cuts, if there are several."""
-
 LINEAR: Final = {"Add", "Sub", "Mul", "Div", "Neg", "ReduceMean", "ReduceSum"}
 """Operators that become part of a linear map if the other operand is constant."""
 

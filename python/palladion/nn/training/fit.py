@@ -119,7 +119,7 @@ def stepper(model: Model, optimiser: Any, blank: jax.Array, settings: Settings) 
     sigmas = model.network.sigmas(settings.sigma)
     quantiles = {sigma: jnp.asarray(surrogate.noise(sigma)) for sigma in sigmas}
     noise = [quantiles[sigma] for sigma in sigmas]
-    scale = model.network.layers[-1].scale
+    scale = jnp.asarray(model.network.boundary.interface.gives.scale)  # of all channels, or of each
 
     def loss(params: Params, images: jax.Array, labels: jax.Array, key: jax.Array) -> jax.Array:
         found = model.forward(params, images, noise, key)
