@@ -103,7 +103,7 @@ struct Pad<'a> {
     /// For each limb in the scratchpad how early it leaves: the one of the largest key first, one of key 0 never. 0 for
     /// all others. The low half of a key is the limb's number plus 1.
     keys: Vec<u64>,
-    /// Keys of limbs, among them old ones.
+    /// Keys of limbs, among them old ones: those are dropped before they outgrow the scratchpad.
     ranks: BinaryHeap<u64>,
     free: usize,
     here: Vec<bool>,
@@ -133,7 +133,7 @@ impl<'a> Pad<'a> {
             kept: false,
             far: slots as u32,
             keys: vec![0; limbs],
-            ranks: BinaryHeap::new(),
+            ranks: BinaryHeap::with_capacity(2 * slots.min(limbs)),
             free: slots,
             here: vec![false; limbs],
             saved,
@@ -219,6 +219,12 @@ impl<'a> Pad<'a> {
         // Numbers of limbs settle ties in the same way for every capacity.
         let key = (u64::from(first) << 32) | (u64::from(limb) + 1);
         self.keys[limb as usize] = key;
+        if self.ranks.len() == self.ranks.capacity() {
+            // What is left are keys of limbs that are here.
+            let keys = &self.keys;
+            self.ranks
+                .retain(|&key| keys[key as u32 as usize - 1] == key);
+        }
         self.ranks.push(key);
     }
 
