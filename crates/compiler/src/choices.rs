@@ -176,6 +176,11 @@ impl<T, C: Cost> Comparison<T, C> {
     }
 }
 
+/// Whether other parameters could avoid an error.
+pub(crate) fn is_of_parameters(error: &Error) -> bool {
+    far(error) > 0
+}
+
 /// How far a candidate was from being possible: 0 if its parameters are not the reason, otherwise log2 of moduli that are
 /// too large. A chain that is too short says least, because a longer one was refused too.
 fn far(error: &Error) -> u32 {

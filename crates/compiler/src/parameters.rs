@@ -6,7 +6,9 @@
 //! that stay within 128-bit security are compared, by the predicted time of the whole program.
 
 use crate::builder::{Builder, Built};
-use crate::choices::{Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost};
+use crate::choices::{
+    Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost, is_of_parameters,
+};
 use crate::error::{Error, Result};
 use crate::forms::{Forms, Placing};
 use crate::layers::{Fixed, Plans, TablePlan, TableUse, Writer};
@@ -92,7 +94,10 @@ fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choic
             }
         }
     }
-    Err(first.expect("every attempt ended in an error"))
+    match first.expect("every attempt ended in an error") {
+        Error::NoParameters { reason } if !is_of_parameters(&reason) => Err(*reason),
+        error => Err(error),
+    }
 }
 
 /// Sizes of special moduli.

@@ -311,12 +311,7 @@ fn layers_that_cannot_be_done_are_named() {
             "1",
         ),
     ] {
-        let error = compile(&network, Options::default());
-        let error = match error {
-            Err(Error::NoParameters { reason }) => Err(*reason),
-            other => other,
-        };
-        match error {
+        match compile(&network, Options::default()) {
             Err(Error::Layer {
                 layer: at,
                 what,
