@@ -179,6 +179,29 @@ def test_segmentation_by_resized_features(rng: np.random.Generator) -> None:
     agrees(model(["N", 2, 8, 8], nodes, tensors), floats(rng, 3, 2, 8, 8), 1e-4)
 
 
+def test_joined_convolutions_are_one_layer(rng: np.random.Generator) -> None:
+    """A layer of Inception: what joins convolutions puts their kernels into their places."""
+    sizes = (1, 3, 5)
+    tensors: Tensors = {f"w{k}": floats(rng, 3, 2, k, k) / k for k in sizes} | {
+        "v": floats(rng, 36, 4)
+    }
+    convolved = [node("Conv", ["x", f"w{k}"], f"c{k}", pads=[k // 2] * 4) for k in sizes]
+    nodes = [
+        *convolved,
+        node("Concat", [f"c{k}" for k in sizes], "j", axis=1),
+        node("Relu", ["j"], "r"),
+        node("AveragePool", ["r"], "p", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Flatten", ["p"], "f"),
+        node("MatMul", ["f", "v"], "y"),
+    ]
+    x = floats(rng, 60, 2, 4, 4)
+    graph = agrees(model(["N", 2, 4, 4], nodes, tensors), x, 1e-4)
+    assert kinds(graph)[1:5] == [Conv, Conv, Conv, Add]
+    near(graph, x)
+    # The sum of three convolutions with its table, the mean, the matrix.
+    assert [len(layer.terms) for layer in quantise(graph, x).network.layers] == [3, 1, 1]
+
+
 def test_broadcast_of_pooled_features(rng: np.random.Generator) -> None:
     """A pooled value added to all places, and put beside an image: windows of ones."""
     tensors: Tensors = {"w": floats(rng, 3, 3, 1, 1), "shape": ints(1, 3, 5, 4)}
