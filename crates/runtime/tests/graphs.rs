@@ -7,7 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use client::Client;
+use client::{Client, Decrypted};
 use compiler::{Options, compile};
 use exchange::files;
 use inspect::{Exact, Inspector, LayerFindings};
@@ -250,19 +250,7 @@ fn kernels_beside_all_images_are_exact() {
     }];
     network.layers[0].bound = network.worst_cases().unwrap()[0];
     let prepared = Prepared::new(compile(&network, Options::of_batch(BATCH)).unwrap()).unwrap();
-    let client = Client::generate_from(&prepared, &mut rng);
-    let keys = client.evaluation_keys().unwrap();
-    let image = |_| (0..inputs).map(|_| rng.random_range(-4..=7)).collect();
-    let images: Vec<Vec<i64>> = (0..BATCH).map(image).collect();
-    let evaluator = Evaluator::new(&network).unwrap();
-    let mut found = Inspector::new(&client, Integers { network, evaluator });
-    found.begin(&images).unwrap();
-    let input = client.encrypt(&images).unwrap();
-    let server = Server::new(&prepared, &keys);
-    let (output, _) = server.run(&input, |_| true).unwrap();
-    found
-        .end(&client.decrypt(&output, &input).unwrap())
-        .unwrap();
+    let (found, ..) = inspected(&prepared, network, rng);
     let [layer] = found.layers() else {
         panic!("the network has one layer");
     };
@@ -299,22 +287,7 @@ fn heads_of_different_tables_are_exact() {
     let outputs = program.steps.iter().filter(|s| s.op.name() == "output");
     assert!(outputs.count() > 1);
     let prepared = Prepared::new(program).unwrap();
-    let client = Client::generate_from(&prepared, &mut rng);
-    let keys = client.evaluation_keys().unwrap();
-    let image = |_| (0..84).map(|_| rng.random_range(-4..=7)).collect();
-    let images: Vec<Vec<i64>> = (0..BATCH).map(image).collect();
-    let evaluator = Evaluator::new(&network).unwrap();
-    let mut found = Inspector::new(&client, Integers { network, evaluator });
-    found.begin(&images).unwrap();
-    let input = client.encrypt(&images).unwrap();
-    let observe = |event: runtime::Event<'_>| {
-        found.observe(&event).unwrap();
-        true
-    };
-    let (output, _) = Server::new(&prepared, &keys).run(&input, observe).unwrap();
-    found
-        .end(&client.decrypt(&output, &input).unwrap())
-        .unwrap();
+    let (found, ..) = inspected(&prepared, network, rng);
     for (layer, values) in found.layers().iter().zip([126, 60, 5]) {
         assert_eq!((layer.wrong, layer.values), (0, values * BATCH as u64));
     }
@@ -399,25 +372,11 @@ fn a_softmax_is_exact_but_for_the_rounding() {
     assert_eq!((count("table"), count("product")), (3, 2));
     let predicted: f64 = program.steps.iter().map(|s| s.seconds).sum();
     let prepared = Prepared::new(program).unwrap();
-    let mut rng = ChaCha20Rng::seed_from_u64(SEED);
-    let client = Client::generate_from(&prepared, &mut rng);
-    let keys = client.evaluation_keys().unwrap();
-    let image = |_| (0..16).map(|_| rng.random_range(-20..=20)).collect();
-    let images: Vec<Vec<i64>> = (0..BATCH).map(image).collect();
-    let evaluator = Evaluator::new(&network).unwrap();
-    let mut found = Inspector::new(&client, Integers { network, evaluator });
-    found.begin(&images).unwrap();
-    let input = client.encrypt(&images).unwrap();
-    let observe = |event: runtime::Event<'_>| {
-        found.observe(&event).unwrap();
-        true
-    };
-    let (output, report) = Server::new(&prepared, &keys).run(&input, observe).unwrap();
-    let decrypted = client.decrypt(&output, &input).unwrap();
-    found.end(&decrypted).unwrap();
+    let rng = ChaCha20Rng::seed_from_u64(SEED);
+    let (found, seconds, decrypted) = inspected(&prepared, network, rng);
     println!(
         "seed {SEED}: {predicted:.1} s predicted, run in {:.1} s, {:.1} s in all, margin {:.1} bits",
-        report.seconds,
+        seconds,
         begin.elapsed().as_secs_f64(),
         decrypted.margin_bits
     );
@@ -444,6 +403,34 @@ fn a_softmax_is_exact_but_for_the_rounding() {
             "{step:?}"
         );
     }
+}
+
+/// Runs a program on random images, compared with its network layer by layer. Also the seconds of the run, and what the
+/// client decrypts.
+fn inspected(
+    prepared: &Prepared,
+    network: IntNetwork,
+    mut rng: ChaCha20Rng,
+) -> (Inspector<Integers>, f64, Decrypted) {
+    let client = Client::generate_from(prepared, &mut rng);
+    let keys = client.evaluation_keys().unwrap();
+    let values: usize = network.input.shape.iter().product();
+    let range = network.input.min..=network.input.max;
+    let mut value = |_| rng.random_range(range.clone());
+    let mut image = |_| (0..values).map(&mut value).collect();
+    let images: Vec<Vec<i64>> = (0..prepared.program().batch).map(&mut image).collect();
+    let evaluator = Evaluator::new(&network).unwrap();
+    let mut found = Inspector::new(&client, Integers { network, evaluator });
+    found.begin(&images).unwrap();
+    let input = client.encrypt(&images).unwrap();
+    let observe = |event: runtime::Event<'_>| {
+        found.observe(&event).unwrap();
+        true
+    };
+    let (output, report) = Server::new(prepared, &keys).run(&input, observe).unwrap();
+    let decrypted = client.decrypt(&output, &input).unwrap();
+    found.end(&decrypted).unwrap();
+    (found, report.seconds, decrypted)
 }
 
 /// Checks that mean and variance are within six deviations of the prediction. The deviations follow
