@@ -270,6 +270,9 @@ def test_the_class_depends_on_one_head(rng: np.random.Generator) -> None:
         [0, 1, 2, 3],
     ]
     np.testing.assert_array_equal(ends.decisive(outputs), [0, 1, 2, 3])
+    # A probability decides at 1/2, whatever stands before it.
+    classes = ends.classes({"u": np.array([[0.4], [0.6]], dtype=np.float32)})
+    np.testing.assert_array_equal(classes, [0, 1])
     one = quantise(from_model(several(dense(rng), "l")), floats(rng, 50, 6)).network
     assert one.boundary.interface.decisive(one.outputs(np.zeros((2, 3), dtype=int))) is None
 

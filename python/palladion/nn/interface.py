@@ -276,7 +276,9 @@ class Interface:
             return np.asarray(flat[:, 0])
         if flat.shape[1] > 1:
             return np.asarray(flat.argmax(axis=1))
-        return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.probability else 0)).astype(int)
+        return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.is_probability(name) else 0)).astype(
+            int
+        )
 
     def known(self, outputs: Mapping[str, Array]) -> int | None:
         """The number of classes, if :meth:`classes` counts them from 0."""

@@ -143,13 +143,12 @@ class Tail:
         found = self.proto.graph.input[0].type.tensor_type.elem_type
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(found))
 
-    @cached_property
-    def probability(self) -> bool:
-        """Whether the first output is that of a Sigmoid, possibly in another shape."""
+    def is_probability(self, output: str) -> bool:
+        """Whether an output is that of a Sigmoid, possibly in another shape."""
         if not self.model:
             return False
         makers = {name: node for node in self.proto.graph.node for name in node.output}
-        name = self.names[0]
+        name = output
         while name in makers and makers[name].op_type in MOVES:
             name = makers[name].input[0]
         return name in makers and makers[name].op_type in {"Sigmoid", "HardSigmoid"}

@@ -63,11 +63,18 @@ def outputs(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Arr
     """The layers, with the last one's channels scaled to alike sizes if these differ much, and the
     factors of its channels."""
     *others, last = layers
-    size, ones = seen[-1].reach, np.ones(len(seen[-1].reach))
-    maps = [term.map for term in last.form.terms]
-    fixed = any(isinstance(m, Window) or m.steps is not None for m in maps) or last.product
-    if fixed or last.largest is not None or not size.any():
+    reach, ones = seen[-1].reach, np.ones(len(seen[-1].reach))
+    if last.product or last.largest is not None or not reach.any():
         return layers, ones
+    # What a channel may reach on other inputs counts too: a factor lets no channel leave the bound
+    # further than the one that may reach most.
+    most = np.abs(last.form.bias)
+    for term in last.form.terms:
+        if isinstance(term.map, Window) or term.map.steps is not None:
+            return layers, ones
+        weights = np.abs(term.map.weights).reshape(len(most), -1)
+        most = most + weights.sum(axis=1) * seen[term.source].top.max()
+    size = np.maximum(reach, most * (reach.max() / most.max()))
     size = np.where(size > 0, size, size.max())
     if size.max() <= ALIKE * size.min():
         return layers, ones
