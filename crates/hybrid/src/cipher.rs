@@ -284,7 +284,8 @@ impl SecretKey {
         message.add_assign(&error);
         let mut body = message.into_eval();
         let mask: Poly<Eval> = masks.draw(&self.basis);
-        body.sub_assign(&mask.mul(&self.secret));
+        // The mask is public, so the product gives the secret.
+        body.sub_assign(&Zeroizing::new(mask.mul(&self.secret)));
         body
     }
 
@@ -379,11 +380,11 @@ impl PublicKey {
     }
 
     /// `u` times the key, for a fresh ternary `u`: body and mask, still without errors.
-    pub(crate) fn times_ternary(&self, rng: &mut impl CryptoRng) -> [Poly<Eval>; 2] {
+    pub(crate) fn times_ternary(&self, rng: &mut impl CryptoRng) -> [Zeroizing<Poly<Eval>>; 2] {
         let basis = self.body.basis();
         let u = Poly::from_signed(basis, &sample::ternary(basis.n(), rng)).into_eval();
         let u = Zeroizing::new(u);
-        [self.body.mul(&u), self.mask.mul(&u)]
+        [&self.body, &self.mask].map(|part| Zeroizing::new(part.mul(&u)))
     }
 }
 

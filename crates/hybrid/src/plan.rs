@@ -9,21 +9,23 @@ use crate::cost::Predicted;
 use crate::error::{Error, Result};
 use crate::form::Form;
 use crate::geometry::{ConvShape, Geometry, Misfit};
-use crate::noise::{Flooding, Norms};
+use crate::hiding::norms;
+use crate::noise::Flooding;
 use crate::product_plan::{ProductKind, ProductPlan};
 use crate::program::{
-    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, ProductTerm,
-    Program, PublicProgram, Step,
+    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, MOST_TABLE,
+    ProductTerm, Program, PublicProgram, Step,
 };
 use crate::quadratic::Quadratic;
 use crate::squared::Squared;
 
-/// The statistical distance of all answers of a run from floods without noise is at most
+/// The statistical distance of all answers to a client from floods without noise is at most
 /// `2^-STATISTICAL`.
 pub const STATISTICAL: u32 = 40;
 
-/// A table that has no form is looked up on shares if accumulators are at most this.
-const MOST_TABLE: i64 = 1 << 16;
+/// A program is planned so that this bound holds for so many inputs of one client together.
+pub const HIDDEN_INPUTS: u32 = 10_000;
+
 /// A table that is no line with clips is looked up, and not computed as a square, if accumulators are
 /// at most this: then a lookup sends less.
 const SHORT_TABLE: i64 = 128;
@@ -247,6 +249,7 @@ struct Rings {
     bandwidth: f64,
     /// log2 of the statistical distance that each part may have: an equal share of the whole.
     target: f64,
+    revealed: bool,
     products: BTreeMap<(ProductKind, u32), usize>,
 }
 
@@ -259,7 +262,10 @@ impl Rings {
         Ok(Self {
             candidates: RingSpec::candidates()?,
             bandwidth,
-            target: -f64::from(STATISTICAL) - (parts.max(1) as f64).log2(),
+            target: -f64::from(STATISTICAL)
+                - f64::from(HIDDEN_INPUTS).log2()
+                - (parts.max(1) as f64).log2(),
+            revealed: public.activations == Activations::Revealed,
             products,
         })
     }
@@ -312,7 +318,7 @@ impl Rings {
             let layouts = Geometry::all(&term.shape, ring.n);
             misfit = layouts.as_ref().err().copied();
             for layout in layouts.unwrap_or_default() {
-                let norms = Norms::of(layout.block_weights(weights));
+                let norms = norms(&layout, weights, term.source == 0 || self.revealed);
                 let flooding = Flooding::largest(ring, bits, &norms, outputs);
                 let hides = |found: &Flooding| found.log2_distance <= self.target;
                 let Some(flooding) = flooding.filter(hides) else {

@@ -142,8 +142,8 @@ fn squares_and_triples_run_out_too() {
         );
     });
     let uneven = Squares {
-        a: vec![1],
-        a_squared: vec![],
+        a: vec![1].into(),
+        a_squared: vec![].into(),
     };
     Material::default()
         .add_squares(8, uneven)
