@@ -1078,14 +1078,23 @@ class HybridProgram:
     def serve(
         self,
         listen: str,
-        certificate: PathLike[str] | None,
-        key: PathLike[str] | None,
+        hear: Callable[[str], None],
+        *,
+        identity: tuple[PathLike[str], PathLike[str]] | None,
+        clients: Sequence[str],
         sessions: int | None,
         at_once: int,
+        of_address: int,
         most_inputs: int,
-        hear: Callable[[str], None],
+        inputs_of_client: int | None,
+        least_rate: float,
     ) -> None:
-        """Serve clients, ``at_once`` side by side, until ``hear`` raises or ``sessions`` ended.
+        """Serve clients, ``at_once`` side by side and ``of_address`` from one address, until
+        ``hear`` raises or ``sessions`` ended.
+
+        ``identity`` has the files of certificate and key; ``clients`` the hashes of the clients'
+        certificates, without which whoever connects is served. A client gets ``inputs_of_client``
+        inputs, or as many as the floods hide. ``least_rate`` is in bytes per second.
 
         ``hear`` is called with each event, as JSON. Raises ``UsageError`` if the address or the
         certificate cannot be used.
@@ -1096,8 +1105,16 @@ class HybridClient:
     """A client that has met a server."""
 
     @staticmethod
-    def connect(address: str, certificate: str, program: str | None = None) -> HybridClient:
+    def connect(
+        address: str,
+        certificate: str,
+        program: str | None = None,
+        identity: tuple[PathLike[str], PathLike[str]] | None = None,
+        patience: float | None = None,
+    ) -> HybridClient:
         """Connect to the server whose certificate has this hash, in hexadecimal digits.
+
+        ``identity`` has the files of the client's certificate and key. ``patience`` is in seconds.
 
         Raises
         ------
@@ -1121,7 +1138,9 @@ class HybridClient:
         Without inputs, only the offline phase for ``count`` inputs. A session runs once.
         """
 
-def hybrid_compile(network_json: str, revealed: bool, bandwidth: float) -> HybridProgram:
+def hybrid_compile(
+    network_json: str, revealed: bool, bandwidth: float, inputs: int = 10
+) -> HybridProgram:
     """Compile a network for two parties. Raises ``NetworkError`` if it has no protocol.
 
     With ``revealed``, the client sees every accumulator.
@@ -1130,6 +1149,9 @@ def hybrid_compile(network_json: str, revealed: bool, bandwidth: float) -> Hybri
 HYBRID_CORE: float
 """Seconds of the core that predictions of the hybrid mode are for, over those of the machine on
 which the other predictions were measured."""
+
+def hybrid_identity() -> tuple[str, str]:
+    """A fresh certificate with its key in PEM form, and the certificate's hash."""
 
 def hybrid_certificate_hash(path: PathLike[str]) -> str:
     """The hash of a certificate in PEM form, in hexadecimal digits."""

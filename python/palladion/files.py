@@ -43,6 +43,10 @@ STARTS: Final = {
 }
 """Files of other programs, by their first bytes."""
 
+UMASK: Final = os.umask(0o077)
+"""The umask of the process. It can be read by a change alone, so it is read once, at import."""
+os.umask(UMASK)
+
 T = TypeVar("T")
 
 
@@ -116,9 +120,7 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
             yield name
             os.fsync(file.fileno())
         if not secret:  # mkstemp creates it with mode 0o600
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
+            os.chmod(name, 0o666 & ~UMASK)
         os.replace(name, path)
     except OSError as error:
         os.unlink(name)

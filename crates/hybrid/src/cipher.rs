@@ -33,9 +33,11 @@ impl RingSpec {
     /// moduli of 50 bits are the largest fast ones, and 36 + 35 + 35 bits are all that security leaves
     /// at `N = 2^12`.
     pub fn candidates() -> Result<Vec<Self>> {
-        const SIZES: [(usize, &[u32]); 4] = [
+        const SIZES: [(usize, &[u32]); 6] = [
             (1 << 12, &[50, 50]),
             (1 << 12, &[36, 35, 35]),
+            (1 << 13, &[38, 36, 36]),
+            (1 << 13, &[40, 40, 40]),
             (1 << 13, &[46, 46, 46]),
             (1 << 13, &[42, 42, 42, 42]),
         ];
@@ -270,6 +272,15 @@ impl SecretKey {
         }
     }
 
+    /// The secret of zeros, under which everything but the noise of an encryption is seen.
+    #[cfg(test)]
+    pub(crate) fn zero(basis: &Basis) -> Self {
+        let mut found = Self::generate(basis, &mut sample::SecretRng::from_os());
+        *found.secret = Poly::zero(basis);
+        *found.lifted = Poly::zero(&found.lift);
+        found
+    }
+
     /// The body of an encryption of `message` under the next mask.
     pub(crate) fn encrypt(
         &self,
@@ -415,6 +426,10 @@ pub(crate) fn read_body(basis: &Basis, bytes: &[u8], what: &'static str) -> Resu
     }
     Poly::from_words(basis, words).map_err(|error| Error::message(what, error, "residues"))
 }
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used, reason = "tests may panic")]
+mod zeroised;
 
 #[cfg(test)]
 mod tests {

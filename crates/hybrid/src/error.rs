@@ -181,7 +181,10 @@ impl Error {
 /// Text of the other party for a terminal: what would move the cursor, change colours or turn the
 /// direction of writing is written as an escape.
 pub fn printable(text: &str) -> String {
-    let acts = |c: char| c.is_control() || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match acts(c) {

@@ -5,7 +5,7 @@ use crate::geometry::Geometry;
 use crate::half::Half;
 use crate::noise::{Flooding, Norms, log2_distance};
 use crate::plan::STATISTICAL;
-use crate::program::{Activations, LayerWeights};
+use crate::program::{Activations, LayerWeights, Program};
 
 /// The norms of a term's kernels. `chosen` says that the client's share of the source is what it
 /// likes: an input, or an output that was revealed to it.
@@ -48,7 +48,11 @@ pub(crate) fn log2_of_one_input(half: &Half, weights: &[LayerWeights]) -> Result
         let found = plan.log2_distances(count.max(1), &public.rings[plan.ring]);
         let Some(found) = found else {
             let what = format!("the flood of products modulo 2^{}", plan.bits);
-            return Err(Error::program(what, plan.flood_bits, "one under which answers are exact"));
+            return Err(Error::program(
+                what,
+                plan.flood_bits,
+                "one under which answers are exact",
+            ));
         };
         sum += found.iter().map(|distance| distance.exp2()).sum::<f64>();
     }
@@ -57,8 +61,22 @@ pub(crate) fn log2_of_one_input(half: &Half, weights: &[LayerWeights]) -> Result
         return Err(Error::program(
             "the statistical distance of one input's answers",
             format!("2^{found:.1}"),
-            format!("at most 2^-{STATISTICAL}: the floods hide too little of the weights; compile again"),
+            format!(
+                "at most 2^-{STATISTICAL}: the floods hide too little of the weights; compile again"
+            ),
         ));
     }
     Ok(found)
+}
+
+impl Program {
+    /// log2 of the statistical distance of all answers to one input from floods and masks that hide
+    /// nothing. For `k` inputs it is `k` times the distance.
+    ///
+    /// # Errors
+    /// [`Error::Program`] for a program that does not pass its check, or that hides too little.
+    pub fn log2_distance(&self) -> Result<f64> {
+        self.check()?;
+        log2_of_one_input(&Half::new(self.public.clone())?, &self.weights)
+    }
 }

@@ -36,7 +36,7 @@ impl Norms {
         let mut found = Self::default();
         for block in blocks {
             let one: f64 = block.iter().map(|w| w.unsigned_abs() as f64).sum();
-            let squares: f64 = block.iter().map(|&w| (w * w) as f64).sum();
+            let squares: f64 = block.iter().map(|&w| (w as f64) * (w as f64)).sum();
             found.one = found.one.max(one);
             found.two = found.two.max(squares.sqrt());
         }
@@ -150,7 +150,7 @@ mod tests {
         assert!(of(0, 30).unwrap().log2_distance < -40.0);
         assert!(of(0, 36).unwrap().log2_distance > -40.0);
         assert!(of(1, 36).unwrap().log2_distance < -42.0);
-        assert!(of(2, 43).unwrap().log2_distance < -65.0);
+        assert!(of(4, 43).unwrap().log2_distance < -65.0);
         assert_eq!(of(0, 45), None);
     }
 }

@@ -23,8 +23,9 @@ use crate::squared::Squared;
 /// `2^-STATISTICAL`.
 pub const STATISTICAL: u32 = 40;
 
-/// A program is planned so that this bound holds for so many inputs of one client together.
-pub const HIDDEN_INPUTS: u32 = 10_000;
+/// [`compile`] plans floods so that this bound holds for so many inputs of one client together. For a
+/// hundred, ResNet-20 sends a tenth more bytes.
+pub const HIDDEN_INPUTS: u32 = 10;
 
 /// A table that is no line with clips is looked up, and not computed as a square, if accumulators are
 /// at most this: then a lookup sends less.
@@ -38,6 +39,19 @@ const SHORT_TABLE: i64 = 128;
 /// without a protocol, [`Error::Bits`] and [`Error::NoParameters`] for accumulators that are too
 /// large, [`Error::Window`] for images that are too wide.
 pub fn compile(network: &IntNetwork, activations: Activations, bandwidth: f64) -> Result<Program> {
+    compile_for(network, activations, bandwidth, HIDDEN_INPUTS)
+}
+
+/// As [`compile`], with floods for `inputs` inputs of one client, at least 1. More take larger rings.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_for(
+    network: &IntNetwork,
+    activations: Activations,
+    bandwidth: f64,
+    inputs: u32,
+) -> Result<Program> {
     network.check()?;
     let worst = network.worst_cases()?;
     let shapes = network.shapes()?;
@@ -68,7 +82,7 @@ pub fn compile(network: &IntNetwork, activations: Activations, bandwidth: f64) -
         products: Vec::new(),
         layers: plans,
     };
-    Rings::new(&public, bandwidth)?.choose(&mut public, &weights)?;
+    Rings::new(&public, bandwidth, inputs)?.choose(&mut public, &weights)?;
     public.check()?;
     Ok(Program { public, weights })
 }
@@ -254,7 +268,7 @@ struct Rings {
 }
 
 impl Rings {
-    fn new(public: &PublicProgram, bandwidth: f64) -> Result<Self> {
+    fn new(public: &PublicProgram, bandwidth: f64, inputs: u32) -> Result<Self> {
         let products = public.product_counts();
         let terms: usize = public.layers.iter().map(|plan| plan.encrypted.len()).sum();
         // Products have masks and floods.
@@ -263,7 +277,7 @@ impl Rings {
             candidates: RingSpec::candidates()?,
             bandwidth,
             target: -f64::from(STATISTICAL)
-                - f64::from(HIDDEN_INPUTS).log2()
+                - f64::from(inputs.max(1)).log2()
                 - (parts.max(1) as f64).log2(),
             revealed: public.activations == Activations::Revealed,
             products,

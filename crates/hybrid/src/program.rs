@@ -281,10 +281,25 @@ impl PublicProgram {
             MOST_VALUES,
         )?;
         let shapes = self.layers.iter().map(|layer| layer.shape);
-        let all = shapes.map(values).fold(values(self.input.shape), usize::saturating_add);
-        in_range("the number of values of all layers", all, 1, MOST_VALUES_IN_ALL)?;
-        let terms = self.layers.iter().map(|layer| layer.encrypted.len() + layer.local.len());
-        in_range("the number of terms of all layers", terms.sum(), 0, MOST_TERMS)?;
+        let all = shapes
+            .map(values)
+            .fold(values(self.input.shape), usize::saturating_add);
+        in_range(
+            "the number of values of all layers",
+            all,
+            1,
+            MOST_VALUES_IN_ALL,
+        )?;
+        let terms = self
+            .layers
+            .iter()
+            .map(|layer| layer.encrypted.len() + layer.local.len());
+        in_range(
+            "the number of terms of all layers",
+            terms.sum(),
+            0,
+            MOST_TERMS,
+        )?;
         for (index, layer) in self.layers.iter().enumerate() {
             let place = |what: &str| format!("layer {}: {what}", layer.name);
             in_range(
@@ -359,7 +374,12 @@ impl PublicProgram {
             ));
         }
         let primes = self.products.iter().map(|plan| plan.primes.len()).sum();
-        in_range("the number of primes of all products", primes, 0, MOST_PRIMES)?;
+        in_range(
+            "the number of primes of all products",
+            primes,
+            0,
+            MOST_PRIMES,
+        )?;
         self.products
             .iter()
             .try_for_each(|plan| plan.check(&self.rings))
@@ -494,6 +514,10 @@ impl Program {
                 terms,
             )?;
             in_range(place("biases"), weights.bias.len(), channels, channels)?;
+            let reach = 1i64 << MOST_BITS;
+            for &number in weights.terms.iter().flatten().chain(&weights.bias) {
+                in_range(place("a weight or bias"), number, -reach, reach)?;
+            }
             for (term, weights) in layer.encrypted.iter().zip(&weights.terms) {
                 let expected = term.shape.weights();
                 in_range(place("weights"), weights.len(), expected, expected)?;

@@ -52,6 +52,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hybrid::HybridClient>()?;
     module.add_function(wrap_pyfunction!(hybrid::hybrid_compile, module)?)?;
     module.add_function(wrap_pyfunction!(hybrid::hybrid_certificate_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(hybrid::hybrid_identity, module)?)?;
     module.add("HYBRID_CORE", ::hybrid::CORE)?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;

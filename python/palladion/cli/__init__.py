@@ -28,6 +28,7 @@ COMMANDS: Final = {
     "encrypt": ("encrypt", "Encrypt pictures or arrays: the client's half."),
     "run": ("run", "Run a program on encrypted inputs."),
     "serve-hybrid": ("hybrid:serve_hybrid", "Serve a program between two parties: its weights."),
+    "identity": ("hybrid:identity_", "Make a client's certificate for such a server."),
     "query": ("hybrid:query", "Ask such a server: the client's half."),
     "decrypt": ("decrypt", "Decrypt an answer: the client's half."),
     "lower": ("lower", "Write a program as instructions on limbs: a trace."),

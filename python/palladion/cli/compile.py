@@ -57,6 +57,10 @@ from palladion.text import at_most, size
     help="For hybrid: Mbit/s of the connection, to choose layouts and to predict with.",
 )  # fmt: skip
 @click.option("--latency", type=float, default=0.2, help="For hybrid: ms there and back.")
+@click.option(
+    "--inputs-per-client", type=click.IntRange(min=1, max=1_000_000), default=10,
+    help="For hybrid: inputs of one client that floods hide together. Default: 10.",
+)  # fmt: skip
 @words_option
 @calibration_options
 @budget_options
@@ -72,6 +76,7 @@ def compile_(
     reveal_accumulators: bool,
     bandwidth: float,
     latency: float,
+    inputs_per_client: int,
     budget: Budget,
     as_json: bool,
     **options: Any,
@@ -84,8 +89,9 @@ def compile_(
     hybrid = not batches
     if hybrid:
         refuse_fhe_options()
-    elif reveal_accumulators or given("bandwidth") or given("latency"):
-        raise UsageError("--reveal-accumulators, --bandwidth and --latency are for --mode hybrid")
+    elif reveal_accumulators or any(map(given, ("bandwidth", "latency", "inputs_per_client"))):
+        raise UsageError("--reveal-accumulators, --bandwidth, --latency and --inputs-per-client are for "
+                         "--mode hybrid")  # fmt: skip
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
@@ -103,7 +109,11 @@ def compile_(
         if hybrid:
             link = Link(bandwidth, latency)
             found_hybrid = compile_hybrid(
-                net.to_json(), output, revealed=reveal_accumulators, link=link
+                net.to_json(),
+                output,
+                revealed=reveal_accumulators,
+                link=link,
+                inputs=inputs_per_client,
             )
         else:
             found_hybrid = None

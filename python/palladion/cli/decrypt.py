@@ -56,7 +56,7 @@ def decrypt(
             "predicted": predicted,
             "outputs": {name: values.tolist() for name, values in outputs.items()},
             **({"logits": found} if integers else {}),
-            "noise_margin_bits": margin,
+            "noise_margin_bits": round(margin, 1),
         })  # fmt: skip
         return
     show_outputs(outputs, predicted, logits if integers else None)

@@ -81,7 +81,7 @@ def figures(program: palladion.Program, outcome: Outcome) -> dict[str, Any]:
         "log_n": report["log_n"],
         "log_qp": report["log_qp"],
         "plaintext_modulus": report["plaintext_modulus"],
-        "noise_margin_bits": outcome.noise_margin_bits,
+        "noise_margin_bits": round(outcome.noise_margin_bits, 1),
         "ciphertext_bytes": outcome.ciphertext_bytes,
         "evaluation_key_bytes": outcome.evaluation_key_bytes,
         "peak_memory_bytes": peak_memory(),

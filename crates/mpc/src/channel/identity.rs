@@ -12,7 +12,7 @@ use super::tls::tls;
 use crate::{Error, Result};
 
 /// SHA-256 of a certificate. Written as 64 hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {

@@ -230,3 +230,19 @@ fn same_length(what: &'static str, [a, b]: [&[u64]; 2]) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_is_erased_here() {
+        let mut rows = Rows::default();
+        rows.push(&[1, 2, 3]);
+        rows.push(&[4, 5]);
+        assert_eq!(*rows.take(3), [1, 2, 3]);
+        assert_eq!(*rows.words, [0, 0, 0, 4, 5]);
+        assert_eq!(rows.left(), 2);
+        assert_eq!(format!("{rows:?}"), "5 words, 3 taken");
+    }
+}

@@ -7,7 +7,7 @@ use crate::{
     memory_pair,
 };
 
-const RELU: Requantisation = Requantisation {
+pub(super) const RELU: Requantisation = Requantisation {
     bits: 16,
     minimum: -1000,
     maximum: 1000,
