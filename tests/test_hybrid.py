@@ -237,8 +237,8 @@ def test_a_known_client_is_served_and_a_stranger_is_not(program: Path, tmp_path:
         event = json.loads(process.stdout.readline())
         assert event["inputs_of_client"] == 2
         assert event["log2_distance"] < -43
-        asked = ("query", event["address"], "--trust", event["certificate_hash"])
-        asked += ("--input", str(digits(tmp_path / "one.npy", 1)))
+        one = str(digits(tmp_path / "one.npy", 1))
+        asked = ("query", event["address"], "--trust", event["certificate_hash"], "--input", one)
         assert "palladion identity" in refused(*asked)
         assert "palladion identity" in refused(*asked, "--identity", other)
         assert json.loads(invoke(*asked, "--identity", own, "--json"))["predicted"] == [7]

@@ -246,8 +246,8 @@ impl ToPython for ::mpc::Error {
 impl ToPython for ::hybrid::Error {
     fn to_python(self) -> PyErr {
         use ::hybrid::Error::{
-            Activation, Bits, File, Input, Memory, Message, Network, NoParameters, Program, Protocol,
-            Ring, Stopped, Unreachable, Window,
+            Activation, Bits, File, Input, Memory, Message, Network, NoParameters, Program,
+            Protocol, Ring, Stopped, Unreachable, Window,
         };
         let fault = match self {
             Network(error) => return error.to_python(),

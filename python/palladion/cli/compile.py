@@ -90,8 +90,8 @@ def compile_(
     if hybrid:
         refuse_fhe_options()
     elif reveal_accumulators or any(map(given, ("bandwidth", "latency", "inputs_per_client"))):
-        raise UsageError("--reveal-accumulators, --bandwidth, --latency and --inputs-per-client are for "
-                         "--mode hybrid")  # fmt: skip
+        raise UsageError("--reveal-accumulators, --bandwidth, --latency and "
+                         "--inputs-per-client are for --mode hybrid")  # fmt: skip
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})

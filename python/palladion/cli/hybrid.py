@@ -323,8 +323,8 @@ def show_event(event: Mapping[str, Any]) -> None:
         report = event["report"]
         click.echo(f"{event['from']}: {report['inputs']} answered, offline "
                    f"{report['offline']['seconds']:.2f} s, online "
-                   f"{report['online']['seconds']:.2f} s; {whose(event)}: {event['inputs']} inputs, "
-                   f"distance 2^{event['log2_distance']:.1f}", err=True)  # fmt: skip
+                   f"{report['online']['seconds']:.2f} s; {whose(event)}: {event['inputs']} "
+                   f"inputs, distance 2^{event['log2_distance']:.1f}", err=True)  # fmt: skip
 
 
 def whose(event: Mapping[str, Any]) -> str:
