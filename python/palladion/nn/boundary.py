@@ -18,7 +18,7 @@ from palladion.nn.linear import Ints
 from palladion.text import times
 
 if TYPE_CHECKING:
-    from palladion._native import Program
+    from palladion._native import Terms
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,15 @@ class Boundary:
     interface: Interface
 
     @classmethod
-    def of_program(cls, program: Program) -> Boundary:
+    def of_terms(cls, terms: Terms) -> Boundary:
         """The boundary of the network from which a program was compiled.
 
         Raises
         ------
         NetworkError
-            If the program does not describe it, or not in a readable way.
+            If the terms do not describe it, or not in a readable way.
         """
-        report, text = program.report(), program.interface()
+        report, text = terms.report(), terms.interface()
         if text is None:
             raise NetworkError(f"the program of {report['network']} does not say what its inputs "
                                "mean: compile the network again")  # fmt: skip
