@@ -147,7 +147,9 @@ def test_an_encrypted_answer_is_the_models(
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
     server = CompiledModel.load(tmp_path / "program")
     again = server.run(server.keys(keys.to_bytes()), server.query(query.to_bytes()))
-    other = Client.load(server, str(tmp_path / "secret"))
+    other = Client.load(tmp_path / "program.client", str(tmp_path / "secret"))
+    with pytest.raises(UsageError, match="terms of type CompiledModel, expected the path"):
+        Client.load(server, str(tmp_path / "secret"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not encrypted lately"):
         other.decrypt(again.to_bytes())
     same = other.decrypt(again.to_bytes(), query)
