@@ -124,7 +124,9 @@ impl<'a> Clear<'a> {
                 }
                 message
             }
-            Op::Output { value, rows, at } => {
+            Op::Output {
+                value, rows, at, ..
+            } => {
                 let (message, rows, at) = (self.values[*value].clone(), rows.clone(), at.clone());
                 for (row, at) in rows.into_iter().zip(at) {
                     self.accumulator(step, row, message[at]);
