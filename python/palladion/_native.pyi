@@ -336,6 +336,13 @@ class Terms:
     def interface(self) -> str | None:
         """JSON with ``input`` and ``interface`` of the network's file."""
 
+    def outputs(self) -> list[dict[str, Any]]:
+        """The ciphertexts of an answer.
+
+        Each has ``moduli``, pairs ``shown`` of the image and the coefficient or slot of an output,
+        whether outputs are ``slots``, and the bits of the ``flood`` or ``None``.
+        """
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(data: bytes) -> Terms:

@@ -1,6 +1,7 @@
 //! What a client knows of a program.
 
 use exchange::{Exchange, files};
+use program::Form;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -38,6 +39,23 @@ impl Terms {
     fn interface(&self) -> Option<String> {
         let interface = self.exchange.terms().interface.as_ref();
         interface.map(ToString::to_string)
+    }
+
+    /// The ciphertexts of an answer: moduli, pairs of the image and the coefficient or slot of each
+    /// output, whether outputs are slots, and the bits of the flood if there is one.
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let terms = self.exchange.terms();
+        let outputs = terms.outputs.iter().map(|outputs| {
+            let entry = PyDict::new(py);
+            entry.set_item("moduli", &terms.parameters.q[..=outputs.level])?;
+            let rows = outputs.rows.iter().map(|row| row.image);
+            let shown: Vec<_> = rows.zip(outputs.at.iter().copied()).collect();
+            entry.set_item("shown", shown)?;
+            entry.set_item("slots", outputs.form != Form::Coefficients)?;
+            entry.set_item("flood", outputs.flood.map(|flood| flood.bits))?;
+            Ok(entry)
+        });
+        outputs.collect()
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
