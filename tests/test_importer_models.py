@@ -274,9 +274,9 @@ def test_attention_is_refused_with_its_reason(rng: np.random.Generator) -> None:
         from_model(model(["N", 5, 6], nodes, tensors))
 
 
-def test_layer_normalisation_in_its_parts_is_refused(rng: np.random.Generator) -> None:
+def test_layer_normalisation_in_its_parts(rng: np.random.Generator) -> None:
     tensors: Tensors = {"axes": ints(-1), "two": np.float32(2), "e": np.float32(1e-5),
-                        "w": floats(rng, 6, 6)}  # fmt: skip
+                        "w": floats(rng, 24, 6)}  # fmt: skip
     nodes = [
         node("ReduceMean", ["x", "axes"], "m"),
         node("Sub", ["x", "m"], "d"),
@@ -287,8 +287,13 @@ def test_layer_normalisation_in_its_parts_is_refused(rng: np.random.Generator) -
         node("Div", ["d", "s"], "n"),
         node("MatMul", ["n", "w"], "y"),
     ]
-    with pytest.raises(NetworkError, match=r"n_node \(Div\).*two values that depend on the input"):
-        from_model(model(["N", 6], nodes, tensors))
+    x = floats(rng, 200, 24)
+    parts = agrees(model(["N", 24], nodes, tensors, 18), x, 1e-4)
+    near(parts, x)
+    held = {"g": np.ones(24, np.float32), "w": tensors["w"]}
+    whole = [node("LayerNormalization", ["x", "g"], "n"), node("MatMul", ["n", "w"], "y")]
+    found = from_model(model(["N", 24], whole, held, 18)).outputs(x)["y"]
+    np.testing.assert_allclose(found, parts.outputs(x)["y"], atol=1e-4)
 
 
 @pytest.mark.parametrize(("side", "pads"), [(224, 0), (181, 1)])
@@ -463,12 +468,13 @@ def test_small_operators_of_scikit_learn(rng: np.random.Generator) -> None:
      "post_transform PROBIT"),
     (learning("Imputer", ["x"], ["y"], imputed_value_floats=[0.0], replaced_value_float=1.0),
      "replaces the value 1"),
-    (learning("OneHotEncoder", ["x"], ["y"], cats_int64s=[1]), "domain ai.onnx.ml"),
-    (learning("Normalizer", ["x"], ["n"], norm="L2"), "normalised|out of reach"),
-], ids=["regressor", "imputer", "encoder", "normalizer"])  # fmt: skip
+    (learning("OneHotEncoder", ["h"], ["n"], cats_int64s=[1]), "before encryption"),
+    (learning("Normalizer", ["h"], ["n"], norm="L2"), "each input"),
+    (learning("LabelEncoder", ["h"], ["n"], keys_floats=[1.0], values_floats=[2.0]), "at the end"),
+], ids=["regressor", "imputer", "encoder", "normalizer", "labels"])  # fmt: skip
 def test_refusals_of_scikit_learn(rng: np.random.Generator, made: Any, reason: str) -> None:
-    nodes = [made]
+    nodes = [node("MatMul", ["x", "w"], "h"), made]
     if "y" not in made.output:
         nodes.append(node("MatMul", [made.output[0], "w"], "y"))
     with pytest.raises(NetworkError, match=reason):
-        from_model(model(["N", 4], nodes, {"w": floats(rng, 4, 2)}))
+        from_model(model(["N", 4], nodes, {"w": floats(rng, 4, 4)}))

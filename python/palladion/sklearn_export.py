@@ -43,10 +43,13 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
         raise UsageError(f"{estimator!r} is no estimator of scikit-learn, expected a fitted "
                          "one") from error  # fmt: skip
     prepared = plain(estimator)
-    # Not every classifier of skl2onnx has the option; those without it give no lists of words.
-    attempts: list[dict[int, Any] | None] = [{id(prepared): {"zipmap": False}}, None]
+    # Not every classifier of skl2onnx has the first option. Those without it have one of the others.
+    last = prepared.steps[-1][1] if hasattr(prepared, "steps") else prepared
+    attempts: list[dict[int, Any] | None] = [
+        {id(prepared): {"zipmap": False}}, None, {id(last): {"raw_scores": True}}
+    ]  # fmt: skip
     failed: list[Exception] = []
-    for options in attempts if hasattr(prepared, "classes_") else attempts[1:]:
+    for options in attempts if hasattr(prepared, "classes_") else attempts[1:2]:
         try:
             made: onnx.ModelProto = to_onnx(
                 prepared, example, options=options, target_opset=dict(OPSETS)
@@ -55,9 +58,9 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
             failed.append(error)
             continue
         return made
-    words = str(failed[-1]).partition("\n")[0]
+    words = str(failed[0]).partition("\n")[0]
     raise NetworkError(f"skl2onnx could not export the {type(estimator).__name__}: {words}"
-                       f"{way_out(prepared)}") from failed[-1]  # fmt: skip
+                       f"{way_out(prepared)}") from failed[0]  # fmt: skip
 
 
 def way_out(estimator: Any) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.functions import TESTS
 from palladion.nn.graph import Add, Affine, Mul, Shape
+from palladion.nn.importer import phases
 from palladion.nn.importer.arrange import (
     arranged,
     as_image,
@@ -410,6 +411,13 @@ def sum_of(op: Op, values: list[Value]) -> Value:
             node = Add(op.name, tuple(found), shape, (1,) * len(found))
             made = op.builder.add(node)
             return made.seen(made.labels.reshape(values[0].labels.shape))
+    for _, factors in phases.arrangements(values[0].labels):
+        nodes = [image(op, value, phases.apart(value.labels, factors)) for value in values]
+        found = [node for node in nodes if node is not None]
+        if len(found) == len(values):
+            shape = op.builder.nodes[found[0]].shape
+            made = op.builder.add(Add(op.name, tuple(found), shape, (1,) * len(found)))
+            return made.seen(phases.interleaved(made.labels, factors))
     shapes = ", ".join(str(("N", *value.labels.shape)) for value in values)
     raise op.refusal(f"joins values that lie in different orders, of common shape {shapes}, and a "
                      "matrix between them is too large")  # fmt: skip

@@ -158,7 +158,7 @@ def evaluated(model: onnx.ModelProto, name: str, batch: int) -> Array | None:
     """A tensor computed from constants and shapes, or ``None`` if it needs the input's values."""
     held = {tensor.name: tensor for tensor in model.graph.initializer}
     if name in held:
-        return np.asarray(numpy_helper.to_array(held[name]))
+        return read(held[name])
     shapes = None
     nodes: list[onnx.NodeProto] = []
     wanted = {name}
@@ -191,6 +191,14 @@ def evaluated(model: onnx.ModelProto, name: str, batch: int) -> Array | None:
     except Exception:  # any fault of ONNX's reference implementation: then it is not known
         return None
     return np.asarray(found[0])
+
+
+def read(tensor: onnx.TensorProto) -> Array | None:
+    """A small constant, or ``None`` if it is damaged, which is said when the model needs it."""
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except Exception:  # any fault of a damaged tensor
+        return None
 
 
 def known_shapes(model: onnx.ModelProto, batch: int) -> dict[str, list[int]]:
@@ -229,7 +237,7 @@ def with_batch_axis(model: onnx.ModelProto) -> onnx.ModelProto:
     It is if the model itself first puts an axis before its input, or if it takes a vector and all
     operators do the same to every row of a matrix. Other models are returned as they are.
     """
-    held = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    held = {tensor.name: tensor for tensor in model.graph.initializer}
     entries = [entry for entry in model.graph.input if entry.name not in held]
     if len(entries) != 1 or entries[0].type.WhichOneof("value") != "tensor_type":
         return model
@@ -262,10 +270,13 @@ def first_axis(entry: onnx.ValueInfoProto) -> None:
     shape.dim.extend(sides)
 
 
-def gives_axis(node: onnx.NodeProto, sides: Sequence[int], held: Mapping[str, Array]) -> bool:
+def gives_axis(
+    node: onnx.NodeProto, sides: Sequence[int], held: Mapping[str, onnx.TensorProto]
+) -> bool:
     """Whether a node puts an axis of 1 before all axes of its input."""
     given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-    second = held.get(node.input[1]) if len(node.input) > 1 else None
+    named = len(node.input) > 1 and node.input[1] in held
+    second = read(held[node.input[1]]) if named else None
     if node.op_type == "Unsqueeze":
         axes = given.get("axes") if second is None else second.ravel().tolist()
         return axes is not None and [*axes] in ([0], [-len(sides) - 1])
@@ -297,7 +308,11 @@ def without_first(
     return found
 
 
-def rowwise(model: onnx.ModelProto, source: str, held: Mapping[str, Array]) -> bool:
+MOST_AXES: Final = 9
+"""Stands for a constant whose rank is not known."""
+
+
+def rowwise(model: onnx.ModelProto, source: str, held: Mapping[str, onnx.TensorProto]) -> bool:
     """Whether every operator on what depends on the input does the same to rows of a matrix."""
     live = {source}
     for node in model.graph.node:
@@ -306,7 +321,7 @@ def rowwise(model: onnx.ModelProto, source: str, held: Mapping[str, Array]) -> b
         if node.op_type not in ROWWISE:
             return False
         constants = [held.get(name) for name in node.input if name and name not in live]
-        ranks = [array.ndim if array is not None else 9 for array in constants]
+        ranks = [MOST_AXES if tensor is None else len(tensor.dims) for tensor in constants]
         most = 2 if node.op_type == "MatMul" else 1
         if max(ranks, default=0) > most or (node.op_type == "MatMul" and node.input[0] not in live):
             return False
