@@ -26,13 +26,11 @@ FEATURES: Final = "palladion.features"
 """Its name if the rest takes real numbers."""
 
 CLIENTS_ONLY: Final = {
-    "ArgMax", "ArgMin", "IsInf", "IsNaN", "LabelEncoder", "Normalizer", "OneHot", "OneHotEncoder",
+    "ArgMax", "ArgMin", "Binarizer", "IsInf", "IsNaN", "LabelEncoder", "Normalizer", "OneHot", "OneHotEncoder",
     "ReduceProd", "TopK",
 }  # fmt: skip
-"""Operators of encoders, bins and products of features, which no network has before its end."""
-
-ENCODERS: Final = {"Imputer", "Scaler", "FeatureVectorizer"}
-"""Operators that scikit-learn's encoders have beside them, which a network has too."""
+"""Operators of encoders, bins and products of features, which no network has before its end, and
+Binarizer: a table would round the feature first, and the client need not."""
 
 LEARNT: Final = {"MatMul", "Gemm"}
 """Operators with the weights of a model. They stay with the server."""

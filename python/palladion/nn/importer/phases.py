@@ -39,11 +39,12 @@ def interleaved(phases: Array, factors: Pair) -> Array:
 
 
 def arrangements(labels: Array) -> Iterator[tuple[Array, Pair]]:
-    """The phases of an image of shape (C, H, W) that its sides allow."""
+    """The phases of an image of shape (C, H, W) that its sides allow: images of several places."""
     if labels.ndim != 3:
         return
     for down, across in FACTORS:
-        if labels.shape[1] % down == 0 == labels.shape[2] % across:
+        pairs = (labels.shape[1], down), (labels.shape[2], across)
+        if all(factor == 1 or (side % factor == 0 and side > factor) for side, factor in pairs):
             yield apart(labels, (down, across)), (down, across)
 
 

@@ -34,6 +34,7 @@ def tidied(model: onnx.ModelProto) -> onnx.ModelProto:
     order(found.graph)
     while inline_one(found):
         order(found.graph)
+    as_tensors(found)
     read = {name for node in found.graph.node for name in reads(node)}
     read |= {entry.name for entry in found.graph.output}
     for node in found.graph.node:
@@ -48,6 +49,29 @@ def ordered(model: onnx.ModelProto) -> onnx.ModelProto:
     found.CopyFrom(model)
     order(found.graph)
     return found
+
+
+def as_tensors(model: onnx.ModelProto) -> None:
+    """Give the parts of an output that is a list of tensors as outputs of their own."""
+    graph = model.graph
+    lists = {node.output[0]: node for node in graph.node if node.op_type == "SequenceConstruct"}
+    if not any(entry.name in lists for entry in graph.output):
+        return
+    entries = [*graph.output]
+    del graph.output[:]
+    for entry in entries:
+        if entry.name not in lists:
+            graph.output.append(entry)
+            continue
+        for place, name in enumerate(lists[entry.name].input):
+            part = f"{entry.name}.{place}"
+            graph.node.append(helper.make_node("Identity", [name], [part], part))
+            graph.output.append(helper.make_empty_tensor_value_info(part))
+    given = {entry.name for entry in entries}
+    nodes = [node for node in graph.node
+             if not (node.op_type == "SequenceConstruct" and node.output[0] in given)]  # fmt: skip
+    del graph.node[:]
+    graph.node.extend(nodes)
 
 
 def order(graph: onnx.GraphProto) -> None:
