@@ -26,7 +26,8 @@ FEATURES: Final = "palladion.features"
 """Its name if the rest takes real numbers."""
 
 CLIENTS_ONLY: Final = {
-    "ArgMax", "ArgMin", "Binarizer", "IsInf", "IsNaN", "LabelEncoder", "Normalizer", "OneHot", "OneHotEncoder",
+    "ArgMax", "ArgMin", "Binarizer", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN",
+    "LabelEncoder", "Less", "LessOrEqual", "Normalizer", "OneHot", "OneHotEncoder",
     "ReduceProd", "TopK",
 }  # fmt: skip
 """Operators of encoders, bins and products of features, which no network has before its end, and
