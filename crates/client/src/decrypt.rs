@@ -57,7 +57,9 @@ impl Client {
                 expected: terms.outputs.len().to_string(),
             });
         }
-        let mut logits = vec![vec![0; terms.classes]; terms.batch];
+        // An output whose parts lie in several ciphertexts is their sum.
+        let mut sums = vec![vec![0; terms.classes]; terms.batch];
+        let t = params.t();
         let mut margin_bits = f64::INFINITY;
         for (outputs, ct) in terms.outputs.iter().zip(answer.ciphertexts()) {
             let message = bfv::decrypt(params, self.keys().secret(), ct)?;
@@ -68,10 +70,13 @@ impl Client {
             let margin = self.margin(outputs, ct, query.images)?;
             margin_bits = margin_bits.min(margin);
             for (row, &place) in outputs.rows.iter().zip(&outputs.at) {
-                logits[row.image][row.output] = params.t().center(messages[place]);
+                let sum = &mut sums[row.image][row.output];
+                *sum = t.add(*sum, messages[place]);
             }
         }
-        logits.truncate(query.images);
+        sums.truncate(query.images);
+        let centred = |sums: &Vec<u64>| sums.iter().map(|&sum| t.center(sum)).collect();
+        let logits = sums.iter().map(centred).collect();
         Ok(Decrypted {
             logits,
             margin_bits,

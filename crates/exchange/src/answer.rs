@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::keys::EvaluationKeys;
 use crate::layout::Layout;
+use crate::shares;
 use crate::terms::Exchange;
 use program::{Flood, Form, Outputs};
 use rand::{CryptoRng, Rng};
@@ -79,6 +80,8 @@ impl RawAnswer {
     /// - Each coefficient of `c_0` that is no output becomes uniform modulo `Q`. If outputs are
     ///   slots, every other slot gets a uniform message.
     /// - With a [`Flood`] the noise of the outputs is drowned as well.
+    /// - If parts of one output lie in several ciphertexts, each part is uniform, and only their
+    ///   sum is the output.
     ///
     /// # Errors
     /// [`Error::MissingKey`] if the keys have no public key, [`Error::Shape`] for results that the
@@ -98,8 +101,17 @@ impl RawAnswer {
             });
         }
         let images = self.images;
-        let hidden = self.ciphertexts.into_iter().zip(outputs);
-        let hidden = hidden.map(|(ct, outputs)| {
+        let params = exchange.params().bfv();
+        let shares = shares::draw(outputs, images, params.t().value(), rng);
+        let hidden = self.ciphertexts.into_iter().zip(outputs).zip(shares);
+        let hidden = hidden.map(|((mut ct, outputs), shares)| {
+            if !shares.is_empty() {
+                let mut words = vec![0; params.n()];
+                shares.iter().for_each(|&(place, word)| words[place] = word);
+                let message = params.encoder().from_residues(words);
+                let share = bfv::trivial(params, &message, outputs.level);
+                ct.rlwe_mut().add_assign(share.rlwe())?;
+            }
             let shown = outputs.rows.iter().zip(&outputs.at);
             let shown = shown.filter(|(row, _)| row.image < images);
             let shown: Vec<usize> = shown.map(|(_, &place)| place).collect();

@@ -21,6 +21,7 @@ mod needs;
 pub mod packing;
 mod params;
 mod query;
+mod shares;
 mod terms;
 mod verified;
 

@@ -5,6 +5,7 @@ use crate::flood::Flood;
 use crate::ir::{Form, KeyNeeds, Op, Parameters, Patch, Program, Row, Type};
 use crate::verify::{check, range};
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bounds of the ring degree, and of the number of moduli, special ones included. They bound the
 /// transform tables that a file can cause to be built.
@@ -54,7 +55,8 @@ pub struct Terms {
     pub outputs: Vec<Outputs>,
 }
 
-/// One ciphertext of an answer, and the outputs in it.
+/// One ciphertext of an answer, and the outputs in it. An output that several ciphertexts have is the
+/// sum of its parts. Before the server answers, it adds random numbers to the parts, whose sum is 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outputs {
@@ -331,26 +333,48 @@ impl Terms {
         Ok(())
     }
 
-    /// Checks that every class of every image is given exactly once.
+    /// Checks that every class of every image is given: once, or in parts that lie in different
+    /// ciphertexts and are added up.
+    ///
+    /// A part gets a random number of its own ([`Outputs`]), so no other output may share its
+    /// coefficient, and it must be one.
     pub(crate) fn verify_results(&self) -> Result<()> {
-        let rows = || self.outputs.iter().flat_map(|outputs| &outputs.rows);
-        let count = rows().count();
-        let expected = self.classes.checked_mul(self.batch);
+        let expected = || format!("{} classes of {} images", self.classes, self.batch);
+        let (classes, mut parts) = (self.classes, BTreeMap::<_, usize>::new());
+        for outputs in &self.outputs {
+            let mut given = BTreeSet::new();
+            for row in &outputs.rows {
+                let place = row.image * classes + row.output;
+                *parts.entry(place).or_default() += 1;
+                check(
+                    given.insert(place),
+                    "a result given twice in one ciphertext",
+                    format!("class {} of image {}", row.output, row.image),
+                    "every one once",
+                )?;
+            }
+        }
         check(
-            expected == Some(count),
+            classes.checked_mul(self.batch) == Some(parts.len()),
             "the number of results",
-            count,
-            &format!("{} classes of {} images", self.classes, self.batch),
+            parts.len(),
+            &expected(),
         )?;
-        let mut given = vec![false; count];
-        for row in rows() {
-            let place = row.image * self.classes + row.output;
-            check(
-                !std::mem::replace(&mut given[place], true),
-                "a result given twice",
-                format!("class {} of image {}", row.output, row.image),
-                "every one once",
-            )?;
+        for outputs in &self.outputs {
+            let mut at: BTreeMap<usize, usize> = BTreeMap::new();
+            outputs
+                .at
+                .iter()
+                .for_each(|&place| *at.entry(place).or_default() += 1);
+            for (row, place) in outputs.rows.iter().zip(&outputs.at) {
+                let alone = outputs.form == Form::Coefficients && at[place] == 1;
+                check(
+                    alone || parts[&(row.image * classes + row.output)] == 1,
+                    "the place of a part of a result",
+                    format!("{place}, which is a slot or serves several results"),
+                    "a coefficient of its own",
+                )?;
+            }
         }
         Ok(())
     }

@@ -257,10 +257,10 @@ fn kernels_beside_all_images_are_exact() {
     assert_eq!(layer.noise.largest, 0);
 }
 
-/// Two heads: two channels of the last layer read one table, and two another, of other sizes. Their values lie in
-/// different places. The last channel is a bias alone.
+/// The last layer reads two tables, of other sizes, and the input. Their values lie in different places. Channels 0 and 1
+/// read one table and channel 3 another. Channel 2 is the sum of both, and of the input. The last channel is a bias alone.
 #[test]
-fn heads_of_different_tables_are_exact() {
+fn heads_of_different_tables_and_their_sums_are_exact() {
     let mut network = network();
     let mut rng = ChaCha20Rng::seed_from_u64(SEED);
     let mut head = |inputs: usize, own: std::ops::Range<usize>| {
@@ -274,7 +274,11 @@ fn heads_of_different_tables_are_exact() {
             weights: weights.collect(),
         })
     };
-    let terms = [(1, head(3 * 6 * 7, 0..2)), (2, head(5 * 3 * 4, 2..4))];
+    let terms = [
+        (1, head(3 * 6 * 7, 0..3)),
+        (2, head(5 * 3 * 4, 2..4)),
+        (0, head(84, 2..3)),
+    ];
     let terms = terms.map(|(source, linear)| Term {
         source: source.into(),
         linear,

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from palladion.errors import DataError, NetworkError
 from palladion.nn.head import Head
 from palladion.nn.tail import Tail
+from palladion.tabular import dense
 from palladion.text import times
 
 Array = npt.NDArray[Any]
@@ -33,10 +34,10 @@ def array_of(given: npt.ArrayLike, what: str = "inputs") -> Array:
     Raises
     ------
     DataError
-        If rows have different lengths.
+        If rows have different lengths, or if a column of a table has no numbers.
     """
     try:
-        return np.asarray(given)
+        return np.asarray(dense(given, what))
     except ValueError as error:
         raise DataError(f"{what} are no array, {error}; expected rows of one length") from error
 
@@ -87,7 +88,8 @@ class Takes:
     ``order`` lists the axes of ``shape`` in the network's order: (2, 0, 1) for a model that takes
     (rows, columns, channels). ``pixels`` describes pictures for the model, if known. ``own_grid``
     is set if the model itself rounds and clips its input. ``head`` is the part that the client
-    computes on the input. Its result is then the input of the network.
+    computes on the input. Its result is then the input of the network. ``columns`` are the names of
+    the columns of tables, if the model has any.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Takes:
     pixels: Pixels | None = None
     own_grid: bool = False
     head: Head = field(default_factory=Head)
+    columns: tuple[str, ...] = ()
 
     def arranged(self, x: Array) -> Array:
         """Arrays of the model, checked, in the network's order: shape (N, values).
@@ -121,7 +124,7 @@ class Takes:
                                f"{x.size}, the first in input {first}; expected finite ones: "
                                "replace them, or leave these inputs out")  # fmt: skip
         if self.head.model:
-            return self.head.tests(x)
+            return self.head.values(x)
         if self.order:
             x = x.transpose(0, *(axis + 1 for axis in self.order))
         return x.reshape(len(x), -1)
@@ -213,6 +216,8 @@ class Interface:
         if takes.head.model:
             given["head"] = base64.b64encode(takes.head.model).decode()
             given["batched"] = takes.head.batched
+        if takes.columns:
+            given["columns"] = list(takes.columns)
         found: dict[str, Any] = {"name": gives.name, "shape": list(gives.shape)}
         found["scale"] = list(gives.scale)
         if any(gives.shift):
@@ -245,6 +250,7 @@ class Interface:
                 None if pixels is None else Pixels(numbers(pixels["mean"]), numbers(pixels["std"])),
                 bool(given.get("own_grid", False)),
                 Head(model_in(given, "head"), bool(given.get("batched", True))),
+                tuple(str(name) for name in given.get("columns", ())),
             )
             gives = Gives(
                 tuple(int(side) for side in found["shape"]),

@@ -40,6 +40,13 @@ fn linear_program() -> Program {
     program.new().unwrap()
 }
 
+/// As [`linear_program`], with the result in two parts, each of which is the whole product.
+fn parts_program() -> Program {
+    let mut program = linear_program();
+    program.steps.push(program.steps[3].clone());
+    program.new().unwrap()
+}
+
 /// A program whose results are the packed values, in slots, with a flood.
 fn slots_program(flood: Option<Flood>) -> Program {
     let mut program = deep_program();
@@ -164,6 +171,57 @@ fn coefficients_that_are_no_outputs_are_uniform_in_every_answer() {
             assert_eq!(*found, bfv.t().center(exact.coefficients()[place]));
         }
     }
+}
+
+/// Parts of one result are added up by the client. Each part alone is uniform: otherwise it would show a sum of some
+/// products, which is no output.
+#[test]
+fn parts_of_a_result_are_uniform_and_their_sum_is_the_result() {
+    let run = Run::new(parts_program(), 45);
+    let (bfv, secret) = (run.prepared.params().bfv(), run.client.keys().secret());
+    let t = bfv.t();
+    let place = run.shown()[0];
+    let part = |ct: &bfv::Ciphertext| {
+        let message = bfv::decrypt(bfv, secret, ct).unwrap();
+        message.coefficients()[place]
+    };
+    let raw = part(&run.raw.ciphertexts[0]);
+    let mut seen = Vec::new();
+    for _ in 0..8 {
+        let answer = run.answer();
+        let parts = [0, 1].map(|index| part(&answer.ciphertexts()[index]));
+        assert_eq!(t.add(parts[0], parts[1]), t.add(raw, raw));
+        let logits = run.client.decrypt(&answer, &run.query).unwrap().logits;
+        assert_eq!(logits[0][0], t.center(t.add(raw, raw)));
+        seen.extend(parts);
+    }
+    // Two of 16 uniform numbers modulo t are equal with a probability of 1/546.
+    seen.sort_unstable();
+    seen.dedup();
+    assert!(seen.len() >= 15 && !seen.contains(&raw), "{seen:?}");
+}
+
+#[test]
+fn parts_that_share_their_place_with_another_result_are_refused() {
+    let refused = |change: fn(&mut Op)| {
+        let mut program = linear_program();
+        let mut second = program.steps[3].clone();
+        change(&mut second.op);
+        program.steps.push(second);
+        program.new().unwrap_err().to_string()
+    };
+    let error = refused(|op| {
+        if let Op::Output { at, .. } = op {
+            *at = vec![3, 3, 67, 69];
+        }
+    });
+    assert!(error.contains("the place of a part of a result is 3"), "{error}");
+    let error = refused(|op| {
+        if let Op::Output { rows, .. } = op {
+            rows[1] = rows[0];
+        }
+    });
+    assert!(error.contains("a result given twice in one ciphertext"), "{error}");
 }
 
 #[test]

@@ -19,6 +19,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
 from palladion.nn.importer.context import Array
+from palladion.nn.importer.reasons import REASONS
 from palladion.nn.tail import ALLOWED, HEADS, INPUT, Tail
 
 QONNX: Final = "qonnx.custom_op.general"
@@ -60,10 +61,65 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
     if fixed:
         raise NetworkError(f"the output {fixed[0]} does not depend on the input's numbers")
     whole = cut_of(names, nodes, source, live, kept)
-    if whole is not None:
+    if whole is not None and not clients(whole.network, live):
         return replace(whole, outputs=names)
     each = [cut_of((name,), needed(nodes, [name]), source, live, kept) for name in names]
-    return joined([part for part in each if part is not None], nodes, names)
+    parts = [part for part in each if part is not None]
+    if any(clients(part.network, live) for part in parts):
+        parts = [cut_at_matrices(names, nodes, source, live, kept)]
+        if clients(parts[0].network, live) and whole is not None:
+            return replace(whole, outputs=names)  # which names the operator
+    return joined(parts, nodes, names)
+
+
+def clients(nodes: Iterable[onnx.NodeProto], live: Collection[str]) -> bool:
+    """Whether an operator among them is one that only the client computes, such as ArgMax."""
+    return any(node.op_type in REASONS and node.op_type in ALLOWED
+               and not live.isdisjoint(node.output) for node in nodes)  # fmt: skip
+
+
+def cut_at_matrices(
+    outputs: tuple[str, ...],
+    nodes: Sequence[onnx.NodeProto],
+    source: str,
+    live: Collection[str],
+    kept: Collection[str],
+) -> Split:
+    """The nodes cut at all tensors behind which the client can compute everything.
+
+    Outputs may be functions of several of them, as a vote of several classifiers is.
+    """
+    own: set[int] = set()
+    readers: dict[str, list[onnx.NodeProto]] = {}
+    for node in nodes:
+        for name in node.input:
+            readers.setdefault(name, []).append(node)
+
+    def free(node: onnx.NodeProto) -> bool:
+        alone = all(id(reader) in own for name in node.output for reader in readers.get(name, ()))
+        return alone and node.op_type in ALLOWED and node.op_type not in kept
+
+    for node in reversed(nodes):
+        if not live.isdisjoint(node.output) and free(node):
+            own.add(id(node))
+    cuts = []
+    for node in nodes:
+        for name in node.input if id(node) in own else ():
+            made_here = any(name in other.output for other in nodes if id(other) in own)
+            if name in live and not made_here:
+                cuts.append(behind_constants(name, nodes, outputs, live))
+    cuts += [name for name in outputs if not any(name in n.output for n in nodes if id(n) in own)]
+    heads = tuple(dict.fromkeys(cuts))
+    own -= {id(node) for node in needed(nodes, heads)}
+    for node in nodes:  # shapes of what the client computes
+        made = any(not {*node.input}.isdisjoint(other.output) for other in nodes
+                   if id(other) in own)  # fmt: skip
+        own |= {id(node)} if made else set()
+    network = tuple(node for node in nodes if id(node) not in own)
+    tail = tuple(node for node in nodes if id(node) in own)
+    if len(heads) == 1 and source not in heads:
+        return Split(network, heads[0], tail, outputs)
+    return Split(network, HEADS, tail, outputs, heads)
 
 
 def cut_of(
@@ -91,7 +147,9 @@ def joined(
     parts: Sequence[Split], nodes: Sequence[onnx.NodeProto], outputs: tuple[str, ...]
 ) -> Split:
     """Outputs that are cut off each for itself as functions of one tensor, which has all cuts."""
-    heads = tuple(dict.fromkeys(part.cut for part in parts))
+    if len(parts) == 1 and not parts[0].heads:
+        return parts[0]
+    heads = tuple(dict.fromkeys(cut for part in parts for cut in part.heads or (part.cut,)))
     before = {id(node) for part in parts for node in part.network}
     behind = {id(node) for part in parts for node in part.tail}
     flat = [f"{HEADS}.{place}" for place in range(len(heads))]
