@@ -340,7 +340,8 @@ class Terms:
         """The ciphertexts of an answer.
 
         Each has ``moduli``, pairs ``shown`` of the image and the coefficient or slot of an output,
-        whether outputs are ``slots``, and the bits of the ``flood`` or ``None``.
+        whether outputs are ``slots``, the bits of the ``flood`` or ``None``, and whether it has
+        ``parts`` of outputs that are sums over several ciphertexts.
         """
 
     def to_bytes(self) -> bytes: ...

@@ -267,7 +267,14 @@ impl Writer<'_, '_> {
         let mut found = Vec::new();
         if groups.len() == 1 || layer.lut.is_some() {
             for group in &groups {
-                found.push(linear::accumulate(self.b, layer, shape, group, Places::Shared, &mut given)?);
+                found.push(linear::accumulate(
+                    self.b,
+                    layer,
+                    shape,
+                    group,
+                    Places::Shared,
+                    &mut given,
+                )?);
             }
         } else {
             let heads = heads::channels(&groups, shape);

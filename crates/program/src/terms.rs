@@ -333,6 +333,23 @@ impl Terms {
         Ok(())
     }
 
+    /// Returns true if a ciphertext of the answer has parts of results, which are sums over several
+    /// ciphertexts.
+    pub fn has_parts(&self, outputs: &Outputs) -> bool {
+        let others = self
+            .outputs
+            .iter()
+            .filter(|&other| !std::ptr::eq(other, outputs));
+        let elsewhere: BTreeSet<_> = others
+            .flat_map(|other| &other.rows)
+            .map(|row| (row.image, row.output))
+            .collect();
+        outputs
+            .rows
+            .iter()
+            .any(|row| elsewhere.contains(&(row.image, row.output)))
+    }
+
     /// Checks that every class of every image is given: once, or in parts that lie in different
     /// ciphertexts and are added up.
     ///

@@ -69,8 +69,22 @@ fn wrong_terms_are_named() {
         (|t| t.outputs.truncate(1), "the number of results", "2"),
         (
             |t| t.outputs[1] = t.outputs[0].clone(),
-            "a result given twice",
+            "the number of results",
+            "2",
+        ),
+        (
+            |t| t.outputs[0].rows[1] = t.outputs[0].rows[0],
+            "a result given twice in one ciphertext",
             "class 0 of image 0",
+        ),
+        (
+            |t| {
+                let mut part = t.outputs[0].clone();
+                part.at = vec![7, 7];
+                t.outputs.push(part);
+            },
+            "the place of a part of a result",
+            "7, which is a slot or serves several results",
         ),
         (
             |t| {

@@ -53,6 +53,7 @@ impl Terms {
             entry.set_item("shown", shown)?;
             entry.set_item("slots", outputs.form != Form::Coefficients)?;
             entry.set_item("flood", outputs.flood.map(|flood| flood.bits))?;
+            entry.set_item("parts", terms.has_parts(outputs))?;
             Ok(entry)
         });
         outputs.collect()

@@ -215,13 +215,19 @@ fn parts_that_share_their_place_with_another_result_are_refused() {
             *at = vec![3, 3, 67, 69];
         }
     });
-    assert!(error.contains("the place of a part of a result is 3"), "{error}");
+    assert!(
+        error.contains("the place of a part of a result is 3"),
+        "{error}"
+    );
     let error = refused(|op| {
         if let Op::Output { rows, .. } = op {
             rows[1] = rows[0];
         }
     });
-    assert!(error.contains("a result given twice in one ciphertext"), "{error}");
+    assert!(
+        error.contains("a result given twice in one ciphertext"),
+        "{error}"
+    );
 }
 
 #[test]

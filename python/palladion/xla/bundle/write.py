@@ -131,6 +131,9 @@ def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dic
     if output["flood"] is not None:
         raise UsageError("the program hides its model by a flood, which bundles do not have: "
                          "compile it without --hide-model, or run it with `palladion run`")  # fmt: skip
+    if output["parts"]:
+        raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
+                         "bundles do not hide: run it with `palladion run`")  # fmt: skip
     return {
         "names": [f"answer/{index}/{part}" for part in (0, 1)],
         "moduli": output["moduli"],
