@@ -357,11 +357,11 @@ impl Terms {
     /// coefficient, and it must be one.
     pub(crate) fn verify_results(&self) -> Result<()> {
         let expected = || format!("{} classes of {} images", self.classes, self.batch);
-        let (classes, mut parts) = (self.classes, BTreeMap::<_, usize>::new());
+        let mut parts = BTreeMap::<_, usize>::new();
         for outputs in &self.outputs {
             let mut given = BTreeSet::new();
             for row in &outputs.rows {
-                let place = row.image * classes + row.output;
+                let place = (row.image, row.output);
                 *parts.entry(place).or_default() += 1;
                 check(
                     given.insert(place),
@@ -372,7 +372,7 @@ impl Terms {
             }
         }
         check(
-            classes.checked_mul(self.batch) == Some(parts.len()),
+            self.classes.checked_mul(self.batch) == Some(parts.len()),
             "the number of results",
             parts.len(),
             &expected(),
@@ -386,7 +386,7 @@ impl Terms {
             for (row, place) in outputs.rows.iter().zip(&outputs.at) {
                 let alone = outputs.form == Form::Coefficients && at[place] == 1;
                 check(
-                    alone || parts[&(row.image * classes + row.output)] == 1,
+                    alone || parts[&(row.image, row.output)] == 1,
                     "the place of a part of a result",
                     format!("{place}, which is a slot or serves several results"),
                     "a coefficient of its own",
