@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -279,6 +279,21 @@ class Interface:
         return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.is_probability(name) else 0)).astype(
             int
         )
+
+    def deciding(
+        self, outputs: Mapping[str, Array]
+    ) -> tuple[str, Literal["label", "probability", "number", "numbers"] | None]:
+        """The output that determines the class, and what it is: the model's own label, a
+        probability, one real number whose sign is the class, or several, of which the class is the
+        largest."""
+        own, name = self._deciding(outputs)
+        if name is None:
+            return "", None
+        if own:
+            return name, "label"
+        if outputs[name].size > len(outputs[name]):
+            return name, "numbers"
+        return name, "probability" if self.gives.tail.is_probability(name) else "number"
 
     def known(self, outputs: Mapping[str, Array]) -> int | None:
         """The number of classes, if :meth:`classes` counts them from 0."""

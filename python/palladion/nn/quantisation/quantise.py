@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,7 +12,17 @@ from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import dead, document, equalise, floats, ranges, scales, softmax
+from palladion.nn.quantisation import (
+    dead,
+    document,
+    equalise,
+    floats,
+    improve,
+    ranges,
+    scales,
+    softmax,
+)
+from palladion.nn.quantisation.answers import Answers, compared
 from palladion.nn.quantisation.features import normalised
 from palladion.nn.quantisation.grids import on_grids
 from palladion.nn.quantisation.lattice import Integers
@@ -30,6 +41,9 @@ MADE_UP: Final = 256
 
 SAMPLE: Final = 256
 """Number of inputs on which channels are compared."""
+
+TRIED: Final = 128
+"""Number of inputs on which other settings are tried."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +64,8 @@ class Quantised:
     """Real value of the integer 1 in the output, for each channel or for all."""
     output_shift: tuple[float, ...] = (0.0,)
     """The number to add to the output."""
+    answers: Answers | None = None
+    """The answers on the calibration data, compared with the float model's."""
 
 
 def quantise(
@@ -83,6 +99,10 @@ def quantise(
     layers = plan(graph, data, settings)
     layers, rows, warned = prepared(layers, first, settings, real=real_data)
     found = every_layer(layers, first, settings, real=real_data)
+    answers = None
+    if real_data:
+        judge = Judge(graph, first, rows, settings)
+        layers, found, answers = improve.widened(layers, found, judge.compute, judge.compare)
     entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
     scale, shift = (
         divided(part, rows) for part in (found[-1].output_scale, found[-1].output_shift)
@@ -93,6 +113,9 @@ def quantise(
     reports = [layer_report(*of) for of in zip(layers, found, sigmas, strict=True)]
     for report, made in zip(reports, found, strict=True):
         warned += [*made.warnings, *warnings(report, last=made.table is None)]
+    if answers is not None and answers.differ:
+        warned.append(f"the answers differ from the float model's: {answers}; "
+                      f"{improve.advice(settings, judge.tried)}")  # fmt: skip
     refuse_warned(warned, strict=settings.strict)
     network = replace(network, interface=replace(interface, warnings=tuple(warned)))
     return Quantised(
@@ -104,7 +127,44 @@ def quantise(
         tuple(warned),
         scale,
         shift,
+        answers,
     )
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Compares the answers of layers in integers with those of the float network."""
+
+    graph: Graph
+    first: Value
+    rows: Array
+    """The factors of the outputs' channels."""
+    settings: Settings
+
+    def compute(self, layers: Sequence[Planned], made: Sequence[Made]) -> list[Made]:
+        """The layers in integers, of which the first ones are known."""
+        return every_layer(layers, self.first, self.settings, real=True, known=made)
+
+    def compare(self, made: Sequence[Made]) -> Answers:
+        """The answers of the last of these layers."""
+        last = made[-1]
+        scale, shift = (divided(p, self.rows) for p in (last.output_scale, last.output_shift))
+        ends = document.interface(self.graph, scale, shift)
+        reference = last.value.reference / self.rows[:, None, None]
+        return compared(ends, last.accumulators, reference)
+
+    def tried(self, settings: Settings) -> Answers:
+        """The answers with other settings, on some of the data."""
+        settings = replace(settings, strict=False)
+        real = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
+        own = self.first.given
+        grid = self.graph.input.grid or input_grid(real, settings)
+        first = input_value(real, grid, own=own)
+        data = real * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
+        layers, rows, _ = prepared(plan(self.graph, data, settings), first, settings, real=True)
+        judge = Judge(self.graph, first, rows, settings)
+        found = every_layer(layers, first, settings, real=True)
+        return improve.widened(layers, found, judge.compute, judge.compare)[2]
 
 
 def divided(parts: tuple[float, ...], rows: Array) -> tuple[float, ...]:
@@ -149,19 +209,30 @@ def prepared(
 
 
 def every_layer(
-    layers: list[Planned], first: Value, settings: Settings, *, real: bool
+    layers: Sequence[Planned],
+    first: Value,
+    settings: Settings,
+    *,
+    real: bool,
+    known: Sequence[Made] = (),
 ) -> list[Made]:
-    """Each layer in integers, on the values that the integer layers before it give."""
+    """Each layer in integers, on the values that the integer layers before it give.
+
+    ``known`` are the first ones, if they are computed already.
+    """
     values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     factors = {s for planned in layers for s in planned.product or ()}
     found: list[Made] = []
     for index, planned in enumerate(layers):
-        if planned.softmax is not None:
-            planned = calibrated(planned, values, settings)
-        elif index + 1 in factors:
-            planned = replace(planned, bits=FACTOR_BITS)
-        made = one_layer(planned, values, settings, real=real)
+        if index < len(known):
+            made = known[index]
+        else:
+            if planned.softmax is not None:
+                planned = calibrated(planned, values, settings)
+            elif index + 1 in factors:
+                planned = replace(planned, bits=FACTOR_BITS)
+            made = one_layer(planned, values, settings, real=real)
         found.append(made)
         values[index + 1] = made.value
         for source in [s for s in values if last_use.get(s, -1) == index]:
@@ -202,10 +273,16 @@ def calibrated(planned: Planned, values: dict[int, Value], settings: Settings) -
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
-    """The grid for the input: unsigned if it is never negative, otherwise symmetric."""
+    """The grid for the input: unsigned if it is never negative, otherwise symmetric.
+
+    Whole numbers that fit are integers of the grid, so that comparisons of them stay exact.
+    """
     if real.min() >= 0:
         most = 2**settings.inputs - 1
-        return Grid((float(real.max()) or 1.0) / most, 0, most)
+        largest = float(real.max()) or 1.0
+        if largest <= most and np.array_equal(real, np.rint(real)):
+            return Grid(1 / int(most // largest), 0, most)
+        return Grid(largest / most, 0, most)
     return scales.symmetric(real, settings.inputs)
 
 
