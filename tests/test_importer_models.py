@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
+from palladion import Model
 from palladion.errors import NetworkError
 from palladion.nn.graph import Add, Conv, Dense, Graph, Input, Mul, Window
 from palladion.nn.importer import from_model
@@ -453,16 +454,40 @@ def test_small_operators_of_scikit_learn(rng: np.random.Generator) -> None:
     ]
     tensors: Tensors = {"places": ints(2, 0, 2), "w": floats(rng, 3, 2)}
     x = floats(rng, 6, 4)
+    x[1, 0], x[2] = np.nan, np.nan
     found = from_model(model(["N", 4], nodes, tensors)).outputs(x)["y"]
+    x = np.nan_to_num(x)
     scaled = (x[:, [2, 0, 2]] - [0.5, 1.0, 0.1]) * [2.0, 1.0, 3.0]
     np.testing.assert_allclose(found, (scaled > 0.2) @ tensors["w"], rtol=1e-5)
+
+
+def test_imputers_take_missing_values_of_any_mark(rng: np.random.Generator) -> None:
+    """The client replaces them. Columns beside it without an imputer take none."""
+    nodes = [
+        learning("ArrayFeatureExtractor", ["x", "first"], ["p"]),
+        learning("ArrayFeatureExtractor", ["x", "last"], ["q"]),
+        learning("Imputer", ["p"], ["i"], imputed_value_floats=[2.0, 3.0],
+                 replaced_value_float=-999.0),
+        node("Concat", ["i", "q"], "c", axis=1),
+        node("MatMul", ["c", "w"], "y"),
+    ]  # fmt: skip
+    tensors: Tensors = {"first": ints(0, 1), "last": ints(2), "w": floats(rng, 3, 2)}
+    made = model(["N", 3], nodes, tensors)
+    x = floats(rng, 200, 3)
+    x[::3, 0] = x[::7, 1] = -999
+    wanted = np.where(x == -999, [2, 3, 0], x) @ tensors["w"]
+    found = Model.from_onnx(made, x)
+    assert np.abs(found.predict(x)["y"] - wanted).max() < 0.03 * np.ptp(wanted)
+    x[0, 2] = np.nan
+    with pytest.raises(NetworkError, match="replace NaN where the model has no imputer"):
+        found.predict(x)
 
 
 @pytest.mark.parametrize(("made", "reason"), [
     (learning("LinearRegressor", ["x"], ["y"], coefficients=[1.0] * 4, post_transform="PROBIT"),
      "post_transform PROBIT"),
-    (learning("Imputer", ["x"], ["y"], imputed_value_floats=[0.0], replaced_value_float=1.0),
-     "replaces the value 1"),
+    (learning("Imputer", ["x"], ["y"], imputed_value_floats=[np.nan], replaced_value_float=1.0),
+     "replaces missing values by"),
     (learning("OneHotEncoder", ["x"], ["y"], cats_int64s=[1]), "domain ai.onnx.ml"),
     (learning("Normalizer", ["x"], ["n"], norm="L2"), "normalised|out of reach"),
 ], ids=["regressor", "imputer", "encoder", "normalizer"])  # fmt: skip

@@ -167,6 +167,11 @@ def test_inputs_that_do_not_fit(program: CompiledModel, x: Array) -> None:
         client.encrypt(x[0])
     with pytest.warns(InputWarning, match="calibrated range"):
         client.encrypt(x[:1] * 1000)
+    hidden = np.ma.masked_array(x[:1], mask=np.arange(16)[None] < 3)
+    for given in (hidden, [hidden[0]]):
+        with pytest.raises(DataError, match="inputs with 3 masked values"):
+            client.encrypt(given)
+    assert client.encrypt(np.ma.masked_array(x[:1]))  # masks nothing
     with pytest.raises(NetworkError, match="not known what pixels are"):
         client.encrypt_pixels(np.zeros((1, 16), np.uint8))
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import DataError, NetworkError
+from palladion.masks import masked
 from palladion.nn.head import Head
 from palladion.nn.tail import Tail
 from palladion.text import times
@@ -33,8 +34,11 @@ def array_of(given: npt.ArrayLike, what: str = "inputs") -> Array:
     Raises
     ------
     DataError
-        If rows have different lengths.
+        If rows have different lengths, or values are masked.
     """
+    if count := masked(given):
+        raise DataError(f"{what} with {count} masked values, which are missing ones: fill them "
+                        "(x.filled(..)), or leave these inputs out")  # fmt: skip
     try:
         return np.asarray(given)
     except ValueError as error:
@@ -115,13 +119,15 @@ class Takes:
             raise NetworkError(f"inputs of type {x.dtype}, expected real numbers: give "
                                "x.astype('float32')")  # fmt: skip
         finite = np.isfinite(x)
+        if self.head.missing:  # NaN is a value: tests of trees and imputers take it
+            finite |= np.isnan(x)
         if not finite.all():
             first = int(np.flatnonzero(~finite.reshape(len(x), -1).all(axis=1))[0])
             raise NetworkError(f"inputs with NaN or infinite numbers, {x.size - finite.sum()} of "
                                f"{x.size}, the first in input {first}; expected finite ones: "
                                "replace them, or leave these inputs out")  # fmt: skip
         if self.head.model:
-            return self.head.tests(x)
+            return self.head.values(x)
         if self.order:
             x = x.transpose(0, *(axis + 1 for axis in self.order))
         return x.reshape(len(x), -1)

@@ -59,11 +59,20 @@ def classifier(w: Writer) -> None:
 
 
 def imputer(w: Writer) -> None:
-    """The replacement of missing values. Inputs of a network have no missing values."""
-    missing = w.attributes.get("replaced_value_float", float("nan"))
-    if "replaced_value_int64" in w.attributes or not isnan(missing):
-        raise w.fail(f"replaces the value {missing:g}, supported is NaN, which inputs never have")
-    w.add("Identity", [w.node.input[0]], w.node.output[0])
+    """The replacement of missing values, NaN or another number. The client computes it."""
+    whole = "replaced_value_int64" in w.attributes
+    word = "replaced_value_int64" if whole else "replaced_value_float"
+    missing = float(w.attributes.get(word, 0 if whole else float("nan")))
+    by = w.numbers("imputed_value_int64s" if whole else "imputed_value_floats")
+    if not by.size or not np.isfinite(by).all():
+        raise w.fail(f"replaces missing values by {by.tolist()}, supported are finite numbers")
+    given = w.floats()
+    if isnan(missing):
+        gone = w.add("IsNaN", [given])
+    else:
+        gone = w.add("Equal", [given, w.constant("missing", np.array(missing, np.float32))])
+    w.add("Where", [gone, w.constant("by", by), given], w.node.output[0])
+    w.imputed.append(w.node.output[0])
 
 
 def vectoriser(w: Writer) -> None:
@@ -84,12 +93,14 @@ WRITERS: Final[dict[str, Callable[[Writer], None]]] = {
 class Written:
     """A model in which these operators are rewritten.
 
-    ``tests``: tensors of truth values that the client computes before encryption. ``largest``: the
-    largest absolute value of some tensors over all inputs.
+    ``tests``: tensors of truth values that the client computes before encryption. ``imputed``:
+    tensors in which missing values are replaced, which it computes too. ``largest``: the largest
+    absolute value of some tensors over all inputs.
     """
 
     model: onnx.ModelProto
     tests: list[str] = field(default_factory=list)
+    imputed: list[str] = field(default_factory=list)
     largest: dict[str, float] = field(default_factory=dict)
 
 
@@ -119,6 +130,7 @@ def written_out(model: onnx.ModelProto) -> Written:
         found.graph.initializer.extend(writer.tensors)
         found.graph.node.extend(writer.nodes)
         written.tests.extend(writer.tests)
+        written.imputed.extend(writer.imputed)
         written.largest.update(writer.largest)
     if not any(entry.domain in ("", "ai.onnx") for entry in found.opset_import):
         found.opset_import.append(helper.make_opsetid("", 13))

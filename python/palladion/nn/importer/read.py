@@ -28,7 +28,7 @@ from palladion.nn.importer.context import (
     Tensor,
     Value,
 )
-from palladion.nn.importer.front import cut_off
+from palladion.nn.importer.front import cut_off, cut_off_imputed
 from palladion.nn.importer.inputs import source
 from palladion.nn.importer.learning import written_out
 from palladion.nn.importer.reasons import PAGE, REASONS, reason
@@ -95,8 +95,11 @@ def from_model(
         raise NetworkError("the model has sparse tensors, supported are dense ones")
     origin = source([entry for entry in model.graph.input if entry.name not in constants])
     head = None
-    if written.tests:
-        front = cut_off(model, origin, written.tests)
+    if written.tests or written.imputed:
+        if written.tests:
+            front = cut_off(model, origin, written.tests)
+        else:
+            front = cut_off_imputed(model, origin, written.imputed)
         head = Takes(origin.name, origin.sides, head=front.head)
         model, origin = front.model, front.source
         constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}

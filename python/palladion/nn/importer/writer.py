@@ -29,6 +29,8 @@ class Writer:
         }
         self.tests: list[str] = []
         """Tensors of truth values that the client computes before encryption."""
+        self.imputed: list[str] = []
+        """Tensors without missing values, which the client computes before encryption."""
         self.largest: dict[str, float] = {}
         """Tensors with a known largest absolute value over all inputs."""
 
