@@ -210,3 +210,15 @@ def test_answers_are_compared_with_the_float_models(rng: np.random.Generator) ->
     assert coarse.network.warnings == coarse.warnings  # compile and clients have it too
     with pytest.raises(NetworkError, match="the answers differ"):
         quantise(graph, x, Settings(inputs=2, weights=2, strict=True))
+
+
+def test_a_large_constant_of_the_outputs_is_added_by_the_client(rng: np.random.Generator) -> None:
+    """Otherwise it would take the room of the accumulators."""
+    x = floats(rng, 300, 6)
+    tensors = {"w": floats(rng, 6, 2), "b": np.array([70_000, -50_000], np.float32)}
+    found = quantise(from_model(model(["N", 6], [node("Gemm", ["x", "w", "b"], "y")], tensors)), x)
+    assert found.answers is not None
+    assert found.answers.error is not None
+    assert found.answers.error < 1e-4
+    y = found.network.outputs(found.network.evaluate(found.network.inputs(x)).logits)["y"]
+    assert np.abs(y - (x @ tensors["w"] + tensors["b"])).max() < 0.3

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from palladion import _native, files
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
+from palladion.nn import converted
 from palladion.nn.interface import array_of
 from palladion.nn.network import IntNetwork
 from palladion.nn.prediction import Prediction
@@ -123,7 +124,8 @@ class Model:
         """Quantise a ``torch.nn.Module`` (extra ``torch``); ``options`` as :meth:`from_onnx`.
 
         It is exported by ``torch.onnx.export`` in evaluation mode, with the first calibration
-        inputs as its example and the first axis open.
+        inputs as its example and the first axis open. The export is compared with the module on
+        the calibration data. A difference is a :class:`NetworkError` with its size.
         """
         import io
 
@@ -148,7 +150,14 @@ class Model:
             raise NetworkError(f"torch could not export the module: {error}") from error
         finally:
             module.train(was_training)
-        return cls.from_onnx(target.getvalue(), data, **options)
+        found = cls.from_onnx(target.getvalue(), data, **options)
+        assert found._graph is not None, "from_onnx has the graph"
+        try:
+            module.eval()
+            converted.check_module(module, found._graph, data)
+        finally:
+            module.train(was_training)
+        return found
 
     @classmethod
     def from_sklearn(cls, estimator: Any, calibrate: npt.ArrayLike, **options: Any) -> Model:
@@ -156,7 +165,8 @@ class Model:
 
         It may be a multilayer perceptron, a logistic or linear model, a tree, a forest or boosted
         trees, with scalers before it. ``options`` are those of :meth:`from_onnx`. The outputs are
-        those of scikit-learn: labels and probabilities.
+        those of scikit-learn: labels and probabilities. The export is compared with the estimator
+        on the calibration data. A difference is a :class:`NetworkError` with its size.
         """
         try:
             from skl2onnx import to_onnx
@@ -180,7 +190,10 @@ class Model:
             words = str(error).partition("\n")[0]
             raise NetworkError(f"skl2onnx could not export the {type(estimator).__name__}: "
                                f"{words}") from error  # fmt: skip
-        return cls.from_onnx(made, data, **options)
+        found = cls.from_onnx(made, data, **options)
+        assert found._graph is not None, "from_onnx has the graph"
+        converted.check_estimator(estimator, found._graph, data)
+        return found
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:

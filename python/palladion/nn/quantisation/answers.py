@@ -67,7 +67,9 @@ class Answers:
         words = []
         if self.agreement is not None:
             words.append(f"{self.agreement:.1%} equal classes")
-        if self.error is not None:
+        if self.error == float("inf"):
+            words.append("some numbers are NaN or infinite, which they are not in the float model")
+        elif self.error is not None:
             words.append(f"numbers off by at most {self.error:.1%} of their range")
         return f"{', '.join(words) or 'nothing to compare'}, on {self.inputs} inputs"
 

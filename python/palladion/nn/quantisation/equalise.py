@@ -87,6 +87,28 @@ def outputs(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Arr
     return [*others, replace(last, form=form)], rows
 
 
+FAR: Final = 4
+"""Channels of the last layer whose middle is this many times as far from 0 as the half of the
+largest range are moved to 0."""
+
+
+def centred(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Array]:
+    """The layers, with the last one's channels around 0 if they are far from it, and the numbers
+    that the client adds.
+
+    Otherwise a large constant takes the room of the accumulators.
+    """
+    *others, last = layers
+    middle = (seen[-1].low + seen[-1].high) / 2
+    half = float((seen[-1].high - seen[-1].low).max()) / 2
+    if last.product or last.largest is not None or np.abs(middle).max() <= FAR * half or not half:
+        return layers, np.zeros(len(middle))
+    if any(isinstance(t.map, Window) or t.map.steps is not None for t in last.form.terms):
+        return layers, np.zeros(len(middle))
+    form = Form(last.form.shape, last.form.terms, last.form.bias - middle)
+    return [*others, replace(last, form=form)], middle
+
+
 def sizes(entry: Seen, degree: int) -> Array:
     """The sizes of channels. It is 0 for constant channels, whose size does not count."""
     top = np.maximum(entry.top, entry.reach / NEGATIVE) if degree == 1 else entry.top

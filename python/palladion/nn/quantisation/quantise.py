@@ -97,16 +97,14 @@ def quantise(
     grid = given.grid or input_grid(real, settings)
     first = input_value(real, grid, own=given.grid is not None)
     layers = plan(graph, data, settings)
-    layers, rows, warned = prepared(layers, first, settings, real=real_data)
+    layers, factors, warned = prepared(layers, first, settings, real=real_data)
     found = every_layer(layers, first, settings, real=real_data)
     answers = None
     if real_data:
-        judge = Judge(graph, first, rows, settings)
+        judge = Judge(graph, first, factors, settings)
         layers, found, answers = improve.widened(layers, found, judge.compute, judge.compare)
     entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
-    scale, shift = (
-        divided(part, rows) for part in (found[-1].output_scale, found[-1].output_shift)
-    )
+    scale, shift = factors.of(found[-1])
     interface = document.interface(graph, scale, shift)
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
     sigmas = [*network.sigmas(), 0.0]
@@ -137,8 +135,7 @@ class Judge:
 
     graph: Graph
     first: Value
-    rows: Array
-    """The factors of the outputs' channels."""
+    outputs: Outputs
     settings: Settings
 
     def compute(self, layers: Sequence[Planned], made: Sequence[Made]) -> list[Made]:
@@ -148,9 +145,9 @@ class Judge:
     def compare(self, made: Sequence[Made]) -> Answers:
         """The answers of the last of these layers."""
         last = made[-1]
-        scale, shift = (divided(p, self.rows) for p in (last.output_scale, last.output_shift))
-        ends = document.interface(self.graph, scale, shift)
-        reference = last.value.reference / self.rows[:, None, None]
+        ends = document.interface(self.graph, *self.outputs.of(last))
+        rows, shift = (part[:, None, None] for part in (self.outputs.rows, self.outputs.shift))
+        reference = last.value.reference / rows + shift
         return compared(ends, last.accumulators, reference)
 
     def tried(self, settings: Settings) -> Answers:
@@ -161,15 +158,28 @@ class Judge:
         grid = self.graph.input.grid or input_grid(real, settings)
         first = input_value(real, grid, own=own)
         data = real * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
-        layers, rows, _ = prepared(plan(self.graph, data, settings), first, settings, real=True)
-        judge = Judge(self.graph, first, rows, settings)
+        layers, outputs, _ = prepared(plan(self.graph, data, settings), first, settings, real=True)
+        judge = Judge(self.graph, first, outputs, settings)
         found = every_layer(layers, first, settings, real=True)
         return improve.widened(layers, found, judge.compute, judge.compare)[2]
 
 
-def divided(parts: tuple[float, ...], rows: Array) -> tuple[float, ...]:
-    """Numbers of the last layer's channels, or of all alike, divided by the channels' factors."""
-    return parts if np.all(rows == 1) else tuple((np.array(parts) / rows).tolist())
+@dataclass(frozen=True)
+class Outputs:
+    """What the client does to the last layer's channels: it divides by ``rows``, then adds
+    ``shift``."""
+
+    rows: Array
+    shift: Array
+
+    def of(self, last: Made) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The scale and the shift of the outputs, for each channel or for all alike."""
+        scale, shift = last.output_scale, last.output_shift
+        if not np.all(self.rows == 1):
+            scale, shift = (tuple((np.array(p) / self.rows).tolist()) for p in (scale, shift))
+        if self.shift.any():
+            shift = tuple((np.array(shift) + self.shift).tolist())
+        return scale, shift
 
 
 def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
@@ -189,9 +199,9 @@ def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
 
 def prepared(
     layers: list[Planned], first: Value, settings: Settings, *, real: bool
-) -> tuple[list[Planned], Array, list[str]]:
-    """The layers without dead channels and with channels of similar size, the factors of the
-    outputs' channels, and warnings."""
+) -> tuple[list[Planned], Outputs, list[str]]:
+    """The layers without dead channels and with channels of similar size, what the client does to
+    the outputs, and warnings."""
     sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
     seen = floats.seen(layers, sample, settings)
     ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
@@ -204,8 +214,11 @@ def prepared(
     if gone:
         seen = floats.seen(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
-    layers, rows = equalise.outputs(equalise.equalise(layers, seen, settings), seen)
-    return layers, rows, warned
+    layers, shift = equalise.centred(equalise.equalise(layers, seen, settings), seen)
+    if shift.any():
+        seen[-1] = replace(seen[-1], low=seen[-1].low - shift, high=seen[-1].high - shift)
+    layers, rows = equalise.outputs(layers, seen)
+    return layers, Outputs(rows, shift), warned
 
 
 def every_layer(
