@@ -103,7 +103,7 @@ def test_missing_and_empty_pictures_are_refused(tmp_path: Path) -> None:
 
 
 def even(mode: str, value: int | tuple[int, ...]) -> Image.Image:
-    return Image.new(mode, (12, 12), value)  # type: ignore[arg-type]
+    return Image.new(mode, (12, 12), value)
 
 
 DEEP = Image.fromarray(np.full((12, 12), 30_000, np.uint16))
@@ -133,7 +133,7 @@ def test_modes_of_jpeg_and_its_turns(tmp_path: Path) -> None:
     path = tmp_path / "even.jpg"
     even("CMYK", (0, 0, 0, 155)).save(path)
     assert np.all(np.abs(load_picture(path, (3, 12, 12)).astype(int) - 100) <= 2)
-    half = Image.fromarray(np.repeat(np.uint8([0, 200]), 8 * 16).reshape(16, 16))
+    half = Image.fromarray(np.repeat(np.array([0, 200], np.uint8), 8 * 16).reshape(16, 16))
     turned = half.getexif()
     turned[274] = 6  # the top is at the right
     half.save(path, exif=turned)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from palladion import Model
 from palladion.errors import NetworkError
@@ -497,3 +497,86 @@ def test_refusals_of_scikit_learn(rng: np.random.Generator, made: Any, reason: s
         nodes.append(node("MatMul", [made.output[0], "w"], "y"))
     with pytest.raises(NetworkError, match=reason):
         from_model(model(["N", 4], nodes, {"w": floats(rng, 4, 2)}))
+
+
+@pytest.mark.parametrize(("nodes", "word"), [
+    ([node("Softmax", ["h"], "y", axis=0)], "Softmax"),
+    ([node("LogSoftmax", ["h"], "y", axis=0)], "LogSoftmax"),
+    ([node("Hardmax", ["h"], "y", axis=0)], "Hardmax"),
+    ([node("ReduceMax", ["h", "zero"], "y", keepdims=1)], "ReduceMax"),
+    ([node("ReduceMean", ["h", "zero"], "m", keepdims=1), node("Sub", ["h", "m"], "y")], "Reduce"),
+    ([node("ReduceSum", ["h"], "m", keepdims=1), node("Div", ["h", "m"], "y")], "ReduceSum"),
+    ([node("ArgMax", ["h"], "y", axis=0, keepdims=1)], "ArgMax"),
+    ([helper.make_node("TopK", ["h", "one"], ["v", "i"], "v", axis=0),
+      node("Sub", ["h", "v"], "y")], "TopK"),
+    ([node("LpNormalization", ["h"], "y", axis=0)], "LpNormalization"),
+    ([node("LayerNormalization", ["h", "ones"], "y", axis=0)], ""),
+    ([node("Transpose", ["h"], "t", perm=[1, 0]), node("Softmax", ["t"], "s", axis=1),
+      node("Transpose", ["s"], "y", perm=[1, 0])], ""),
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
+def test_functions_over_the_batch_are_refused(
+    rng: np.random.Generator, nodes: list[Any], word: str
+) -> None:
+    """The client computes them, for answers that come one by one."""
+    tensors: Tensors = {"w": floats(rng, 4, 3), "zero": ints(0), "one": ints(1),
+                        "ones": np.ones((1, 3), np.float32)}  # fmt: skip
+    made = model(["N", 4], [node("MatMul", ["x", "w"], "h"), *nodes], tensors)
+    with pytest.raises(NetworkError, match=rf"{word}.*mixes the images of a batch"):
+        from_model(made)
+
+
+@pytest.mark.parametrize("nodes", [
+    [node("LayerNormalization", ["h", "ones"], "y", axis=-1)],
+    [node("ReduceL2", ["h", "one"], "n", keepdims=1), node("Shape", ["h"], "s"),
+     node("Expand", ["n", "s"], "e"), node("Div", ["h", "e"], "y")],
+], ids=["LayerNormalization", "unit length"])  # fmt: skip
+def test_the_client_normalises_what_it_decrypts(rng: np.random.Generator, nodes: list[Any]) -> None:
+    tensors: Tensors = {"w": floats(rng, 4, 3), "one": ints(1), "ones": np.ones(3, np.float32)}
+    made = model(["N", 4], [node("MatMul", ["x", "w"], "h"), *nodes], tensors)
+    x = floats(rng, 100, 4)
+    results: list[Any] = [*ReferenceEvaluator(made).run(["y"], {"x": x})]
+    wanted = np.asarray(results[0])
+    assert np.median(np.abs(Model.from_onnx(made, x).predict(x)["y"] - wanted)) < 0.02
+
+
+@pytest.mark.parametrize("nodes", [
+    [node("Sqrt", ["h"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Log", ["a"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Reciprocal", ["a"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Div", ["one", "a"], "y")],
+    [node("Pow", ["h", "half"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Neg", ["a"], "m"), node("Div", ["one", "m"], "y")],
+], ids=["Sqrt", "Log", "Reciprocal", "Div", "Pow", "negative"])  # fmt: skip
+def test_small_errors_leave_no_domain(rng: np.random.Generator, nodes: list[Any]) -> None:
+    """Squared distances, some of which are 0, with the error of quantisation."""
+    tensors: Tensors = {"c": floats(rng, 4, 3), "two": np.array(2, np.float32),
+                        "tiny": np.array(1e-4, np.float32), "half": np.array(0.5, np.float32),
+                        "one": np.array(1, np.float32), "axes": ints(1)}  # fmt: skip
+    x = floats(rng, 200, 4)
+    x[::4] = tensors["c"][:, 0]
+    tensors["e"] = np.eye(4, dtype=np.float32)[:, :, None].repeat(3, 2).reshape(4, 12)
+    tensors["d"] = tensors["c"].reshape(12)
+    tensors["sums"] = np.tile(np.eye(3, dtype=np.float32), (4, 1))
+    before = [node("MatMul", ["x", "e"], "r"), node("Sub", ["r", "d"], "b"),
+              node("Mul", ["b", "b"], "q"), node("MatMul", ["q", "sums"], "h")]  # fmt: skip
+    made = model(["N", 4], [*before, *nodes], tensors)
+    results: list[Any] = [*ReferenceEvaluator(made).run(["y"], {"x": x})]
+    wanted = np.asarray(results[0])
+    found = Model.from_onnx(made, x)
+    noisy = found.predict(x, noise=True)["y"]  # moves numbers beyond the domain on its own
+    assert np.isfinite(wanted).all()
+    assert np.isfinite(noisy).all()
+    assert np.isfinite(found.predict(x)["y"]).all()
+
+
+def test_numbers_that_leave_a_domain_in_the_model_stay_so(rng: np.random.Generator) -> None:
+    made = model(["N", 4], [node("MatMul", ["x", "w"], "h"), node("Sqrt", ["h"], "y")],
+                 {"w": floats(rng, 4, 3)})  # fmt: skip
+    x = floats(rng, 100, 4)
+    with np.errstate(invalid="ignore"):
+        wanted = np.isnan(np.sqrt(x @ made_weights(made)))
+    assert np.mean(np.isnan(Model.from_onnx(made, x).predict(x)["y"]) == wanted) > 0.97
+
+
+def made_weights(made: onnx.ModelProto) -> Array:
+    return numpy_helper.to_array(made.graph.initializer[0])

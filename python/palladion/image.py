@@ -85,9 +85,9 @@ def _read(
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             with Image.open(path, formats=FORMATS) as file:
-                if getattr(file, "n_frames", 1) > 1 and file.format == "PNG":
-                    raise ImageError(f"{path} is an animation of {file.n_frames} pictures, "
-                                     "expected one picture")  # fmt: skip
+                frames = getattr(file, "n_frames", 1)
+                if frames > 1 and file.format == "PNG":
+                    raise ImageError(f"{path} is an animation of {frames} pictures, expected one")
                 image = _opaque(path, ImageOps.exif_transpose(file), paper=paper).convert(mode)
                 if size is not None and size != image.size:
                     image = image.resize(size, Image.Resampling.BICUBIC)

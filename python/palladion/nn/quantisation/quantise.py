@@ -25,6 +25,7 @@ from palladion.nn.quantisation import (
 from palladion.nn.quantisation.answers import Answers, compared
 from palladion.nn.quantisation.features import normalised
 from palladion.nn.quantisation.grids import on_grids
+from palladion.nn.quantisation.guard import guarded
 from palladion.nn.quantisation.lattice import Integers
 from palladion.nn.quantisation.plan import Planned, plan
 from palladion.nn.quantisation.report import LayerReport, layer_report, refuse_warned, warnings
@@ -101,6 +102,7 @@ def quantise(
     found = every_layer(layers, first, settings, real=real_data)
     answers = None
     if real_data:
+        graph = within_domains(graph, factors.restored(found[-1]))
         judge = Judge(graph, first, factors, settings)
         layers, found, answers = improve.widened(layers, found, judge.compute, judge.compare)
     entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
@@ -146,9 +148,7 @@ class Judge:
         """The answers of the last of these layers."""
         last = made[-1]
         ends = document.interface(self.graph, *self.outputs.of(last))
-        rows, shift = (part[:, None, None] for part in (self.outputs.rows, self.outputs.shift))
-        reference = last.value.reference / rows + shift
-        return compared(ends, last.accumulators, reference)
+        return compared(ends, last.accumulators, self.outputs.restored(last))
 
     def tried(self, settings: Settings) -> Answers:
         """The answers with other settings, on some of the data."""
@@ -172,6 +172,12 @@ class Outputs:
     rows: Array
     shift: Array
 
+    def restored(self, last: Made) -> Array:
+        """The float network's last values, as the client has them."""
+        rows, shift = (part[:, None, None] for part in (self.rows, self.shift))
+        found: Array = last.value.reference / rows + shift
+        return found
+
     def of(self, last: Made) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The scale and the shift of the outputs, for each channel or for all alike."""
         scale, shift = last.output_scale, last.output_shift
@@ -180,6 +186,13 @@ class Outputs:
         if self.shift.any():
             shift = tuple((np.array(shift) + self.shift).tolist())
         return scale, shift
+
+
+def within_domains(graph: Graph, reference: Array) -> Graph:
+    """The graph with functions of the client that stay in their domains."""
+    ends = graph.ends
+    gives = guarded(ends.gives, reference.reshape(len(reference), -1))
+    return replace(graph, interface=replace(ends, gives=gives))
 
 
 def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
