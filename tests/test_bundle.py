@@ -206,7 +206,7 @@ def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
             # An encryption of zero has noise of deviation 3.19 sqrt(1 + 4/3 N) = 118.
             assert np.abs(moved[shown]).max() < 1200
             rest = np.delete(moved, shown) / q
-            # The largest of 1,022 uniform numbers is near the end, and their deviation is 1/sqrt(12).
+            # Uniform numbers have the deviation 1/sqrt(12).
             assert abs(rest.std() * 12**0.5 - 1) < 0.15
             assert (first[1][index] != second[1][index]).mean() > 0.99
     assert len(plain) == 2

@@ -89,7 +89,9 @@ def network(name: str, model: Path, device: str, folder: Path, runs: int) -> dic
         image = np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
     Image.fromarray(image).save(picture)
     secret = keys / "secret.key"
-    command("encrypt", "--client", f"{program}.client", "--secret", secret, "--output", query, picture)
+    command(
+        "encrypt", "--client", f"{program}.client", "--secret", secret, "--output", query, picture
+    )
     given = ["--program", program, "--keys", keys / "evaluation.key", "--json", query]
     cpu, through = folder / "cpu", folder / "xla"
     report = json.loads(command("run", "--output", cpu, *given))

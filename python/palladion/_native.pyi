@@ -400,6 +400,7 @@ class EvaluationKeys:
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> EvaluationKeys: ...
+
 @final
 class Query:
     """Encrypted images, for the server."""
@@ -413,6 +414,7 @@ class Query:
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> Query: ...
+
 @final
 class Trace:
     """A program as instructions on limbs. Public."""

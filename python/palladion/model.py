@@ -29,6 +29,7 @@ import numpy.typing as npt
 from palladion import _native, files
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
+from palladion.nn import converted
 from palladion.nn.interface import Interface, array_of
 from palladion.nn.network import IntNetwork
 from palladion.nn.prediction import Prediction
@@ -124,7 +125,8 @@ class Model:
         """Quantise a ``torch.nn.Module`` (extra ``torch``); ``options`` as :meth:`from_onnx`.
 
         It is exported by ``torch.onnx.export`` in evaluation mode, with the first calibration
-        inputs as its example and the first axis open.
+        inputs as its example and the first axis open. The export is compared with the module on
+        the calibration data. A difference is a :class:`NetworkError` with its size.
         """
         import io
 
@@ -149,7 +151,14 @@ class Model:
             raise NetworkError(f"torch could not export the module: {error}") from error
         finally:
             module.train(was_training)
-        return cls.from_onnx(target.getvalue(), data, **options)
+        found = cls.from_onnx(target.getvalue(), data, **options)
+        assert found._graph is not None, "from_onnx has the graph"
+        try:
+            module.eval()
+            converted.check_module(module, found._graph, data)
+        finally:
+            module.train(was_training)
+        return found
 
     @classmethod
     def from_sklearn(cls, estimator: Any, calibrate: npt.ArrayLike, **options: Any) -> Model:
@@ -157,7 +166,8 @@ class Model:
 
         It may be a multilayer perceptron, a logistic or linear model, a tree, a forest or boosted
         trees, with scalers before it. ``options`` are those of :meth:`from_onnx`. The outputs are
-        those of scikit-learn: labels and probabilities.
+        those of scikit-learn: labels and probabilities. The export is compared with the estimator
+        on the calibration data. A difference is a :class:`NetworkError` with its size.
         """
         from palladion.sklearn_export import exported
 
@@ -166,6 +176,8 @@ class Model:
         check_columns(columns_of(calibrate), names, "calibration data")
         made = exported(estimator, data[:1])
         found = cls.from_onnx(made, data, **options)
+        assert found._graph is not None, "from_onnx has the graph"
+        converted.check_estimator(estimator, found._graph, data)
         return found._with_columns(names)
 
     def _with_columns(self, names: tuple[str, ...]) -> Model:

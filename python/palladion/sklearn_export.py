@@ -43,7 +43,7 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
         raise UsageError(f"{estimator!r} is no estimator of scikit-learn, expected a fitted "
                          "one") from error  # fmt: skip
     prepared = plain(estimator)
-    # Not every classifier of skl2onnx has the first option. Those without it have one of the others.
+    # Not every classifier of skl2onnx has the first option. Others have one of the rest.
     last = prepared.steps[-1][1] if hasattr(prepared, "steps") else prepared
     attempts: list[dict[int, Any] | None] = [
         {id(prepared): {"zipmap": False}}, None, {id(last): {"raw_scores": True}}

@@ -74,8 +74,10 @@ def check_columns(found: Sequence[str] | None, expected: Sequence[str], what: st
         raise DataError(f"{what}: the table {' and '.join(words)}; expected the columns "
                         f"{listed(expected)}")  # fmt: skip
     first = next(place for place, name in enumerate(expected) if found[place] != name)
-    raise DataError(f"{what}: column {first} of the table is {found[first]!r}, expected "
-                    f"{expected[first]!r}: give the columns in the order {listed(expected)}")
+    raise DataError(
+        f"{what}: column {first} of the table is {found[first]!r}, expected "
+        f"{expected[first]!r}: give the columns in the order {listed(expected)}"
+    )
 
 
 def listed(names: Sequence[str]) -> str:

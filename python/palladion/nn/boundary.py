@@ -142,8 +142,8 @@ class Boundary:
         check_columns(columns_of(x), takes.columns, "inputs")
         if given.dtype == np.uint8 and takes.pixels is not None and not takes.pixels.plain:
             raise NetworkError(
-                "inputs of bytes, as pixels are: this model takes (p / 255 - mean) / std of a pixel "
-                f"p, with mean {shown(takes.pixels.mean)} and std {shown(takes.pixels.std)}; give "
+                "inputs of bytes, as pixels are: this model takes (p / 255 - mean) / std of a "
+                f"pixel p, with mean {shown(takes.pixels.mean)} and std {shown(takes.pixels.std)}; give "
                 "these numbers as floating point, or files of pictures"
             )
         return self._integers(takes.arranged(given))

@@ -1,9 +1,9 @@
 """The head of a model: the part before its network, which the client computes on its own input.
 
 Tests of decision trees are an example. A comparison of a feature with a constant of the model is
-free before encryption, and exact. Others are one-hot vectors of categories, and bins. The head is a
-small ONNX model, like the tail (:mod:`palladion.nn.tail`), from the model's input to truth values,
-or to real numbers."""
+free before encryption, and exact. Others are one-hot vectors of categories, bins, and the
+replacement of missing values. The head is a small ONNX model, like the tail
+(:mod:`palladion.nn.tail`), from the model's input to truth values, or to real numbers."""
 
 from __future__ import annotations
 
@@ -34,6 +34,11 @@ class Head(Tail):
         | {"MatMul", "Gemm", "Imputer", "OneHot", "OneHotEncoder", "Scaler", "FeatureVectorizer"}
     )
 
+    @property
+    def missing(self) -> bool:
+        """Whether NaN is a value: tests of trees and imputers take it."""
+        return bool(self.model)
+
     def values(self, x: Array) -> Array:
         """The values of shape (N, values), for inputs of the model of shape (N, ...): truth values,
         or finite real numbers.
@@ -57,5 +62,6 @@ class Head(Tail):
         if not finite.all():
             row = int(np.flatnonzero(~finite.all(axis=1))[0])
             raise NetworkError(f"{self.WHAT} gives NaN or infinite numbers, first for input {row} "
-                               "of these: expected inputs for which it gives finite ones")  # fmt: skip
+                               "of these, expected finite ones: replace NaN where the model has no "
+                               "imputer")  # fmt: skip
         return made

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import DataError, NetworkError
+from palladion.masks import masked
 from palladion.nn.head import Head
 from palladion.nn.tail import Tail
 from palladion.tabular import dense
@@ -34,8 +35,11 @@ def array_of(given: npt.ArrayLike, what: str = "inputs") -> Array:
     Raises
     ------
     DataError
-        If rows have different lengths, or if a column of a table has no numbers.
+        If rows have different lengths, values are masked, or a column of a table has no numbers.
     """
+    if count := masked(given):
+        raise DataError(f"{what} with {count} masked values, which are missing ones: fill them "
+                        "(x.filled(..)), or leave these inputs out")  # fmt: skip
     try:
         return np.asarray(dense(given, what))
     except ValueError as error:
@@ -118,6 +122,8 @@ class Takes:
             raise NetworkError(f"inputs of type {x.dtype}, expected real numbers: give "
                                "x.astype('float32')")  # fmt: skip
         finite = np.isfinite(x)
+        if self.head.missing:  # NaN is a value: tests of trees and imputers take it
+            finite |= np.isnan(x)
         if not finite.all():
             first = int(np.flatnonzero(~finite.reshape(len(x), -1).all(axis=1))[0])
             raise NetworkError(f"inputs with NaN or infinite numbers, {x.size - finite.sum()} of "
@@ -285,6 +291,21 @@ class Interface:
         return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.is_probability(name) else 0)).astype(
             int
         )
+
+    def deciding(
+        self, outputs: Mapping[str, Array]
+    ) -> tuple[str, Literal["label", "probability", "number", "numbers"] | None]:
+        """The output that determines the class, and what it is: the model's own label, a
+        probability, one real number whose sign is the class, or several, of which the class is the
+        largest."""
+        own, name = self._deciding(outputs)
+        if name is None:
+            return "", None
+        if own:
+            return name, "label"
+        if outputs[name].size > len(outputs[name]):
+            return name, "numbers"
+        return name, "probability" if self.gives.tail.is_probability(name) else "number"
 
     def known(self, outputs: Mapping[str, Array]) -> int | None:
         """The number of classes, if :meth:`classes` counts them from 0."""

@@ -205,8 +205,10 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
         return with_zero(op, subtract(op, left, right), operation)
     if operation == "xor":
         return function_of(op, subtract(op, left, right), lambda x: apply("abs", x), "b")
-    raise op.refusal("takes two values that depend on the input, supported is one of them a "
-                     "constant, or both functions of one value: a table has one variable")
+    raise op.refusal(
+        "takes two values that depend on the input, supported is one of them a "
+        "constant, or both functions of one value: a table has one variable"
+    )
 
 
 def add(op: Op, left: Value, right: Value) -> Value:

@@ -128,13 +128,19 @@ def encoded(model: onnx.ModelProto, given: Source) -> Front | None:
         sides = np.array([-1, *part.shape[1:]], np.int64)
         left.graph.initializer.append(numpy_helper.from_array(places, f"{name}.places"))
         left.graph.initializer.append(numpy_helper.from_array(sides, f"{name}.sides"))
-        chosen = [helper.make_node("Gather", [FEATURES, f"{name}.places"], [f"{name}.flat"],
-                                   f"{name}.flat", axis=1),
-                  helper.make_node("Reshape", [f"{name}.flat", f"{name}.sides"], [name], name)]
+        chosen = [
+            helper.make_node(
+                "Gather", [FEATURES, f"{name}.places"], [f"{name}.flat"], f"{name}.flat", axis=1
+            ),
+            helper.make_node("Reshape", [f"{name}.flat", f"{name}.sides"], [name], name),
+        ]
         left.graph.node.extend(chosen)
     kept = {id(node) for node in needed_nodes}
-    left.graph.node.extend(node for node in model.graph.node
-                           if id(node) not in own and (id(node) not in kept or node in after))
+    left.graph.node.extend(
+        node
+        for node in model.graph.node
+        if id(node) not in own and (id(node) not in kept or node in after)
+    )
     entry = helper.make_tensor_value_info(FEATURES, TensorProto.FLOAT, ["N", start])
     left.graph.input.append(entry)
     return Front(head, left, Source(FEATURES, given.batch, (start,), "f"))

@@ -86,8 +86,8 @@ def identity(op: Op) -> Value:
 def dropout(op: Op) -> Value:
     """Dropout in inference: nothing is dropped."""
     if len([name for name in op.proto.output if name]) > 1:
-        op.fail("gives its mask, which another node or an output of the model reads: it says nothing "
-                "in inference; export the model in eval mode")  # fmt: skip
+        op.fail("gives its mask, which another node or an output of the model reads: it says "
+                "nothing in inference; export the model in eval mode")  # fmt: skip
     refuse_training(op)
     return tensor(op)
 

@@ -99,7 +99,7 @@ def mean_square(parts: Parts, rank: int) -> None:
 
 
 def unit_length(parts: Parts, rank: int) -> None:
-    """LpNormalization: division by the sum of absolute values, or by the root of that of squares."""
+    """LpNormalization: division by the sum of absolute values or the root of that of squares."""
     given, axis = parts.node.input[0], int(parts.attributes.get("axis", -1)) % rank
     if int(parts.attributes.get("p", 2)) == 1:
         total = parts.mean(parts.add("Abs", given), [axis], "ReduceSum")
@@ -116,4 +116,3 @@ WRITERS: Final[dict[str, Callable[[Parts, int], None]]] = {
     "LpNormalization": unit_length,
     "RMSNormalization": mean_square,
 }
-

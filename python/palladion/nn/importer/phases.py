@@ -1,9 +1,10 @@
-"""Images whose rows and columns are interleaved, as upsampling and transposed convolutions give them.
+"""Images whose rows and columns are interleaved, as those of upsampling and transposed convolutions.
 
-Every ``f``-th row and column of an image is a *phase*: an image of its own, ``f`` times smaller. Taken
-as channels, the phases of an upsampled image are copies of the small image, and those of a transposed
-convolution are plain convolutions of it. A convolution of the large image is a convolution from phases
-to phases. So no matrix is needed, and the rows are interleaved by labels alone."""
+Every ``f``-th row and column of an image is a *phase*: an image of its own, ``f`` times smaller.
+Taken as channels, the phases of an upsampled image are copies of the small image, and those of a
+transposed convolution are plain convolutions of it. A convolution of the large image is a
+convolution from phases to phases. So no matrix is needed, and the rows are interleaved by labels
+alone."""
 
 from __future__ import annotations
 
@@ -52,8 +53,8 @@ def arrangements(labels: Array) -> Iterator[tuple[Array, Pair]]:
 class Axis:
     """One axis of a convolution from phases to phases.
 
-    Output phase ``q`` reads, by tap ``i`` of the kernel, phase ``phase[q, i]`` of the input, ``offset[q,
-    i]`` places after its own place times ``stride``.
+    Output phase ``q`` reads, by tap ``i`` of the kernel, phase ``phase[q, i]`` of the input,
+    ``offset[q, i]`` places after its own place times ``stride``.
     """
 
     phase: Array
@@ -88,7 +89,8 @@ def convolved(
     """A convolution of an image of rows and columns ``size`` as one from phases to phases.
 
     With ``only_first``, all phases of the input but the first are 0, and are left out. Also returns
-    the rows and columns of phases of the output. ``None`` if its stride does not fit the phases, or if it would be too large.
+    the rows and columns of phases of the output. ``None`` if its stride does not fit the phases, or
+    if it would be too large.
     """
     axes = [Axis.of(node, axis, factors[axis]) for axis in (0, 1)]
     rows, columns = axes
@@ -125,7 +127,7 @@ def convolved(
 
 
 def added(op: Op, source: int, found: tuple[Conv, Pair], node: Conv) -> Value:
-    """The value of ``node``, computed from phases by what :func:`convolved` found, on ``source``."""
+    """The value of ``node`` from the phases of ``source``, as :func:`convolved` found it."""
     made, phases = found
     value = op.builder.add(replace(made, sources=(source,)))
     labels = interleaved(in_order(made.shape), phases)

@@ -306,7 +306,7 @@ def gives_axis(
         return axes is not None and [*axes] in ([0], [-len(sides) - 1])
     if node.op_type == "Reshape":
         shape = given.get("shape") if second is None else second.ravel().tolist()
-        return shape is not None and [*shape][1:] == [*sides] and [*shape][0] in (1, -1)
+        return shape is not None and [*shape][1:] == [*sides] and next(iter(shape)) in (1, -1)
     return False
 
 

@@ -260,7 +260,6 @@ class Bundle:
         sealed: bytes = header + len(payload).to_bytes(NUMBER, "little") + payload
         return sealed + hashlib.sha256(sealed).digest()
 
-
     def public(self, place: dict[str, int], keys: Sealed, moduli: list[int]) -> list[list[Words]]:
         """Body and mask of the public key."""
         seed, offset = bytes(keys.payload[place["seed"] : place["seed"] + SEED]), place["body"]

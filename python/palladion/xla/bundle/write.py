@@ -118,9 +118,8 @@ def write(
     waves = _native.Waves.of_program(program)
     plan = Plan(waves)
     public = places.pop(PUBLIC)
-    answer = [
-        result(index, output, plan, public) for index, output in enumerate(program.terms().outputs())
-    ]
+    outputs = program.terms().outputs()
+    answer = [result(index, output, plan, public) for index, output in enumerate(outputs)]
     fingerprint = program.to_bytes()[16:48].hex()
     terms = Terms(report["network"], fingerprint, report["batch"], lengths, places, answer)
     return write_plan(plan, terms, path, platforms)
@@ -129,8 +128,8 @@ def write(
 def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dict[str, Any]:
     """How the result ``index`` is hidden and written."""
     if output["flood"] is not None:
-        raise UsageError("the program hides its model by a flood, which bundles do not have: "
-                         "compile it without --hide-model, or run it with `palladion run`")  # fmt: skip
+        raise UsageError("the program hides its model by a flood, which bundles do not have: run "
+                         "it with `palladion run`")  # fmt: skip
     if output["parts"]:
         raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
                          "bundles do not hide: run it with `palladion run`")  # fmt: skip
