@@ -613,7 +613,7 @@ def test_models_without_a_batch_axis(rng: np.random.Generator, how: str) -> None
 def test_resize_before_its_rules_had_names(rng: np.random.Generator) -> None:
     """In opset 10, places are those of `asymmetric` and `floor` of later sets."""
     old = model(["N", 2, 3, 4], [node("Resize", ["x", "s"], "y", mode="nearest")],
-                {"s": np.float32([1, 1, 2, 1.5])}, 10)  # fmt: skip
+                {"s": np.array([1, 1, 2, 1.5], np.float32)}, 10)  # fmt: skip
     x = floats(rng, 2, 2, 3, 4)
     columns = np.floor(np.arange(6) / 1.5).astype(int)
     wanted = x.repeat(2, axis=2)[:, :, :, columns]

@@ -143,8 +143,9 @@ class Boundary:
         if given.dtype == np.uint8 and takes.pixels is not None and not takes.pixels.plain:
             raise NetworkError(
                 "inputs of bytes, as pixels are: this model takes (p / 255 - mean) / std of a "
-                f"pixel p, with mean {shown(takes.pixels.mean)} and std {shown(takes.pixels.std)}; give "
-                "these numbers as floating point, or files of pictures"
+                f"pixel p, with mean {shown(takes.pixels.mean)} and std "
+                f"{shown(takes.pixels.std)}; give these numbers as floating point, or files of "
+                "pictures"
             )
         return self._integers(takes.arranged(given))
 

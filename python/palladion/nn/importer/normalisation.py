@@ -56,7 +56,7 @@ class Parts:
         return self.writer.add(kind, [*inputs], output, **attributes)
 
     def number(self, word: str, value: float) -> str:
-        return self.writer.constant(word, np.float32(value))
+        return self.writer.constant(word, np.array(value, np.float32))
 
     def mean(self, name: str, axes: Sequence[int], kind: str = "ReduceMean") -> str:
         """The mean over some axes, which stay with the side 1."""

@@ -1,4 +1,4 @@
-"""Images whose rows and columns are interleaved, as those of upsampling and transposed convolutions.
+"""Images with interleaved rows and columns, as upsampling and transposed convolutions give them.
 
 Every ``f``-th row and column of an image is a *phase*: an image of its own, ``f`` times smaller.
 Taken as channels, the phases of an upsampled image are copies of the small image, and those of a

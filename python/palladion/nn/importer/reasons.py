@@ -30,8 +30,8 @@ CATEGORIES: Final = (
     "at the end of a model"
 )
 CONTROL: Final = (
-    "runs another graph, as values of the input or the number of inputs decide; supported are graphs "
-    "without loops, whose conditions are constants or follow from the shape of one input"
+    "runs another graph, as values of the input or the number of inputs decide; supported are "
+    "graphs without loops, whose conditions are constants or follow from the shape of one input"
 )
 BITS: Final = "works on the bits of integers, which tables of real functions cannot"
 KERNEL: Final = (

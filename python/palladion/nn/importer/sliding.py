@@ -73,7 +73,9 @@ def placed(op: Op, value: Value, over: Picture, node: Node) -> Value:
     if over.node is not None:
         return over.as_model(op.builder.add(replace(node, sources=(over.node,))))
     seen = value.seen(value.labels.reshape(over.shape))
-    for labels, factors in phases.arrangements(seen.labels) if isinstance(node, Conv) else ():
+    if not isinstance(node, Conv):
+        return over.as_model(matrix(op, seen, node.evaluate))
+    for labels, factors in phases.arrangements(seen.labels):
         found = phases.convolved(node, over.size, factors)
         source = None if found is None else image(op, seen, labels)
         if found is not None and source is not None:

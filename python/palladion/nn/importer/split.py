@@ -75,7 +75,7 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
 def clients(nodes: Iterable[onnx.NodeProto], live: Collection[str]) -> bool:
     """Whether an operator among them is one that only the client computes, such as ArgMax."""
     return any(node.op_type in REASONS and node.op_type in ALLOWED
-               and not live.isdisjoint(node.output) for node in nodes)  # fmt: skip
+               and any(name in live for name in node.output) for node in nodes)  # fmt: skip
 
 
 def cut_at_matrices(
@@ -100,7 +100,7 @@ def cut_at_matrices(
         return alone and node.op_type in ALLOWED and node.op_type not in kept
 
     for node in reversed(nodes):
-        if not live.isdisjoint(node.output) and free(node):
+        if any(name in live for name in node.output) and free(node):
             own.add(id(node))
     cuts = []
     for node in nodes:
