@@ -23,6 +23,11 @@ MAGIC: Final = b"PALLADIO"
 
 OURS: Final = {
     b"PROG": ("a program", "`palladion compile` writes one"),
+    b"CLNT": (
+        "a client's file",
+        "`palladion compile` writes it beside the program, with the ending .client, and `palladion "
+        "split` makes it of a program",
+    ),
     b"HYBR": ("a program of the hybrid mode", "`palladion compile --mode hybrid` writes one"),
     b"SKEY": ("a secret key", "`palladion keygen` writes one, secret.key"),
     b"EKEY": ("evaluation keys", "`palladion keygen` writes them, evaluation.key"),

@@ -25,6 +25,6 @@ mod product;
 pub use evaluator::Evaluator;
 pub use exact::{
     Ciphertext, Encoder, Error, Params, Plaintext, Result, T_FERMAT, decrypt, encrypt,
-    encrypt_public, measure, noise, trivial,
+    encrypt_public, measure, noise, residuals, trivial,
 };
 pub use rlwe::PublicKey;

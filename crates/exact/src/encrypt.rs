@@ -149,13 +149,25 @@ fn residual(
     Ok(phase)
 }
 
+/// The centred coefficients of the residual `r`. They are as secret as the phase.
+///
+/// # Errors
+/// As [`decrypt`].
+pub fn residuals(
+    params: &Params,
+    secret: &SecretKey,
+    ct: &Ciphertext,
+) -> Result<Zeroizing<Vec<f64>>> {
+    Ok(rlwe::noise::centred(&*residual(params, secret, ct)?))
+}
+
 /// Measured size of the residual `r`, and the noise budget in bits: `log2(Q / (2 max |r|))`.
 /// Decryption fails when the budget is used up.
 ///
 /// # Errors
 /// As [`decrypt`].
 pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
-    let residuals = rlwe::noise::centred(&*residual(params, secret, ct)?);
+    let residuals = residuals(params, secret, ct)?;
     let size = Size::of(&residuals);
     let budget = params.rlwe().log_q(ct.level()) - 1.0 - size.log2_max;
     Ok((size, budget))

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "train": ("train", "Quantise an ONNX model and train its integers."),
     "export": ("export", "Write an integer network as an ONNX model."),
     "compile": ("compile:compile_", "Compile a network or an ONNX model."),
+    "split": ("split", "Write the client's file of a program."),
     "inspect": ("inspect", "Predict the cost of a program or a network."),
     "keygen": ("keygen", "Make the keys of a program."),
     "encrypt": ("encrypt", "Encrypt pictures or arrays: the client's half."),

@@ -25,6 +25,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.hybrid import MBIT, Link, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
+from palladion.cli.split import client_file
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
 from palladion.nn.quantisation.report import refuse_warned
@@ -83,6 +84,9 @@ def compile_(
 ) -> None:
     """Compile a network to a program over ciphertexts.
 
+    Writes the program, for the server, and the client's file beside it, with the ending .client.
+    The client's file has no weight, bias or table of the network.
+
     NETWORK is an integer network or an ONNX model. An ONNX model is quantised first, as by
     quantize, with --data and the options after it.
     """
@@ -121,8 +125,9 @@ def compile_(
                 net.to_json(), batches, budget, steps, failure=failure, words=words
             )
             report = program.report()
-            data = program.to_bytes()
+            data, for_client = program.to_bytes(), program.terms().to_bytes()
             files.write(output, data)
+            files.write(client_file(output), for_client)
     if found_hybrid is not None:
         if as_json:
             print_json({**found_hybrid, "notes": list(notes), "warnings": list(net.warnings)})
@@ -135,12 +140,15 @@ def compile_(
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
+                    "client_bytes": len(for_client), "client": str(client_file(output)),
                     "notes": list(notes), "warnings": list(net.warnings)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
         {
-            f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
+            f"{output}": f"{size(len(data))}, for the server's run: it has the network's weights",
+            f"{client_file(output)}": f"{size(len(for_client))}, for the client's keygen, encrypt "
+            "and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             **security_rows(report["security"]),
             "moduli": f"{report['limbs']} limbs and {report['special_limbs']} special ones, "

@@ -47,7 +47,7 @@ def both_halves(
     target.check_run(report)
     batch = report["batch"]
     with steps.step("make keys"):
-        secret, keys = palladion.keygen(program)
+        secret, keys = palladion.keygen(program.terms())
     found = Outcome([], 0.0, {}, float("inf"), 0, keys.byte_len())
     for start in range(0, len(inputs), batch):
         began = time.perf_counter()
