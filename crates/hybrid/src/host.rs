@@ -25,6 +25,8 @@ const STRANGERS: usize = 64;
 const STRANGERS_OF_ADDRESS: usize = 16;
 /// Longest wait for one of the places.
 const QUEUE: Duration = Duration::from_secs(60);
+/// Longest time of a session, whatever is predicted.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How long to wait before looking again for clients, and at the clock.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -42,15 +44,18 @@ pub struct Limits {
     pub inputs_of_client: u64,
     /// Least bytes per second of a session, which bound its time.
     pub least_rate: f64,
+    /// Time of a session beside what is predicted for it.
+    pub grace: Duration,
 }
 
 impl Limits {
     /// The longest time of a session of so many inputs: its predicted bytes at the least rate, half
-    /// a second for each message, fifty times the predicted computation, and a minute.
+    /// a second for each message, fifty times the predicted computation, and the grace.
     pub fn time(&self, server: &Server, inputs: u32) -> Duration {
         let predicted = server.predicted(inputs);
         let seconds = predicted.seconds(self.least_rate, 1.0) + 49.0 * predicted.compute_seconds;
-        Duration::try_from_secs_f64(60.0 + seconds).unwrap_or(Duration::MAX)
+        let predicted = Duration::try_from_secs_f64(seconds).unwrap_or(LONGEST);
+        (self.grace + predicted).min(LONGEST)
     }
 }
 
@@ -276,15 +281,19 @@ impl Host<'_> {
             let Some(network) = open.connections.get(&number).map(|one| one.network) else {
                 return Err("the connection is closed".to_owned());
             };
-            let placed = || open.connections.values().filter(|one| one.has_place);
-            let beside = placed().filter(|one| one.network == network).count();
+            // Those that wait for a place count too: each has a thread.
+            let others = open.connections.iter().filter(|(other, one)| {
+                **other != number && one.has_wished && one.network == network
+            });
+            let beside = others.count();
             if beside >= self.limits.of_address {
                 return Err(format!(
-                    "{beside} sessions of this address are open, which is all that it may have at \
-                     once: ask again when one has ended"
+                    "{beside} sessions of this address are open or wait, which is all that it may \
+                     have at once: ask again when one has ended"
                 ));
             }
-            let is_free = placed().count() < self.limits.at_once;
+            let placed = open.connections.values().filter(|one| one.has_place);
+            let is_free = placed.count() < self.limits.at_once;
             if let Some(connection) = open.connections.get_mut(&number) {
                 connection.has_wished = true;
                 connection.has_place = is_free;

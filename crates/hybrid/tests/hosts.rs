@@ -4,8 +4,8 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,7 @@ const LIMITS: Limits = Limits {
     of_address: 1,
     inputs_of_client: 4,
     least_rate: 1e5,
+    grace: Duration::from_secs(60),
 };
 
 fn server(activations: Activations) -> Server {
@@ -134,17 +135,55 @@ fn silent_connections_keep_no_client_waiting() {
 #[test]
 fn a_session_that_is_slower_than_the_least_rate_ends() {
     let server = server(Activations::Revealed);
-    // A minute, and what is predicted: far above the seconds of a session.
-    let time = LIMITS.time(&server, 1);
-    assert!((60..90).contains(&time.as_secs()), "{time:?}");
-    assert!(LIMITS.time(&server, 100) > time + Duration::from_secs(50));
-    let reasons = hosted(&server, (&Clients::Any, &LIMITS), |address, trusted| {
-        let _held = placed(address, trusted, &server);
-        // The only place is taken, and the address has no other.
+    assert!(LIMITS.time(&server, 100) > LIMITS.time(&server, 1) + Duration::from_secs(50));
+    // What remains is half a second for each message.
+    let limits = Limits {
+        least_rate: 1e9,
+        grace: Duration::ZERO,
+        ..LIMITS
+    };
+    let reasons = hosted(&server, (&Clients::Any, &limits), |address, trusted| {
+        let mut held = placed(address, trusted, &server);
+        // It says nothing more, and the channel would wait for minutes.
+        held.receive(&mut [0]).unwrap_err();
+        query(address, trusted, None, 1).unwrap();
+    });
+    assert_eq!(reasons.len(), 1, "{reasons:?}");
+    assert!(reasons[0].contains("its time is over"), "{reasons:?}");
+}
+
+#[test]
+fn an_address_has_its_share_of_the_places() {
+    let server = server(Activations::Revealed);
+    let limits = Limits {
+        at_once: 4,
+        ..LIMITS
+    };
+    hosted(&server, (&Clients::Any, &limits), |address, trusted| {
+        let held = placed(address, trusted, &server);
         let error = query(address, trusted, None, 1).unwrap_err().to_string();
         assert!(error.contains("sessions of this address"), "{error}");
+        drop(held);
     });
-    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    // The only place is taken, so one more waits for it, and a third is refused at once.
+    let limits = Limits {
+        of_address: 2,
+        ..LIMITS
+    };
+    hosted(&server, (&Clients::Any, &limits), |address, trusted| {
+        let held = placed(address, trusted, &server);
+        let (send, results) = mpsc::channel();
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                let send = send.clone();
+                scope.spawn(move || send.send(query(address, trusted, None, 1)));
+            }
+            let error = results.recv().unwrap().unwrap_err().to_string();
+            assert!(error.contains("2 sessions of this address"), "{error}");
+            drop(held);
+            results.recv().unwrap().unwrap();
+        });
+    });
 }
 
 #[test]

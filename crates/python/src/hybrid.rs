@@ -19,6 +19,9 @@ use serde_json::{Value, json};
 use crate::error::{FormatError, UsageError};
 use crate::guard::{Line, guard, guard_bytes, guard_with};
 
+/// Time of a session beside what is predicted for it.
+const GRACE: Duration = Duration::from_secs(60);
+
 /// A network compiled for two parties. It holds the weights.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct HybridProgram {
@@ -127,6 +130,7 @@ impl HybridProgram {
                     of_address,
                     inputs_of_client: inputs_of_client.unwrap_or(hidden as u64).max(1),
                     least_rate,
+                    grace: GRACE,
                 };
                 serve(&server, (&listener, &identity), (&clients, &limits), line);
                 Ok::<_, ::hybrid::Error>(())
