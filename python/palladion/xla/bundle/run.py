@@ -1,4 +1,4 @@
-"""Runs the program of this folder on an encrypted query. Needs JAX and NumPy only.
+"""Runs the program of this folder on an encrypted query. Needs JAX, NumPy and flatbuffers only.
 
     python run.py --keys evaluation.key --output answer query
 
