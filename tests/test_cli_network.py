@@ -227,7 +227,7 @@ def test_arrays_are_as_the_model_takes_them(tmp_path: Path, rng: np.random.Gener
     found = load_inputs(network.boundary, (tmp_path / "x.npz",), digits=False)
     assert (found == network.inputs_of_pixels(pixels[:1])).all()
     np.save(path, pixels)
-    with pytest.raises(DataError, match=r"x.npy: inputs of bytes.*inputs_of_pixels"):
+    with pytest.raises(DataError, match=r"x.npy holds bytes.*as PNG or JPEG files"):
         load_inputs(network.boundary, (path,), digits=False)
     for shape in ((3, 5, 6), (0, 3, 6, 5), (6, 5)):
         np.save(path, np.zeros(shape))

@@ -106,6 +106,8 @@ def with_constant(op: Op, operation: str, value: Value, given: Constant, *, firs
             return of_kind(operation, pair[::-1] if first else pair, kind)
 
         return function_of(op, value, function, kind)
+    if operation == "div" and kind in "iu":
+        op.fail("divides integers by a number for each place; put a Cast to float before it")
     found = by_elements(op, operation, value, spread, first=first)
     return replace(found, kind=kind)
 

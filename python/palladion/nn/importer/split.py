@@ -278,7 +278,7 @@ def tail_of(
     numbers = sum(int(np.prod(shape[1:])) for shape in shapes)
     shape = (shapes[0][0], numbers) if parts.heads else shapes[0]
     held_names = {tensor.name for tensor in model.graph.initializer}
-    fixed = any(batch.HasField("dim_value") for entry in model.graph.input
+    fixed = any(batch.dim_value == 1 for entry in model.graph.input
                 for batch in entry.type.tensor_type.shape.dim[:1]
                 if entry.name not in held_names)  # fmt: skip
     return Tail(found.model, batched=goes_together(found, shape, fixed=fixed))
