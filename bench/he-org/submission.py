@@ -77,7 +77,7 @@ class Task:
     def program(self) -> Path:
         """Compiled once for each network and batch, and kept: it depends on no key and no image.
 
-        It is public: client and server have the same.
+        It has the weights, so it is the server's. The client's file lies beside it.
         """
         batch = self.dataset.batches[self.size]
         return HERE / "programs" / f"{self.dataset.network}-{batch}.program"
@@ -88,13 +88,18 @@ class Task:
     def compiled(self) -> CompiledModel:
         return CompiledModel.load(self.program)
 
+    @property
+    def terms(self) -> Path:
+        """The client's file."""
+        return self.program.with_name(f"{self.program.name}.client")
+
     def client(self) -> Client:
-        return Client.load(self.compiled(), self.secret)
+        return Client.load(self.terms, self.secret)
 
 
 def compile_program(task: Task) -> None:
     """Compile the network, unless it is compiled already."""
-    if not task.program.exists():
+    if not (task.program.exists() and task.terms.exists()):
         task.program.parent.mkdir(parents=True, exist_ok=True)
         task.dataset.model().compile(batch=task.dataset.batches[task.size]).save(task.program)
 
@@ -102,7 +107,7 @@ def compile_program(task: Task) -> None:
 def client_key_generation(task: Task) -> None:
     """Generate the secret, and the evaluation keys for the server."""
     compile_program(task)
-    client = task.compiled().client()
+    client = Client.generate(task.terms)
     for path in (task.keys, task.secret):
         path.parent.mkdir(parents=True, exist_ok=True)
     client.save(task.secret)
@@ -147,7 +152,7 @@ def client_decrypt_decode(task: Task) -> None:
     client, found = task.client(), []
     for path in queries(task):
         answer = read(task.folder("ciphertexts_download") / f"{path.stem}.answer")
-        found.append(client.decrypt(answer, client.model.query(read(path))).values)
+        found.append(client.decrypt(answer, client.query(read(path))).values)
     logits = np.concatenate(found)
     np.save(task.folder("intermediate") / "logits.npy", logits.reshape(len(logits), -1))
 

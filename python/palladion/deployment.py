@@ -157,6 +157,10 @@ class Client:
         """Encrypt pictures of shape (N, channels, rows, columns) with pixels of 0 to 255."""
         return self._send(self.boundary.inputs_of_pixels(pixels))
 
+    def query(self, data: bytes) -> _native.Query:
+        """Read a query of this client from its bytes."""
+        return _native.Query.from_bytes(self.terms, data)
+
     def _send(self, inputs: npt.NDArray[np.int64]) -> _native.Query:
         check_count(len(inputs), self._report)
         query = self._secret.encrypt(inputs.tolist())
