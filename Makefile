@@ -48,6 +48,7 @@ lint-python: $(VENV)/dev
 wheel: wheels/built
 
 bench: build
+	cargo run --release --locked -p palladion-kernels --example backends
 	bench/run
 
 bench-peers: build

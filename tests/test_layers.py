@@ -9,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
 
+import check_calls
 import check_layers
 
 
@@ -85,3 +86,24 @@ def test_the_halves_do_not_meet_below_those_who_hold_both() -> None:
     assert "client" not in check_layers.beneath(table, "runtime")
     both = {name for name in table if {"client", "runtime"} <= check_layers.beneath(table, name)}
     assert both == {"inspect", "python"}
+
+
+def test_a_vector_instruction_behind_a_call_is_found() -> None:
+    module = """
+    1000:\tcall   2000 <forwarder>
+    1005:\tcall   3000 <search>
+    100a:\tcall   4000 <narrow>
+    100f:\tcall   2000 <forwarder>
+    2000:\tvmovapd (%rsi),%ymm0
+    2004:\tvmulpd (%rdx),%ymm0,%ymm0
+    2008:\tvmovapd %ymm0,(%rdi)
+    200c:\tvzeroupper
+    200f:\tret
+    3000:\tvmovdqa (%rdi),%ymm0
+    3004:\tje     3000 <search>
+    3008:\tret
+    4000:\tmov    (%rdi),%rax
+    4004:\tret
+    """
+    (found,) = check_calls.forwarders(module.splitlines())
+    assert found.startswith("2 calls of the function at 0x2000: vmovapd")

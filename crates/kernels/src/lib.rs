@@ -32,6 +32,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod aligned;
+mod array;
 mod automorphism;
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use super::float::*;
 use super::sums::{Sums, limits};
 use crate::Modulus;
+use crate::array::array;
 
 /// `out = sum of a[k] * b[k]`, added to the old `out` if `ADD`. The caller has checked the lengths.
 #[target_feature(enable = "avx2,fma")]
@@ -18,7 +19,7 @@ pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b
         let (mut first, mut second) = (_mm256_setzero_pd(), _mm256_setzero_pd());
         if ADD {
             // SAFETY: `out` has 8 words.
-            let [low, high] = unsafe { [0, 4].map(|at| load(out.as_ptr().add(at))) };
+            let [low, high] = unsafe { array!(k => load(out.as_ptr().add(4 * k))) };
             (first, second) = (sums.c.centre(low), sums.c.centre(high));
         }
         for (a, b) in a.chunks(terms).zip(b.chunks(terms)) {

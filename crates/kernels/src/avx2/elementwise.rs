@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::float::*;
 use crate::Modulus;
+use crate::array::array;
 
 /// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`. The last, partial vector is copied to the
 /// stack.
@@ -21,7 +22,7 @@ unsafe fn map<const K: usize>(
     let full = len / 4 * 4;
     for i in (0..full).step_by(4) {
         // SAFETY: i + 4 <= len, within every slice.
-        unsafe { store(out.add(i), f(ins.map(|p| load(p.add(i))))) };
+        unsafe { store(out.add(i), f(array!(k => load(ins[k].add(i))))) };
     }
     if full < len {
         let mut buffers = [[0u64; 4]; K];
@@ -31,7 +32,10 @@ unsafe fn map<const K: usize>(
             for (buffer, p) in buffers.iter_mut().zip(ins) {
                 buffer.as_mut_ptr().copy_from(p.add(full), len - full);
             }
-            store(result.as_mut_ptr(), f(buffers.map(|b| load(b.as_ptr()))));
+            store(
+                result.as_mut_ptr(),
+                f(array!(k => load(buffers[k].as_ptr()))),
+            );
             out.add(full).copy_from(result.as_ptr(), len - full);
         }
     }

@@ -13,6 +13,7 @@
 use std::arch::x86_64::*;
 
 use crate::Modulus;
+use crate::array::array;
 
 pub(super) type F = __m256d;
 pub(super) type I = __m256i;
@@ -153,7 +154,8 @@ impl Consts {
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn select_negative(x: I, negative: I, other: I) -> I {
-    let [x, negative, other] = [x, negative, other].map(|v| _mm256_castsi256_pd(v));
+    let floats = [x, negative, other];
+    let [x, negative, other] = array!(k => _mm256_castsi256_pd(floats[k]));
     _mm256_castpd_si256(_mm256_blendv_pd(other, negative, x))
 }
 

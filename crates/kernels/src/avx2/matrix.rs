@@ -10,6 +10,7 @@ use std::arch::x86_64::*;
 use super::float::*;
 use super::sums::{Sums, limits};
 use crate::Modulus;
+use crate::array::array;
 
 /// Columns of a panel: two vectors.
 const COLUMNS: usize = 8;
@@ -259,7 +260,7 @@ fn fill(lines: &mut [Line], words: &[u64], bits: u32) {
 #[target_feature(enable = "avx2,fma")]
 fn vectors(line: &Line) -> [F; 2] {
     // SAFETY: a line has 8 floats.
-    unsafe { [0, 4].map(|j| _mm256_loadu_pd(line.as_ptr().add(j))) }
+    unsafe { array!(k => _mm256_loadu_pd(line.as_ptr().add(4 * k))) }
 }
 
 /// Two vectors of words as an array.

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::vector::*;
 use crate::Modulus;
+use crate::array::array;
 use crate::modulus::MASK52;
 
 /// Reduces `high * 2^52 + low`, two 64-bit accumulators of [`low`] and [`high`] products.
@@ -102,7 +103,7 @@ unsafe fn columns<const K: usize, const ADD: bool>(
     let mut lower = [zero(); K];
     let mut upper = [zero(); K];
     if ADD {
-        lower = std::array::from_fn(|k| read(out.as_ptr(), k));
+        lower = array!(k => read(out.as_ptr(), k));
     }
     for (x, y) in a.iter().zip(b) {
         for k in 0..K {

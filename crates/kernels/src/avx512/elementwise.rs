@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::vector::*;
 use crate::Modulus;
+use crate::array::array;
 use crate::modulus::MASK52;
 
 /// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`. The last, partial vector is masked.
@@ -21,13 +22,13 @@ pub(super) unsafe fn map<const K: usize>(
     let full = len / 8 * 8;
     for i in (0..full).step_by(8) {
         // SAFETY: i + 8 <= len, within every slice.
-        unsafe { store(out.add(i), f(ins.map(|p| load(p.add(i))))) };
+        unsafe { store(out.add(i), f(array!(k => load(ins[k].add(i))))) };
     }
     if full < len {
         let mask = (1u8 << (len - full)) - 1;
         // SAFETY: the mask keeps the accesses below len.
         unsafe {
-            let xs = ins.map(|p| _mm512_maskz_loadu_epi64(mask, p.add(full).cast()));
+            let xs = array!(k => _mm512_maskz_loadu_epi64(mask, ins[k].add(full).cast()));
             _mm512_mask_storeu_epi64(out.add(full).cast(), mask, f(xs));
         }
     }

@@ -40,6 +40,7 @@ use std::arch::x86_64::*;
 use super::context::*;
 use super::vector::*;
 use crate::NttTable;
+use crate::array::array;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
@@ -168,14 +169,14 @@ fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
 /// First two stages of the transform. Input below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
-    let [f1, f2, f3] = [1, 2, 3].map(|k| t.root::<CLASS>(k));
+    let [f1, f2, f3] = array!(k => t.root::<CLASS>(k + 1));
     let (one, two) = (splat(1), splat(2));
     let s = a.len() / 4;
     let p = a.as_mut_ptr();
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `a`.
         unsafe {
-            let mut v = [0, 1, 2, 3].map(|k| load(p.add(i + k * s)));
+            let mut v = array!(k => load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
             if CLASS >= ODD {
                 (*v0, *v1) = (add(*v0, two), add(*v1, one));
@@ -205,14 +206,14 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
     assert!(block.len().is_multiple_of(64));
     let s = block.len() / 8;
     let f1 = t.root::<CLASS>(node);
-    let f2 = [0, 1].map(|k| t.root::<CLASS>(2 * node + k));
-    let f4 = [0, 1, 2, 3].map(|k| t.root::<CLASS>(4 * node + k));
-    let [one, two, three] = [1, 2, 3].map(|k| splat(k));
+    let f2: [_; 2] = array!(k => t.root::<CLASS>(2 * node + k));
+    let f4: [_; 4] = array!(k => t.root::<CLASS>(4 * node + k));
+    let [one, two, three] = array!(k => splat(k as u64 + 1));
     let p = block.as_mut_ptr();
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `block`.
         unsafe {
-            let mut v = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| load(p.add(i + k * s)));
+            let mut v = array!(k => load(p.add(i + k * s)));
             let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
             if !FIRST || CLASS >= ODD {
                 *v0 = t.enter::<CLASS>(*v0, three);

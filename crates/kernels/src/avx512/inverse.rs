@@ -16,6 +16,7 @@ use std::arch::x86_64::*;
 use super::context::*;
 use super::vector::*;
 use crate::NttTable;
+use crate::array::array;
 
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) fn intt(table: &NttTable, a: &mut [u64]) {
@@ -149,7 +150,7 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `a`.
         unsafe {
-            let mut v = [0, 1, 2, 3].map(|k| load(p.add(i + k * s)));
+            let mut v = array!(k => load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
             butterfly::<CLASS>(t, v0, v1, f2, c.q2);
             butterfly::<CLASS>(t, v2, v3, f3, c.q2);
@@ -174,8 +175,8 @@ fn radix8<const CLASS: u8, const LAST: bool>(
     let s = block.len() / 8;
     let c = &t.c;
     let f1 = t.root::<CLASS>(node);
-    let f2 = [0, 1].map(|k| t.root::<CLASS>(2 * node + k));
-    let f4 = [0, 1, 2, 3].map(|k| t.root::<CLASS>(4 * node + k));
+    let f2: [_; 2] = array!(k => t.root::<CLASS>(2 * node + k));
+    let f4: [_; 4] = array!(k => t.root::<CLASS>(4 * node + k));
     let q4 = add(c.q2, c.q2);
     // Bounds of sums of two and of four inputs.
     let [sum2, sum4] = match CLASS {
@@ -187,7 +188,7 @@ fn radix8<const CLASS: u8, const LAST: bool>(
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `block`.
         unsafe {
-            let mut v = [0, 1, 2, 3, 4, 5, 6, 7].map(|k| load(p.add(i + k * s)));
+            let mut v = array!(k => load(p.add(i + k * s)));
             let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
             butterfly::<CLASS>(t, v0, v1, f4[0], c.q2);
             butterfly::<CLASS>(t, v2, v3, f4[1], c.q2);

@@ -15,6 +15,7 @@ use super::dot::Reduction;
 use super::vector::*;
 use crate::Modulus;
 use crate::aligned::Line;
+use crate::array::array;
 
 /// Vectors per panel row, and its words.
 const WIDTH: usize = 2;
@@ -226,7 +227,7 @@ impl Block<'_> {
         let mut upper = [[zero(); WIDTH]; R];
         for (row, factors) in rows.iter().zip(factors) {
             // SAFETY: a line is one vector.
-            let x = [0, 1].map(|j: usize| unsafe { load(row[j].0.as_ptr()) });
+            let x: [_; 2] = array!(j => unsafe { load(row[j].0.as_ptr()) });
             for r in 0..R {
                 let f = splat(factors[r]);
                 for j in 0..WIDTH {
@@ -271,7 +272,7 @@ impl Block<'_> {
         let mut upper = [[zero(); WIDTH]; R];
         for (row, factors) in rows.iter().zip(factors) {
             // SAFETY: a line is one vector.
-            let x = [0, 1].map(|j: usize| unsafe { load(row[j].0.as_ptr()) });
+            let x: [_; 2] = array!(j => unsafe { load(row[j].0.as_ptr()) });
             for r in 0..R {
                 let f = splat(factors[r]);
                 for j in 0..WIDTH {

@@ -3,17 +3,13 @@
 use std::arch::x86_64::*;
 
 use super::vector::Vector;
+use crate::array::array;
 
 /// Two registers of AVX2.
 #[derive(Clone, Copy)]
 pub(super) struct Ymms([__m256d; 2]);
 
 impl Ymms {
-    #[inline(always)]
-    fn zip(self, b: Self, f: impl Fn(__m256d, __m256d) -> __m256d) -> Self {
-        Self([f(self.0[0], b.0[0]), f(self.0[1], b.0[1])])
-    }
-
     #[inline(always)]
     fn numbers(self) -> [f64; 8] {
         let mut out = [0.0; 8];
@@ -80,48 +76,48 @@ impl Vector for Ymms {
     #[inline(always)]
     fn add(self, b: Self) -> Self {
         // SAFETY: `self` is a value.
-        self.zip(b, |a, b| unsafe { _mm256_add_pd(a, b) })
+        Self(array!(i => unsafe { _mm256_add_pd(self.0[i], b.0[i]) }))
     }
 
     #[inline(always)]
     fn sub(self, b: Self) -> Self {
         // SAFETY: `self` is a value.
-        self.zip(b, |a, b| unsafe { _mm256_sub_pd(a, b) })
+        Self(array!(i => unsafe { _mm256_sub_pd(self.0[i], b.0[i]) }))
     }
 
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
         // SAFETY: `self` is a value.
-        self.zip(b, |a, b| unsafe { _mm256_mul_pd(a, b) })
+        Self(array!(i => unsafe { _mm256_mul_pd(self.0[i], b.0[i]) }))
     }
 
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
         // SAFETY: `self` is a value.
-        Self(std::array::from_fn(|i| unsafe {
-            _mm256_fmadd_pd(self.0[i], b.0[i], c.0[i])
-        }))
+        Self(array!(i => unsafe { _mm256_fmadd_pd(self.0[i], b.0[i], c.0[i]) }))
     }
 
     #[inline(always)]
     fn neg_mul_add(self, b: Self, c: Self) -> Self {
         // SAFETY: `self` is a value.
-        Self(std::array::from_fn(|i| unsafe {
-            _mm256_fnmadd_pd(self.0[i], b.0[i], c.0[i])
-        }))
+        Self(array!(i => unsafe { _mm256_fnmadd_pd(self.0[i], b.0[i], c.0[i]) }))
     }
 
     #[inline(always)]
     fn transpose(rows: [Self; 8]) -> [Self; 8] {
-        let quarter = |first: usize, half: usize| {
-            // SAFETY: the rows are values.
-            unsafe { transpose_4(std::array::from_fn(|i| rows[first + i].0[half])) }
+        // SAFETY: the rows are values.
+        let [upper_left, lower_left, upper_right, lower_right] = unsafe {
+            [
+                transpose_4(array!(i => rows[i].0[0])),
+                transpose_4(array!(i => rows[4 + i].0[0])),
+                transpose_4(array!(i => rows[i].0[1])),
+                transpose_4(array!(i => rows[4 + i].0[1])),
+            ]
         };
-        let [upper_left, lower_left] = [quarter(0, 0), quarter(4, 0)];
-        let [upper_right, lower_right] = [quarter(0, 1), quarter(4, 1)];
-        std::array::from_fn(|j| match j {
-            0..4 => Self([upper_left[j], lower_left[j]]),
-            _ => Self([upper_right[j - 4], lower_right[j - 4]]),
+        array!(j => if j < 4 {
+            Self([upper_left[j], lower_left[j]])
+        } else {
+            Self([upper_right[j - 4], lower_right[j - 4]])
         })
     }
 

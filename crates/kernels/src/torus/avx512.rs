@@ -3,12 +3,39 @@
 use std::arch::x86_64::*;
 
 use super::vector::{TWO_32, TWO_64, Vector};
+use crate::array::array;
 
 /// A register of AVX-512.
 #[derive(Clone, Copy)]
 pub(super) struct Zmm(__m512d);
 
 const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+
+/// The columns `q`, `q + 2`, `q + 4` and `q + 6` of eight rows, which come in pairs: one number of
+/// each row of a pair for each of these columns.
+///
+/// # Safety
+/// The CPU has AVX-512 F.
+#[inline(always)]
+unsafe fn columns([p0, p1, p2, p3]: [__m512d; 4]) -> [Zmm; 4] {
+    // SAFETY: by the caller.
+    unsafe {
+        let low = [
+            _mm512_shuffle_f64x2::<0x88>(p0, p1), // columns q, q + 4 of rows 0 1, then of rows 2 3
+            _mm512_shuffle_f64x2::<0x88>(p2, p3),
+        ];
+        let high = [
+            _mm512_shuffle_f64x2::<0xdd>(p0, p1), // columns q + 2, q + 6
+            _mm512_shuffle_f64x2::<0xdd>(p2, p3),
+        ];
+        [
+            Zmm(_mm512_shuffle_f64x2::<0x88>(low[0], low[1])),
+            Zmm(_mm512_shuffle_f64x2::<0x88>(high[0], high[1])),
+            Zmm(_mm512_shuffle_f64x2::<0xdd>(low[0], low[1])),
+            Zmm(_mm512_shuffle_f64x2::<0xdd>(high[0], high[1])),
+        ]
+    }
+}
 
 // In the functions below the CPU has AVX-512 F and DQ: either a value exists, or the caller vouches
 // for it.
@@ -71,30 +98,10 @@ impl Vector for Zmm {
     fn transpose(rows: [Self; 8]) -> [Self; 8] {
         // SAFETY: the rows are values.
         unsafe {
-            let pair = |a: usize, b: usize| {
-                let (a, b) = (rows[a].0, rows[b].0);
-                [_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b)]
-            };
-            // Entry e of pairs[q]: columns e, e + 2, e + 4, e + 6 of rows 2q and 2q + 1.
-            let pairs = [pair(0, 1), pair(2, 3), pair(4, 5), pair(6, 7)];
-            let quads = |e: usize| {
-                let [p0, p1, p2, p3] = [pairs[0][e], pairs[1][e], pairs[2][e], pairs[3][e]];
-                let low = [
-                    _mm512_shuffle_f64x2::<0x88>(p0, p1), // columns e, e + 4 of rows 0 1, then of rows 2 3
-                    _mm512_shuffle_f64x2::<0x88>(p2, p3),
-                ];
-                let high = [
-                    _mm512_shuffle_f64x2::<0xdd>(p0, p1), // columns e + 2, e + 6
-                    _mm512_shuffle_f64x2::<0xdd>(p2, p3),
-                ];
-                [
-                    Self(_mm512_shuffle_f64x2::<0x88>(low[0], low[1])),
-                    Self(_mm512_shuffle_f64x2::<0x88>(high[0], high[1])),
-                    Self(_mm512_shuffle_f64x2::<0xdd>(low[0], low[1])),
-                    Self(_mm512_shuffle_f64x2::<0xdd>(high[0], high[1])),
-                ]
-            };
-            let ([c0, c2, c4, c6], [c1, c3, c5, c7]) = (quads(0), quads(1));
+            // Columns q, q + 2, q + 4, q + 6 of rows 2p and 2p + 1, for q = 0 and for q = 1.
+            let even = array!(p => _mm512_unpacklo_pd(rows[2 * p].0, rows[2 * p + 1].0));
+            let odd = array!(p => _mm512_unpackhi_pd(rows[2 * p].0, rows[2 * p + 1].0));
+            let ([c0, c2, c4, c6], [c1, c3, c5, c7]) = (columns(even), columns(odd));
             [c0, c1, c2, c3, c4, c5, c6, c7]
         }
     }

@@ -9,6 +9,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::table::{BLOCK, BLOCK_ROOTS, FftTable, Pass};
 use super::vector::{Complex, Vector, transform_4, transform_8};
+use crate::array::array;
 
 /// A source of the points of a polynomial.
 pub(super) trait Source<V: Vector> {
@@ -218,9 +219,9 @@ unsafe fn block_sums<V: Vector>(n: usize, at: usize, column: Column<'_>) -> [Com
     // SAFETY: by the caller.
     unsafe {
         let (digits, matrix) = (digits.add(at), matrix.add(at));
-        let mut sums: [Complex<V>; 8] = std::array::from_fn(|v| {
-            Complex::load(digits.add(16 * v)).mul(Complex::load(matrix.add(16 * v)))
-        });
+        let mut sums: [Complex<V>; 8] = array!(
+            v => Complex::load(digits.add(16 * v)).mul(Complex::load(matrix.add(16 * v)))
+        );
         for r in 1..rows {
             let (digits, matrix) = (digits.add(r * n), matrix.add(r * column.row_len));
             for (v, sum) in sums.iter_mut().enumerate() {
@@ -244,8 +245,7 @@ unsafe fn split<V: Vector, const RADIX: usize>(
     roots: [Complex<V>; RADIX],
     half: V,
 ) -> [Complex<V>; RADIX] {
-    let x: [Complex<V>; RADIX] =
-        std::array::from_fn(|k| if k == 0 { x[0] } else { x[k].mul(roots[k]) });
+    let x: [Complex<V>; RADIX] = array!(k => if k == 0 { x[0] } else { x[k].mul(roots[k]) });
     transform::<V, RADIX, false>(x, half)
 }
 
@@ -273,13 +273,7 @@ fn join<V: Vector, const RADIX: usize>(
     half: V,
 ) -> [Complex<V>; RADIX] {
     let x = transform::<V, RADIX, true>(y, half);
-    std::array::from_fn(|k| {
-        if k == 0 {
-            x[0]
-        } else {
-            x[k].mul_conjugate(roots[k])
-        }
-    })
+    array!(k => if k == 0 { x[0] } else { x[k].mul_conjugate(roots[k]) })
 }
 
 /// `w^k` in all lanes. The first entry stands for 1 and is not used.
@@ -289,7 +283,7 @@ fn join<V: Vector, const RADIX: usize>(
 #[inline(always)]
 unsafe fn roots_of_node<V: Vector, const RADIX: usize>(roots: *const f64) -> [Complex<V>; RADIX] {
     // SAFETY: by the caller.
-    unsafe { std::array::from_fn(|k| Complex::splat(roots.add(2 * k.saturating_sub(1)))) }
+    unsafe { array!(k => Complex::splat(roots.add(2 * k.saturating_sub(1)))) }
 }
 
 /// # Safety
@@ -317,8 +311,8 @@ unsafe fn first_pass_of<V: Vector, const RADIX: usize>(
         let half = V::splat(FRAC_1_SQRT_2);
         let roots = roots_of_node::<V, RADIX>(pass.roots.as_ptr());
         for j in (0..stride).step_by(8) {
-            let x = std::array::from_fn(|k| source.points(k * stride + j));
-            for (c, y) in split(x, roots, half).into_iter().enumerate() {
+            let x = array!(k => source.points(k * stride + j));
+            for (c, y) in split(x, roots, half).iter().enumerate() {
                 y.store(out.add(2 * (c * stride + j)));
             }
         }
@@ -337,8 +331,8 @@ unsafe fn node_forward<V: Vector, const RADIX: usize>(
         let half = V::splat(FRAC_1_SQRT_2);
         let roots = roots_of_node::<V, RADIX>(roots);
         for j in (0..stride).step_by(8) {
-            let x = std::array::from_fn(|k| Complex::load(at.add(2 * (k * stride + j))));
-            for (c, y) in split(x, roots, half).into_iter().enumerate() {
+            let x = array!(k => Complex::load(at.add(2 * (k * stride + j))));
+            for (c, y) in split(x, roots, half).iter().enumerate() {
                 y.store(at.add(2 * (c * stride + j)));
             }
         }
@@ -357,8 +351,8 @@ unsafe fn node_inverse<V: Vector, const RADIX: usize>(
         let half = V::splat(FRAC_1_SQRT_2);
         let roots = roots_of_node::<V, RADIX>(roots);
         for j in (0..stride).step_by(8) {
-            let y = std::array::from_fn(|c| Complex::load(at.add(2 * (c * stride + j))));
-            for (k, x) in join(y, roots, half).into_iter().enumerate() {
+            let y = array!(c => Complex::load(at.add(2 * (c * stride + j))));
+            for (k, x) in join(y, roots, half).iter().enumerate() {
                 x.store(at.add(2 * (k * stride + j)));
             }
         }
@@ -390,9 +384,9 @@ unsafe fn last_pass_of<V: Vector, const RADIX: usize>(
         let half = V::splat(FRAC_1_SQRT_2);
         let roots = roots_of_node::<V, RADIX>(pass.roots.as_ptr());
         for j in (0..stride).step_by(8) {
-            let y = std::array::from_fn(|c| Complex::load(values.add(2 * (c * stride + j))));
-            for (k, x) in join(y, roots, half).into_iter().enumerate() {
-                sink.put(k * stride + j, x);
+            let y = array!(c => Complex::load(values.add(2 * (c * stride + j))));
+            for (k, x) in join(y, roots, half).iter().enumerate() {
+                sink.put(k * stride + j, *x);
             }
         }
     }
@@ -405,16 +399,14 @@ unsafe fn last_pass_of<V: Vector, const RADIX: usize>(
 #[inline(always)]
 unsafe fn roots_of_lanes<V: Vector>(roots: *const f64) -> [Complex<V>; 8] {
     // SAFETY: by the caller.
-    unsafe { std::array::from_fn(|k| Complex::load(roots.add(16 * k))) }
+    unsafe { array!(k => Complex::load(roots.add(16 * k))) }
 }
 
 #[inline(always)]
 fn transpose<V: Vector>(x: [Complex<V>; 8]) -> [Complex<V>; 8] {
-    let (re, im) = (V::transpose(x.map(|x| x.re)), V::transpose(x.map(|x| x.im)));
-    std::array::from_fn(|i| Complex {
-        re: re[i],
-        im: im[i],
-    })
+    let re = V::transpose(array!(i => x[i].re));
+    let im = V::transpose(array!(i => x[i].im));
+    array!(i => Complex { re: re[i], im: im[i] })
 }
 
 #[inline(always)]
@@ -422,12 +414,12 @@ unsafe fn block_forward<V: Vector>(at: *mut f64, roots: *const f64) {
     // SAFETY: by the caller of `forward`: the block has 64 points.
     unsafe {
         let half = V::splat(FRAC_1_SQRT_2);
-        let x = std::array::from_fn(|k| Complex::load(at.add(16 * k)));
+        let x = array!(k => Complex::load(at.add(16 * k)));
         let x = split::<V, 8>(x, roots_of_node(roots), half);
         let y = split::<V, 8>(transpose(x), roots_of_lanes(roots), half);
-        y.into_iter()
-            .enumerate()
-            .for_each(|(c, y)| y.store(at.add(16 * c)));
+        for (c, y) in y.iter().enumerate() {
+            y.store(at.add(16 * c));
+        }
     }
 }
 
@@ -438,8 +430,8 @@ unsafe fn block_inverse<V: Vector>(at: *mut f64, y: [Complex<V>; 8], roots: *con
         let half = V::splat(FRAC_1_SQRT_2);
         let y = transpose(join::<V, 8>(y, roots_of_lanes(roots), half));
         let x = join::<V, 8>(y, roots_of_node(roots), half);
-        x.into_iter()
-            .enumerate()
-            .for_each(|(k, x)| x.store(at.add(16 * k)));
+        for (k, x) in x.iter().enumerate() {
+            x.store(at.add(16 * k));
+        }
     }
 }

@@ -211,15 +211,18 @@ pub(super) fn transform_8<V: Vector, const INVERSE: bool>(
 /// `e` plus and minus `half` times the complex number with the given real and imaginary parts.
 #[inline(always)]
 fn shifted<V: Vector>(e: Complex<V>, half: V, [re, im]: [(V, bool); 2]) -> Complex<V> {
-    let part = |e: V, (x, plus): (V, bool)| {
-        if plus {
-            x.mul_add(half, e)
-        } else {
-            x.neg_mul_add(half, e)
-        }
-    };
     Complex {
-        re: part(e.re, re),
-        im: part(e.im, im),
+        re: shifted_part(e.re, half, re),
+        im: shifted_part(e.im, half, im),
+    }
+}
+
+/// `e` plus `half x`, or minus `half x`.
+#[inline(always)]
+fn shifted_part<V: Vector>(e: V, half: V, (x, plus): (V, bool)) -> V {
+    if plus {
+        x.mul_add(half, e)
+    } else {
+        x.neg_mul_add(half, e)
     }
 }

@@ -130,7 +130,7 @@ fn two_stages<const LAZY: bool, const WORDS: bool>(
     block: &mut [u64],
     node: usize,
 ) {
-    let (outer, inner) = (t.node(node), [2 * node, 2 * node + 1].map(|n| t.node(n)));
+    let (outer, inner) = (t.node(node), [t.node(2 * node), t.node(2 * node + 1)]);
     let (first, second) = (t.reduces(node), t.reduces(2 * node));
     let [a, b, c, d] = quarters(block);
     for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {

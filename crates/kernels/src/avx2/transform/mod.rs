@@ -16,6 +16,7 @@ pub(super) use self::up::intt;
 use std::arch::x86_64::*;
 
 use super::float::*;
+use crate::array::array;
 
 /// Words of a block that stays in the L1 cache: half of one of 32 KiB.
 const L1_WORDS: usize = 2048;
@@ -108,7 +109,7 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     fn pairs(&self, node: usize) -> [Root; 2] {
         let roots = &self.roots[8 * node..][..8];
         // SAFETY: the slice has 8 floats.
-        let [low, high] = unsafe { [0, 4].map(|at| _mm256_loadu_pd(roots.as_ptr().add(at))) };
+        let [low, high] = unsafe { array!(k => _mm256_loadu_pd(roots.as_ptr().add(4 * k))) };
         [
             self.root(_mm256_unpacklo_pd(low, high)),
             self.root(_mm256_unpackhi_pd(low, high)),

@@ -30,7 +30,7 @@ fn finish<const LAZY: bool>(t: &Context<LAZY>, a: &mut [u64], last: [f64; 2]) {
         ascend(t, left, 2);
         ascend(t, right, 3);
     }
-    let [sum, difference] = last.map(|w| t.root(_mm256_set1_pd(w)));
+    let [sum, difference] = array!(k => t.root(_mm256_set1_pd(last[k])));
     let (low, high) = halves(a);
     for (a, b) in low.iter_mut().zip(high) {
         let (x, y) = (take::<false>(&t.c, a), take::<false>(&t.c, b));
@@ -116,7 +116,7 @@ fn one_stage<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize
 
 #[target_feature(enable = "avx2,fma")]
 fn two_stages<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
-    let (outer, inner) = (t.node(node), [2 * node, 2 * node + 1].map(|n| t.node(n)));
+    let (outer, inner) = (t.node(node), [t.node(2 * node), t.node(2 * node + 1)]);
     let second = t.reduces_sums(block.len());
     let first = t.reduces_sums(block.len() / 2);
     let [a, b, c, d] = quarters(block);
@@ -162,7 +162,7 @@ fn groups<const G: usize, const LAZY: bool, const ALL_BUT_ONE: bool>(
     let reduce = [2, 4, 8, 16].map(|words| t.reduces_sums(words));
     let mut x = [[_mm256_setzero_pd(); G]; 4];
     for g in 0..G {
-        let words: [F; 4] = [0, 1, 2, 3].map(|j| take::<true>(&t.c, &words[4 * g + j]));
+        let words: [F; 4] = array!(j => take::<true>(&t.c, &words[4 * g + j]));
         [x[0][g], x[1][g], x[2][g], x[3][g]] = transpose(words);
     }
     let [mut a, mut b, mut c, mut d] = x;
