@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion.errors import UsageError
+from palladion.schemes.arrays import plain
 
 TableOf = Callable[[int], int] | Sequence[int] | NDArray[Any]
 """Entries for the values from 0 on, or a function of values."""
@@ -36,6 +37,7 @@ def natural_bytes(values: ArrayLike) -> tuple[bytes, bool]:
 
 def array(values: ArrayLike, expected: str) -> NDArray[Any]:
     """An array of integers, with one dimension or none."""
+    plain(values, expected)
     try:
         found = np.asarray(values)
     except (ValueError, OverflowError) as error:
