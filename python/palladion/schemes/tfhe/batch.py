@@ -51,7 +51,7 @@ class Batch(Encrypted):
 
     def __len__(self) -> int:
         if self.single:
-            self._refuse("no len() and no loop over", "it is a single value, of shape ()")
+            self._refuse("no length of, and no loop over", "it is a single value, of shape ()")
         count: int = self.native.count()
         return count
 
