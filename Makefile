@@ -41,6 +41,7 @@ lint-rust:
 
 lint-python: $(VENV)/dev
 	$(BIN)/python scripts/check_layers.py
+	$(BIN)/python scripts/check_crates.py
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

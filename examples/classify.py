@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import palladion
 
-# Both sides know the network, and compile the same program from it.
+# Server: compiles the network. Its weights stay here; a client gets the terms of the program.
 network = palladion.mnist_network()
 program = palladion.compile_network(network.to_json(), batch=1)
 
 # Client: generates the keys and encrypts an image of the MNIST test set.
-secret, keys = palladion.keygen(program)
+terms = palladion.Terms.from_bytes(program.terms().to_bytes())
+secret, keys = palladion.keygen(terms)
 sample = palladion.mnist_sample()
 image = network.inputs_of_pixels(sample.images[:1])
 query = secret.encrypt(image.tolist())
@@ -26,7 +27,7 @@ def serve(program: palladion.Program, keys: bytes, query: bytes) -> bytes:
 
 
 # Client: decrypts the answer to the query that it has kept.
-answer = palladion.Answer.from_bytes(program, serve(program, keys.to_bytes(), query.to_bytes()))
+answer = palladion.Answer.from_bytes(terms, serve(program, keys.to_bytes(), query.to_bytes()))
 (logits,), margin = secret.decrypt(answer, query)
 predicted = max(range(10), key=logits.__getitem__)
 print(f"predicted {predicted}, label {sample.labels[0]}, {margin:.0f} bits of noise margin left")

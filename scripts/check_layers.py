@@ -85,11 +85,13 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "fetch": {"errors"},
     "files": {"errors"},
     "image": {"errors"},
-    "nn": {"errors", "files", "text", "_native"},
+    "masks": set(),
+    "tabular": {"errors"},
+    "nn": {"errors", "files", "masks", "tabular", "text", "_native"},
     "packaged": {"nn"},
     "packings": {"errors", "nn", "_native"},
     "_native": {"errors"},
-    "schemes": {"sets", "security"},
+    "schemes": {"masks", "sets", "security"},
     "ckks": {"schemes"},
     "bfv": {"schemes"},
     "bgv": {"schemes"},
@@ -137,7 +139,10 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "prediction": {"_native"},
     "report": {"nn", "prediction", "text"},
     "deployment": {"_native", "errors", "files", "memory", "nn", "report"},
-    "model": {"_native", "deployment", "errors", "files", "nn", "report"},
+    "sklearn_export": {"errors", "nn"},
+    "model": {
+        *{"_native", "deployment", "errors", "files", "nn", "report", "sklearn_export", "tabular"}
+    },
     # The package's own names.
     "": {
         "deployment",

@@ -50,6 +50,11 @@ class Halves:
         return self.client / "secret.key"
 
     @property
+    def terms(self) -> Path:
+        """What the client knows of the program."""
+        return self.client / "program.client"
+
+    @property
     def program(self) -> Path:
         return self.server / "program"
 
@@ -79,8 +84,9 @@ def halves(command: Command, picture: Path, tmp_path_factory: pytest.TempPathFac
     made = command("keygen", "--output", found.server)
     assert made.returncode == 0, made.stderr
     (found.server / "secret.key").rename(found.secret)
+    (found.server / "program.client").rename(found.terms)
     sent = command(
-        "encrypt", "--program", found.program, "--secret", found.secret,
+        "encrypt", "--client", found.terms, "--secret", found.secret,
         "--output", found.query, picture,
     )  # fmt: skip
     assert sent.returncode == 0, sent.stderr

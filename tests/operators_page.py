@@ -139,7 +139,8 @@ and number ([ADR 18](adr/0018-tests-of-trees-at-the-client.md)):
 1. **The client makes the tests** of all trees on its own features, before encryption, and encrypts
    their truth values: `feature <= threshold`, each different test once. So no test is ever rounded,
    whatever the range of a feature. Scalers, choices of columns, and matrices such as those of
-   principal components may stand before trees; the client computes them too.
+   principal components may stand before trees; the client computes them too. NaN passes a test only
+   where the tree says so, as in ONNX.
 2. **A matrix** counts, for each leaf, how many of the tests on its path came out right. A **table**
    gives 1 where all did, else 0. Its steps lie ten deviations of a run's noise from every count.
 3. **A matrix** adds up what the reached leaves give, in a unit of about 1 / 28,000 of the largest

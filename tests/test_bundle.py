@@ -83,14 +83,24 @@ class Made:
         query = bytes(32) + IMAGES.to_bytes(8, "little")
         stored = replayed(writer, values)
         lengths = {"keys": len(keys), "query": len(query)}
-        terms = write.Terms(
-            "random", FINGERPRINT.hex(), IMAGES, lengths, places, [[name] for name in stored]
-        )
+        # The results of a random trace are no answer for a client: they are written as they are.
+        answer = [
+            {
+                "names": [name],
+                "moduli": [
+                    writer.moduli[limb]
+                    for limb in writer.values[int(name.rpartition("/")[2])].limbs
+                ],
+                "public": None,
+            }
+            for name in stored
+        ]
+        terms = write.Terms("random", FINGERPRINT.hex(), IMAGES, lengths, places, answer)
         self.root, self.bundle = root, root / "bundle"
         plan = Plan(_native.Waves.of_text(writer.text(), 50))
         write.write_plan(plan, terms, self.bundle, ("cpu",))
         self.keys, self.query, self.answer = (root / name for name in ("keys", "query", "answer"))
-        self.keys.write_bytes(sealed(b"EKEY", 1, keys))
+        self.keys.write_bytes(sealed(b"EKEY", 2, keys))
         self.query.write_bytes(sealed(b"ENCI", 1, query))
         payload = (32).to_bytes(8, "little") + hashlib.sha256(self.query.read_bytes()).digest()
         payload += query[32:]
@@ -151,12 +161,66 @@ def test_masks_are_those_of_the_core() -> None:
         assert found.tolist() == np.frombuffer(limb, np.uint64).tolist()
 
 
+def test_transforms_are_those_of_the_core() -> None:
+    from palladion.xla.bundle.run import coefficients, transformed
+    from palladion.xla.kernels.roots import root_of
+
+    q, rng = 4293918721, np.random.default_rng(11)
+    words = rng.integers(q, size=16, dtype=np.uint64)
+    body = "main:\n  %0: coeff 0..1 = load x/0\n  %1: eval 0..1 = ntt %0\n  store y %1\nend\n"
+    outside = _native.WavesOutside.of_values({"x/0": [words.tobytes()]}, {})
+    _native.Waves.of_text(f"palladion-trace/1\nring 16\nmoduli {q}\n\n{body}").replay(outside)
+    (limb,) = outside.values()["y"]
+    root = root_of(q, 16)
+    assert transformed(words, root, q).tolist() == np.frombuffer(limb, np.uint64).tolist()
+    assert coefficients(transformed(words, root, q), root, q).tolist() == words.tolist()
+
+
+def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
+    from palladion.xla.bundle import run
+    from palladion.xla.kernels.roots import root_of
+
+    n, rng, shown = 1024, np.random.default_rng(12), [3, 700]
+    primes = [65537, 4293918721]
+    moduli = [(q, root_of(q, n)) for q in primes]
+
+    def values(numbers: Any) -> list[Any]:
+        return [run.transformed(numbers % q, root, q) for q, root in moduli]
+
+    def times(a: list[Any], b: list[Any], c: list[Any]) -> list[Any]:
+        each = zip(a, b, c, primes, strict=True)
+        return [(x.astype(np.uint64) * y + z) % np.uint64(q) for x, y, z, q in each]
+
+    secret = values(run.ternary(n))
+    mask = [run.uniform(bytes(32), i, q, n) for i, q in enumerate(primes)]
+    minus = [(np.uint64(q) - m) % np.uint64(q) for m, q in zip(mask, primes, strict=True)]
+    public = [times(minus, secret, values(run.gaussian(n))), mask]
+    raw = [[rng.integers(q, size=n, dtype=np.uint64) for q in primes] for _ in range(2)]
+    plain = times(raw[1], secret, raw[0])
+    answers = [run.hidden(raw, public, moduli, shown) for _ in range(2)]
+    for first, second in (answers, [answers[0], raw]):
+        phases = [times(c[1], secret, c[0]) for c in (first, second)]
+        for index, (q, root) in enumerate(moduli):
+            apart = [run.coefficients(phase[index], root, q).astype(np.int64) for phase in phases]
+            moved = (apart[0] - apart[1] + q // 2) % q - q // 2
+            # An encryption of zero has noise of deviation 3.19 sqrt(1 + 4/3 N) = 118.
+            assert np.abs(moved[shown]).max() < 1200
+            rest = np.delete(moved, shown) / q
+            # Uniform numbers have the deviation 1/sqrt(12).
+            assert abs(rest.std() * 12**0.5 - 1) < 0.15
+            assert (first[1][index] != second[1][index]).mean() > 0.99
+    assert len(plain) == 2
+    found = run.gaussian(1 << 16)
+    assert abs(found.std() / 3.19 - 1) < 6 / (1 << 17) ** 0.5
+    assert np.bincount(run.ternary(1 << 16) + 1).min() > (1 << 16) / 3 - 6 * 121
+
+
 def test_values_of_a_program_are_read_as_the_core_reads_them(tmp_path: Path) -> None:
     xla.enable()
     from palladion.xla.bundle import run, write
 
     program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1, words=32)
-    secret, keys = palladion.keygen(program)
+    secret, keys = palladion.keygen(program.terms())
     query = secret.encrypt([[0] * 784])
     manifest = write.write(program, tmp_path / "bundle", ())
     bundle = run.Bundle(tmp_path / "bundle")
@@ -197,9 +261,9 @@ def test_what_does_not_fit_is_refused_by_name(made: Made, tmp_path: Path) -> Non
         return tmp_path / name
 
     good = made.keys.read_bytes()
-    other = sealed(b"EKEY", 1, good[56:-32], bytes(32))
+    other = sealed(b"EKEY", 2, good[56:-32], bytes(32))
     damaged = good[:100] + bytes([good[100] ^ 1]) + good[101:]
-    short = sealed(b"EKEY", 1, good[56:-33])
+    short = sealed(b"EKEY", 2, good[56:-33])
     changed(made.bundle, "evaluation keys made for another program", "000102030405",
             keys=written("other", other))  # fmt: skip
     changed(made.bundle, "damaged", keys=written("damaged", damaged))

@@ -59,7 +59,7 @@ def test_keys_are_not_made_beyond_the_budget(
     command: Command, program: Path, network: Path, tmp_path: Path
 ) -> None:
     keys = tmp_path / "keys"
-    found = command("keygen", "--program", program, "--output", keys, "--budget-memory", "100M")
+    found = command("keygen", "--network", network, "--output", keys, "--budget-memory", "100M")
     refused(found, "of memory, the budget is 100.0 MB")
     assert not keys.exists()
     target = tmp_path / "program"

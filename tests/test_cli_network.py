@@ -52,6 +52,8 @@ def program(command: Command, network: Path) -> Path:
     found = json.loads(made.stdout)
     assert (found["batch"], found["input_shape"]) == (2, [3, 6, 5])
     assert found["program_bytes"] == path.stat().st_size
+    assert found["client"] == f"{path}.client"
+    assert found["client_bytes"] == path.with_name("program.client").stat().st_size < 4000
     return path
 
 
@@ -59,12 +61,16 @@ def test_a_network_of_ones_own_runs_through_files(
     command: Command, network: Path, program: Path, tmp_path: Path, rng: np.random.Generator
 ) -> None:
     keys, query, answer = tmp_path / "keys", tmp_path / "query", tmp_path / "answer"
-    assert command("keygen", "--program", program, "--output", keys).returncode == 0
+    # The client works where the program does not exist.
+    terms = tmp_path / "alone.client"
+    terms.write_bytes(program.with_name("program.client").read_bytes())
+    assert command("keygen", "--client", terms, "--output", keys).returncode == 0
+    assert {path.name for path in keys.iterdir()} == {"secret.key", "evaluation.key"}
     pixels = rng.integers(0, 256, (6, 5, 3), dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "picture.png")
     np.save(tmp_path / "real.npy", rng.uniform(-2, 2, (3, 6, 5)))
     given = (tmp_path / "picture.png", tmp_path / "real.npy")
-    client = ["--program", program, "--secret", keys / "secret.key"]
+    client = ["--client", terms, "--secret", keys / "secret.key"]
     sent = command("encrypt", *client, "--output", query, *given, "--json")
     assert json.loads(sent.stdout)["images"] == 2, sent.stderr
     server = ["--program", program, "--keys", keys / "evaluation.key"]
@@ -118,8 +124,13 @@ def test_halves_are_told_apart(command: Command, program: Path, tmp_path: Path) 
 
 
 def test_a_program_has_its_own_batch(command: Command, program: Path, tmp_path: Path) -> None:
-    both = ["keygen", "--program", program, "--batch", 2, "--output", tmp_path]
-    refused(command(*both), "--program", "--batch")
+    both = ["keygen", "--client", f"{program}.client", "--batch", 2, "--output", tmp_path]
+    refused(command(*both), "--client", "--batch")
+
+    # An older program is split, to the same file.
+    split = tmp_path / "split.client"
+    assert command("split", program, "--output", split).returncode == 0
+    assert split.read_bytes() == program.with_name("program.client").read_bytes()
 
 
 def test_inspect_says_what_a_run_costs(command: Command, network: Path, program: Path) -> None:

@@ -50,6 +50,8 @@ def test_quantize(command: Command, given: tuple[Path, Path], tmp_path: Path) ->
     assert result.returncode == 0, result.stderr
     found = json.loads(result.stdout)
     assert [layer["shape"] for layer in found["layers"]] == [[4, 3, 3], [3, 1, 1]]
+    assert found["answers"]["inputs"] == 64
+    assert found["answers"]["agreement"] > 0.9
     x = np.load(data)
     logits = naive.logits(IntNetwork.load(output), x)
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))

@@ -169,6 +169,7 @@ def test_bad_messages_name_what_was_found(setup: Setup) -> None:
         ([2**70], "expected integers"),
         (np.zeros(params.slots + 1, int), "1025 values in a plaintext, at most 1024 fit"),
         (np.zeros((2, 2), int), "expected one dimension"),
+        (np.ma.masked_array([1, 2], mask=[False, True]), "1 masked values"),
     ]
     x = secret.encrypt([-1])
     assert secret.decrypt(x, signed=True)[0] == -1

@@ -36,7 +36,7 @@ def answer(command: Command, halves: Halves, tmp_path_factory: pytest.TempPathFa
 def test_a_digit_is_classified_through_files(
     command: Command, halves: Halves, answer: Path
 ) -> None:
-    arguments = ["--program", halves.program, "--secret", halves.secret]
+    arguments = ["--client", halves.terms, "--secret", halves.secret]
     arguments += ["--query", halves.query, answer]
     decrypted = json.loads(command("decrypt", *arguments, "--json", "--integers").stdout)
     image = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:1])
@@ -100,7 +100,7 @@ def test_damaged_secret_keys_are_refused(
 ) -> None:
     secret, output = tmp_path / "secret.key", tmp_path / "query"
     secret.write_bytes(damage(halves.secret.read_bytes(), how))
-    arguments = ["--program", halves.program, "--secret", secret, "--output", output, picture]
+    arguments = ["--client", halves.terms, "--secret", secret, "--output", output, picture]
     refused(command("encrypt", *arguments), "error:")
     assert not output.exists()
 
@@ -116,14 +116,20 @@ def test_files_in_each_others_place_are_refused(
     arguments = ["--keys", missing, "--output", output, halves.query]
     refused(command("run", *common, *arguments), "missing")
     arguments = ["--secret", halves.evaluation, "--output", output, picture]
-    refused(command("encrypt", *common, *arguments), "error:")
+    refused(command("encrypt", "--client", halves.terms, *arguments), "error:")
+    # The program is not the client's, and the client's file runs nothing.
+    arguments = ["--secret", halves.secret, "--output", output, picture]
+    refused(command("encrypt", "--client", halves.program, *arguments), "is a program",
+            "expected a client's file", "palladion split")  # fmt: skip
+    run = ["run", "--program", halves.terms, "--keys", halves.evaluation, "--output", output]
+    refused(command(*run, halves.query), "is a client's file", "expected a program")
     assert not output.exists()
 
 
 def test_more_images_than_a_program_takes_are_refused(
     command: Command, halves: Halves, picture: Path, tmp_path: Path
 ) -> None:
-    arguments = ["--program", halves.program, "--secret", halves.secret]
+    arguments = ["--client", halves.terms, "--secret", halves.secret]
     result = command("encrypt", *arguments, "--output", tmp_path / "q", picture, picture)
     refused(result, "error:")
 
@@ -145,7 +151,7 @@ def test_keys_of_another_program_are_refused(
     result = command("run", "--program", halves.program, *keys)
     refused(result, "error:", "evaluation keys", "made for other parameters")
     secret = ["--secret", others / "secret.key", "--output", output, picture]
-    result = command("encrypt", "--program", halves.program, *secret)
+    result = command("encrypt", "--client", halves.terms, *secret)
     refused(result, "error:", "a secret key", "made for other parameters")
     result = command("run", "--program", others / "program", "--keys", halves.evaluation,
                      "--output", output, halves.query)  # fmt: skip
@@ -156,7 +162,7 @@ def test_keys_of_another_program_are_refused(
 def test_an_answer_belongs_to_its_query(
     command: Command, halves: Halves, answer: Path, picture: Path, tmp_path: Path
 ) -> None:
-    client = ["--program", halves.program, "--secret", halves.secret]
+    client = ["--client", halves.terms, "--secret", halves.secret]
     # The same picture, encrypted again, is another query: the answer is not its.
     again = tmp_path / "again"
     assert command("encrypt", *client, "--output", again, picture).returncode == 0

@@ -59,7 +59,8 @@ def server(program: Path) -> Iterator[tuple[str, str]]:
     """Address and certificate hash of a server in another process."""
     hashes = program.with_name("hash")
     command = [sys.executable, "-m", "palladion.cli", "serve-hybrid", str(program), "--listen"]
-    command += ["127.0.0.1:0", "--hash-file", str(hashes), "--json"]
+    command += ["127.0.0.1:0", "--hash-file", str(hashes), "--any-client", "--json"]
+    command += ["--inputs-per-client", "10000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         event = json.loads(process.stdout.readline())
@@ -95,7 +96,7 @@ def test_what_does_not_fit_is_refused(
     (tmp_path / "empty").write_bytes(b"")
     np.save(tmp_path / "wrong.npy", np.zeros((1, 3, 5, 5), np.float32))
     wrong, good = str(tmp_path / "wrong.npy"), ("--trust", trust)
-    assert "an empty file" in refused("serve-hybrid", str(tmp_path / "empty"))
+    assert "an empty file" in refused("serve-hybrid", str(tmp_path / "empty"), "--any-client")
     assert "certificate" in refused("query", address, "--trust", "07" * 32, "--offline-only")
     assert "another program" in refused(
         "query", address, *good, "--program", "07" * 32, "--offline-only"
@@ -150,7 +151,7 @@ def test_a_silent_a_busy_and_a_killed_client_keep_no_other_waiting(
 
 def test_a_server_with_a_client_ends_when_it_is_asked_to(program: Path) -> None:
     command = [sys.executable, "-m", "palladion.cli", "serve-hybrid", str(program), "--listen"]
-    command += ["127.0.0.1:0", "--json"]
+    command += ["127.0.0.1:0", "--any-client", "--json"]
     # A shell that runs the tests in the background lets its children ignore this signal.
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heard) as process:
@@ -166,20 +167,25 @@ def test_errors_say_what_to_do(server: tuple[str, str], program: Path, tmp_path:
     address, trust = server
     (tmp_path / "text").write_text("no certificate")
     text = str(tmp_path / "text")
-    assert "choose another port" in refused("serve-hybrid", str(program), "--listen", address)
-    assert "HOST:PORT" in refused("serve-hybrid", str(program), "--listen", "here")
+    serve = ("serve-hybrid", str(program), "--any-client")
+    assert "choose another port" in refused(*serve, "--listen", address)
+    assert "HOST:PORT" in refused(*serve, "--listen", "here")
     assert "HOST:PORT" in refused("query", "here", "--trust", trust, "--offline-only")
     assert "serve-hybrid runs there" in refused(
         "query", "127.0.0.1:1", "--trust", trust, "--offline-only"
     )
-    assert "give both" in refused("serve-hybrid", str(program), "--cert", text)
-    assert text in refused("serve-hybrid", str(program), "--cert", text, "--key", text)
+    assert "give both" in refused(*serve, "--cert", text)
+    assert text in refused(*serve, "--cert", text, "--key", text)
+    assert "any stranger" in refused("serve-hybrid", str(program))
+    assert "any stranger" in refused(*serve, "--client", "07" * 32)
+    assert "hexadecimal" in refused("serve-hybrid", str(program), "--client", "xyz")
     assert text in refused("query", address, "--cert", text, "--offline-only")
     assert "new certificate" in refused("query", address, "--trust", "07" * 32, "--offline-only")
     count = ("--offline-only", "--count", "10001")
     assert "--count" in refused("query", address, "--trust", trust, *count)
     for command in ("run", "encrypt"):
-        given = ("--program", str(program), text, "--output", text)
+        half = "--client" if command == "encrypt" else "--program"
+        given = (half, str(program), text, "--output", text)
         secret = ("--secret", text) if command == "encrypt" else ()
         assert "hybrid mode" in refused(command, *given, *secret)
 
@@ -217,3 +223,47 @@ def test_packings_in_slots_stand_beside_the_one_in_use() -> None:
         "c2pc in 3 layers, cheaper than slots in 2; slots would be in: last hyena",
         "c2pc in 3 layers, cheaper than slots in 3",
     ]
+
+
+def test_a_known_client_is_served_and_a_stranger_is_not(program: Path, tmp_path: Path) -> None:
+    own, other = str(tmp_path / "own.pem"), str(tmp_path / "other.pem")
+    known = json.loads(invoke("identity", own, "--json"))["certificate_hash"]
+    invoke("identity", other)
+    assert (tmp_path / "own.pem").stat().st_mode & 0o777 == 0o600
+    assert "exists" in refused("identity", own)
+    command = [sys.executable, "-m", "palladion.cli", "serve-hybrid", str(program), "--listen"]
+    command += ["127.0.0.1:0", "--client", known, "--inputs-per-client", "2", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        event = json.loads(process.stdout.readline())
+        assert event["inputs_of_client"] == 2
+        assert event["log2_distance"] < -43
+        one = str(digits(tmp_path / "one.npy", 1))
+        asked = ("query", event["address"], "--trust", event["certificate_hash"], "--input", one)
+        assert "palladion identity" in refused(*asked)
+        assert "palladion identity" in refused(*asked, "--identity", other)
+        assert json.loads(invoke(*asked, "--identity", own, "--json"))["predicted"] == [7]
+        # The refused ones may be told after it.
+        events = map(json.loads, process.stdout)
+        served = next(event for event in events if event["event"] == "served")
+        assert (served["event"], served["client"], served["inputs"]) == ("served", known, 1)
+        again = (*asked, "--identity", own, "--count", "2")
+        assert json.loads(invoke(*again, "--json"))["predicted"] == [7]
+        assert "2 of this one's are answered" in refused(*again)
+        process.terminate()
+
+
+def test_a_query_reads_its_inputs_first_and_does_not_wait_for_ever(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros((1, 1, 28, 28), np.float32))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = "{}:{}".format(*silent.getsockname())
+        asked = ("query", address, "--trust", "07" * 32)
+        began = time.monotonic()
+        # Before a connection is made.
+        assert "does not exist" in refused(*asked, "--input", str(tmp_path / "missing.npy"))
+        silent.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+        said = refused(*asked, "--input", str(tmp_path / "x.npy"), "--patience", "0.5")
+        assert "does not greet" in said
+        assert time.monotonic() - began < 10, "the default is longer"

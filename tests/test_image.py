@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import palladion
 import pytest
 from palladion import ImageError
-from palladion.image import load_digit
+from palladion.image import load_digit, load_picture
 from PIL import Image, ImageDraw
 
 
@@ -36,7 +37,7 @@ def test_mnist_images_are_left_as_they_are(tmp_path: Path) -> None:
         assert (load_digit(path) == image).all()
 
 
-@pytest.mark.parametrize("name", ["digit.png", "digit.jpg", "digit.bmp"])
+@pytest.mark.parametrize("name", ["digit.png", "digit.jpg"])
 @pytest.mark.parametrize("light", [False, True])
 def test_ground_size_place_and_format_do_not_matter(tmp_path: Path, name: str, light: bool) -> None:
     sample = palladion.mnist_sample()
@@ -99,3 +100,68 @@ def test_missing_and_empty_pictures_are_refused(tmp_path: Path) -> None:
         load_digit(tmp_path)
     with pytest.raises(ImageError, match="shows no digit"):
         load_digit(save(tmp_path / "blank.png", Image.new("L", (60, 60), 240)))
+
+
+def even(mode: str, value: int | tuple[int, ...]) -> Image.Image:
+    return Image.new(mode, (12, 12), value)
+
+
+DEEP = Image.fromarray(np.full((12, 12), 30_000, np.uint16))
+
+
+@pytest.mark.parametrize(
+    ("image", "options", "wanted"),
+    [
+        (DEEP, {}, 117), (even("1", 1), {}, 255), (even("LA", (90, 255)), {}, 90),
+        (even("RGBA", (90, 90, 90, 255)), {}, 90), (even("P", 5), {"transparency": 7}, 5),
+        (even("L", 90), {"transparency": 7}, 90), (DEEP, {"transparency": 7}, 117),
+    ],
+)  # fmt: skip
+def test_modes_of_png_keep_their_brightness(
+    tmp_path: Path, image: Image.Image, options: dict[str, Any], wanted: int
+) -> None:
+    """Unless pixels are transparent, transparency has no effect."""
+    if image.mode == "P":
+        image.putpalette([level for level in range(256) for _ in range(3)])
+    path = tmp_path / "even.png"
+    image.save(path, **options)
+    for shape in ((1, 12, 12), (3, 6, 6)):
+        assert np.all(load_picture(path, shape) == wanted)
+
+
+def test_modes_of_jpeg_and_its_turns(tmp_path: Path) -> None:
+    path = tmp_path / "even.jpg"
+    even("CMYK", (0, 0, 0, 155)).save(path)
+    assert np.all(np.abs(load_picture(path, (3, 12, 12)).astype(int) - 100) <= 2)
+    half = Image.fromarray(np.repeat(np.array([0, 200], np.uint8), 8 * 16).reshape(16, 16))
+    turned = half.getexif()
+    turned[274] = 6  # the top is at the right
+    half.save(path, exif=turned)
+    found = load_picture(path, (1, 16, 16))[0]
+    assert np.all(found[:, :6] > 190)
+    assert np.all(found[:, 10:] < 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "options", "words"),
+    [
+        ("a.png", even("RGBA", (9, 9, 9, 128)), {}, "144 transparent pixels"),
+        ("a.png", even("LA", (9, 0)), {}, "144 transparent pixels"),
+        ("a.png", even("L", 9), {"transparency": 9}, "144 transparent pixels"),
+        ("a.png", DEEP, {"transparency": 30_000}, "144 transparent pixels"),
+        ("a.png", even("L", 9), {"save_all": True, "append_images": [even("L", 8)]},
+         "animation of 2 pictures"),
+        ("a.gif", even("L", 9), {}, "format GIF, expected PNG or JPEG"),
+        ("a.bmp", even("L", 9), {}, "format BMP, expected PNG or JPEG"),
+        ("a.tiff", Image.fromarray(np.full((12, 12), 0.5, np.float32)), {}, "format TIFF"),
+    ],
+)  # fmt: skip
+def test_pictures_without_one_meaning_are_refused(
+    tmp_path: Path, name: str, image: Image.Image, options: dict[str, Any], words: str
+) -> None:
+    image.save(tmp_path / name, **options)
+    with pytest.raises(ImageError, match=words):
+        load_picture(tmp_path / name, (1, 12, 12))
+    if "transparent" not in words:  # behind a digit lies paper
+        with pytest.raises(ImageError, match=words):
+            load_digit(tmp_path / name)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
+from palladion import Model
 from palladion.errors import NetworkError
 from palladion.nn.graph import Add, Conv, Dense, Graph, Input, Mul, Window
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import quantise
 
-from tests.models import Array, floats, model, node
+from tests.models import Array, floats, model, node, reference
 from tests.test_importer import agrees
 
 Tensors = dict[str, Any]
@@ -274,9 +275,9 @@ def test_attention_is_refused_with_its_reason(rng: np.random.Generator) -> None:
         from_model(model(["N", 5, 6], nodes, tensors))
 
 
-def test_layer_normalisation_in_its_parts_is_refused(rng: np.random.Generator) -> None:
+def test_layer_normalisation_in_its_parts(rng: np.random.Generator) -> None:
     tensors: Tensors = {"axes": ints(-1), "two": np.float32(2), "e": np.float32(1e-5),
-                        "w": floats(rng, 6, 6)}  # fmt: skip
+                        "w": floats(rng, 24, 6)}  # fmt: skip
     nodes = [
         node("ReduceMean", ["x", "axes"], "m"),
         node("Sub", ["x", "m"], "d"),
@@ -287,8 +288,13 @@ def test_layer_normalisation_in_its_parts_is_refused(rng: np.random.Generator) -
         node("Div", ["d", "s"], "n"),
         node("MatMul", ["n", "w"], "y"),
     ]
-    with pytest.raises(NetworkError, match=r"n_node \(Div\).*two values that depend on the input"):
-        from_model(model(["N", 6], nodes, tensors))
+    x = floats(rng, 200, 24)
+    parts = agrees(model(["N", 24], nodes, tensors, 18), x, 1e-4)
+    near(parts, x)
+    held = {"g": np.ones(24, np.float32), "w": tensors["w"]}
+    whole = [node("LayerNormalization", ["x", "g"], "n"), node("MatMul", ["n", "w"], "y")]
+    found = from_model(model(["N", 24], whole, held, 18)).outputs(x)["y"]
+    np.testing.assert_allclose(found, parts.outputs(x)["y"], atol=1e-4)
 
 
 @pytest.mark.parametrize(("side", "pads"), [(224, 0), (181, 1)])
@@ -453,22 +459,272 @@ def test_small_operators_of_scikit_learn(rng: np.random.Generator) -> None:
     ]
     tensors: Tensors = {"places": ints(2, 0, 2), "w": floats(rng, 3, 2)}
     x = floats(rng, 6, 4)
+    x[1, 0], x[2] = np.nan, np.nan
     found = from_model(model(["N", 4], nodes, tensors)).outputs(x)["y"]
+    x = np.nan_to_num(x)
     scaled = (x[:, [2, 0, 2]] - [0.5, 1.0, 0.1]) * [2.0, 1.0, 3.0]
     np.testing.assert_allclose(found, (scaled > 0.2) @ tensors["w"], rtol=1e-5)
+
+
+def test_imputers_take_missing_values_of_any_mark(rng: np.random.Generator) -> None:
+    """The client replaces them. Columns beside it without an imputer take none."""
+    nodes = [
+        learning("ArrayFeatureExtractor", ["x", "first"], ["p"]),
+        learning("ArrayFeatureExtractor", ["x", "last"], ["q"]),
+        learning("Imputer", ["p"], ["i"], imputed_value_floats=[2.0, 3.0],
+                 replaced_value_float=-999.0),
+        node("Concat", ["i", "q"], "c", axis=1),
+        node("MatMul", ["c", "w"], "y"),
+    ]  # fmt: skip
+    tensors: Tensors = {"first": ints(0, 1), "last": ints(2), "w": floats(rng, 3, 2)}
+    made = model(["N", 3], nodes, tensors)
+    x = floats(rng, 200, 3)
+    x[::3, 0] = x[::7, 1] = -999
+    wanted = np.where(x == -999, [2, 3, 0], x) @ tensors["w"]
+    found = Model.from_onnx(made, x)
+    assert np.abs(found.predict(x)["y"] - wanted).max() < 0.03 * np.ptp(wanted)
+    x[0, 2] = np.nan
+    with pytest.raises(NetworkError, match="replace NaN where the model has no imputer"):
+        found.predict(x)
 
 
 @pytest.mark.parametrize(("made", "reason"), [
     (learning("LinearRegressor", ["x"], ["y"], coefficients=[1.0] * 4, post_transform="PROBIT"),
      "post_transform PROBIT"),
-    (learning("Imputer", ["x"], ["y"], imputed_value_floats=[0.0], replaced_value_float=1.0),
-     "replaces the value 1"),
-    (learning("OneHotEncoder", ["x"], ["y"], cats_int64s=[1]), "domain ai.onnx.ml"),
-    (learning("Normalizer", ["x"], ["n"], norm="L2"), "normalised|out of reach"),
-], ids=["regressor", "imputer", "encoder", "normalizer"])  # fmt: skip
+    (learning("Imputer", ["x"], ["y"], imputed_value_floats=[np.nan], replaced_value_float=1.0),
+     "replaces missing values by"),
+    (learning("OneHotEncoder", ["h"], ["n"], cats_int64s=[1]), "before encryption"),
+    (learning("Normalizer", ["h"], ["n"], norm="L2"), "each input"),
+    (learning("LabelEncoder", ["h"], ["n"], classes_strings=["a"]), "at the end"),
+], ids=["regressor", "imputer", "encoder", "normalizer", "labels"])  # fmt: skip
 def test_refusals_of_scikit_learn(rng: np.random.Generator, made: Any, reason: str) -> None:
-    nodes = [made]
+    nodes = [node("MatMul", ["x", "w"], "h"), made]
     if "y" not in made.output:
         nodes.append(node("MatMul", [made.output[0], "w"], "y"))
     with pytest.raises(NetworkError, match=reason):
-        from_model(model(["N", 4], nodes, {"w": floats(rng, 4, 2)}))
+        from_model(model(["N", 4], nodes, {"w": floats(rng, 4, 4)}))
+
+
+@pytest.mark.parametrize("given", [
+    {"strides": [2, 2]},
+    {"strides": [2, 2], "pads": [1, 0, 1, 1], "output_padding": [1, 0]},
+    {"strides": [3, 2], "dilations": [1, 2]},
+    {"strides": [2, 3], "auto_pad": "SAME_UPPER"},
+], ids=str)  # fmt: skip
+def test_transposed_convolutions_are_convolutions_to_phases(
+    rng: np.random.Generator, given: dict[str, Any]
+) -> None:
+    weights = floats(rng, 4, 4 // given.get("group", 1), 3, 3)
+    nodes = [node("ConvTranspose", ["x", "w", "b"], "u", **given), node("Relu", ["u"], "y")]
+    bias = floats(rng, 4)
+    found = agrees(model(["N", 4, 6, 7], nodes, {"w": weights, "b": bias}), floats(rng, 3, 4, 6, 7))
+    assert Dense not in kinds(found)
+
+
+@pytest.mark.parametrize("up", ["Resize", "ConvTranspose"])
+@pytest.mark.parametrize("last", [False, True], ids=["channels first", "channels last"])
+def test_a_unet_needs_no_matrix(rng: np.random.Generator, up: str, last: bool) -> None:
+    """Skips of 32 x 32 values beside upsampled ones, and a convolution over both."""
+    tensors: Tensors = {
+        "w": floats(rng, 4, 3, 3, 3) / 4, "u": floats(rng, 4, 4, 3, 3) / 4,
+        "o": floats(rng, 2, 8, 3, 3) / 4, "z": floats(rng, 4) ** 0 * [1, 1, 2, 2],
+        "t": floats(rng, 4, 4, 2, 2) / 2,
+    }  # fmt: skip
+    tensors["z"] = tensors["z"].astype(np.float32)
+    upwards = node("Resize", ["b", "", "z"], "s", mode="nearest", nearest_mode="floor",
+                   coordinate_transformation_mode="asymmetric")  # fmt: skip
+    if up == "ConvTranspose":
+        upwards = node("ConvTranspose", ["b", "t"], "s", strides=[2, 2])
+    nodes = [
+        node("Transpose", ["x"], "p", perm=[0, 3, 1, 2] if last else [0, 1, 2, 3]),
+        node("Conv", ["p", "w"], "c", pads=[1] * 4), node("Relu", ["c"], "a"),
+        node("MaxPool", ["a"], "m", kernel_shape=[2, 2], strides=[2, 2]),
+        node("Conv", ["m", "u"], "d", pads=[1] * 4), node("Relu", ["d"], "b"),
+        upwards,
+        node("Concat", ["a", "s"], "k", axis=1),
+        node("Conv", ["k", "o"], "e", pads=[1] * 4), node("Relu", ["e"], "y"),
+    ]  # fmt: skip
+    shape = (32, 32, 3) if last else (3, 32, 32)
+    x = floats(rng, 2, *shape)
+    found = agrees(model(["N", *shape], nodes, tensors), x, 1e-4)
+    assert Dense not in kinds(found)
+
+
+def test_nodes_in_any_order(rng: np.random.Generator) -> None:
+    tensors = {"w": floats(rng, 5, 4), "v": floats(rng, 4, 2)}
+    nodes = [node("MatMul", ["x", "w"], "c"), node("Relu", ["c"], "r"),
+             node("Dropout", ["r"], "d"), node("MatMul", ["d", "v"], "y")]  # fmt: skip
+    nodes[2].output.append("mask")  # nobody reads it
+    x = floats(rng, 4, 5)
+    wanted = from_model(model(["N", 5], nodes, tensors)).outputs(x)["y"]
+    shuffled = model(["N", 5], [nodes[i] for i in (3, 1, 2, 0)], tensors)
+    before = shuffled.SerializeToString()
+    assert np.array_equal(from_model(shuffled).outputs(x)["y"], wanted)
+    assert shuffled.SerializeToString() == before, "the model given is not changed"
+
+
+@pytest.mark.parametrize("how", ["constant", "shape", "values"])
+def test_conditions_that_are_known(rng: np.random.Generator, how: str) -> None:
+    """A branch is taken if its condition is a constant, or follows from the shape of one input."""
+    branches = {
+        word: helper.make_graph(
+            [helper.make_node(kind, ["c"], ["inner"]),
+             helper.make_node("Identity", ["inner"], [word])],
+            word, [], [helper.make_tensor_value_info(word, TensorProto.FLOAT, None)],
+        )
+        for word, kind in (("then_branch", "Relu"), ("else_branch", "Neg"))
+    }  # fmt: skip
+    test = {"constant": [node("Identity", ["yes"], "t")],
+            "shape": [node("Shape", ["x"], "s"), node("Gather", ["s", "one"], "g"),
+                      node("Equal", ["g", "five"], "t")],
+            "values": [node("ReduceMax", ["x"], "m", keepdims=0), node("Cast", ["m"], "t", to=9)],
+            }[how]  # fmt: skip
+    nodes = [*test, node("MatMul", ["x", "w"], "c"), node("If", ["t"], "r", **branches),
+             node("MatMul", ["r", "v"], "y")]  # fmt: skip
+    tensors = {"w": floats(rng, 5, 4), "v": floats(rng, 4, 2), "yes": np.array(True),
+               "one": np.array(1), "five": np.array(5)}  # fmt: skip
+    made = model(["N", 5], nodes, tensors)
+    if how == "values":
+        with pytest.raises(NetworkError, match="conditions are constants"):
+            from_model(made)
+        return
+    x = floats(rng, 4, 5)
+    wanted = np.maximum(x @ tensors["w"], 0) @ tensors["v"]
+    np.testing.assert_allclose(from_model(made).outputs(x)["y"], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["vector", "unsqueezed"])
+def test_models_without_a_batch_axis(rng: np.random.Generator, how: str) -> None:
+    """One input alone, as exporters give it that were called without a batch."""
+    tensors: Tensors = {"w": floats(rng, 5, 4), "b": floats(rng, 4), "k": floats(rng, 2, 3, 3, 3),
+                        "axes": ints(0)}  # fmt: skip
+    nodes = [node("MatMul", ["x", "w"], "c"), node("Add", ["c", "b"], "r"),
+             node("Relu", ["r"], "y")]  # fmt: skip
+    shape, x = [5], floats(rng, 4, 5)
+    if how == "unsqueezed":
+        nodes = [node("Unsqueeze", ["x", "axes"], "u"), node("Conv", ["u", "k"], "y")]
+        shape, x = [3, 6, 6], floats(rng, 4, 3, 6, 6)
+    made = model(shape, nodes, tensors)
+    wanted = [reference(made, each).reshape(-1) for each in x]
+    found = from_model(made).outputs(x)["y"].reshape(len(x), -1)
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
+
+
+def test_resize_before_its_rules_had_names(rng: np.random.Generator) -> None:
+    """In opset 10, places are those of `asymmetric` and `floor` of later sets."""
+    old = model(["N", 2, 3, 4], [node("Resize", ["x", "s"], "y", mode="nearest")],
+                {"s": np.array([1, 1, 2, 1.5], np.float32)}, 10)  # fmt: skip
+    x = floats(rng, 2, 2, 3, 4)
+    columns = np.floor(np.arange(6) / 1.5).astype(int)
+    wanted = x.repeat(2, axis=2)[:, :, :, columns]
+    assert np.array_equal(from_model(old).outputs(x)["y"], wanted)
+
+
+@pytest.mark.parametrize("kind", [np.uint16, np.int16, "int4", "uint4"], ids=str)
+def test_grids_of_16_and_4_bits(rng: np.random.Generator, kind: Any) -> None:
+    """A grid of 16 bits is finer than tables. Its ends count, if it is not the input's."""
+    small = {"int4": TensorProto.INT4, "uint4": TensorProto.UINT4}.get(str(kind))
+    dtype = np.dtype(kind) if small is None else helper.tensor_dtype_to_np_dtype(small)
+    scale = np.float32(2 / 65535 if small is None else 0.4)
+    zero = np.array({np.uint16: 33612}.get(kind, 3), np.int64).astype(dtype)
+    tensors: Tensors = {"s": scale, "z": zero, "w": floats(rng, 8, 6) / 3, "v": floats(rng, 6, 2)}
+    pair = [node("QuantizeLinear", ["c", "s", "z"], "q"),
+            node("DequantizeLinear", ["q", "s", "z"], "d")]  # fmt: skip
+    nodes = [node("MatMul", ["x", "w"], "c"), *pair, node("MatMul", ["d", "v"], "y")]
+    found = agrees(model(["N", 8], nodes, tensors, 21), floats(rng, 200, 8), 1e-3)
+    near(found, floats(rng, 200, 8))
+
+
+def test_cosine_similarity(rng: np.random.Generator) -> None:
+    """A quotient of two values that depend on the input, with no axis but that of the inputs."""
+    tensors: Tensors = {"w": floats(rng, 8, 6) / 3, "v": floats(rng, 8, 6) / 3, "a": ints(1)}
+    nodes = [node("MatMul", ["x", "w"], "l"), node("MatMul", ["x", "v"], "r")]
+    for word, pair in (("lr", ["l", "r"]), ("ll", ["l", "l"]), ("rr", ["r", "r"])):
+        nodes += [node("Mul", pair, f"{word}p"),
+                  node("ReduceSum", [f"{word}p", "a"], word, keepdims=0)]  # fmt: skip
+    nodes += [node("Mul", ["ll", "rr"], "m"), node("Sqrt", ["m"], "s"),
+              node("Div", ["lr", "s"], "y")]  # fmt: skip
+    agrees(model(["N", 8], nodes, tensors), floats(rng, 50, 8), 1e-4)
+
+
+@pytest.mark.parametrize(("nodes", "word"), [
+    ([node("Softmax", ["h"], "y", axis=0)], "Softmax"),
+    ([node("LogSoftmax", ["h"], "y", axis=0)], "LogSoftmax"),
+    ([node("Hardmax", ["h"], "y", axis=0)], "Hardmax"),
+    ([node("ReduceMax", ["h", "zero"], "y", keepdims=1)], "ReduceMax"),
+    ([node("ReduceMean", ["h", "zero"], "m", keepdims=1), node("Sub", ["h", "m"], "y")], "Reduce"),
+    ([node("ReduceSum", ["h"], "m", keepdims=1), node("Div", ["h", "m"], "y")], "ReduceSum"),
+    ([node("ArgMax", ["h"], "y", axis=0, keepdims=1)], "ArgMax"),
+    ([helper.make_node("TopK", ["h", "one"], ["v", "i"], "v", axis=0),
+      node("Sub", ["h", "v"], "y")], "TopK"),
+    ([node("LpNormalization", ["h"], "y", axis=0)], "ReduceSum"),
+    ([node("LayerNormalization", ["h", "ones"], "y", axis=0)], ""),
+    ([node("Transpose", ["h"], "t", perm=[1, 0]), node("Softmax", ["t"], "s", axis=1),
+      node("Transpose", ["s"], "y", perm=[1, 0])], ""),
+], ids=lambda value: value if isinstance(value, str) else "")  # fmt: skip
+def test_functions_over_the_batch_are_refused(
+    rng: np.random.Generator, nodes: list[Any], word: str
+) -> None:
+    """The client computes them, for answers that come one by one."""
+    tensors: Tensors = {"w": floats(rng, 4, 3), "zero": ints(0), "one": ints(1),
+                        "ones": np.ones((1, 3), np.float32)}  # fmt: skip
+    made = model(["N", 4], [node("MatMul", ["x", "w"], "h"), *nodes], tensors)
+    with pytest.raises(NetworkError, match=rf"{word}.*mixes the images of a batch"):
+        from_model(made)
+
+
+@pytest.mark.parametrize("nodes", [
+    [node("LayerNormalization", ["h", "ones"], "y", axis=-1)],
+    [node("ReduceL2", ["h", "one"], "n", keepdims=1), node("Shape", ["h"], "s"),
+     node("Expand", ["n", "s"], "e"), node("Div", ["h", "e"], "y")],
+], ids=["LayerNormalization", "unit length"])  # fmt: skip
+def test_the_client_normalises_what_it_decrypts(rng: np.random.Generator, nodes: list[Any]) -> None:
+    tensors: Tensors = {"w": floats(rng, 4, 3), "one": ints(1), "ones": np.ones(3, np.float32)}
+    made = model(["N", 4], [node("MatMul", ["x", "w"], "h"), *nodes], tensors)
+    x = floats(rng, 100, 4)
+    results: list[Any] = [*ReferenceEvaluator(made).run(["y"], {"x": x})]
+    wanted = np.asarray(results[0])
+    assert np.median(np.abs(Model.from_onnx(made, x).predict(x)["y"] - wanted)) < 0.02
+
+
+@pytest.mark.parametrize("nodes", [
+    [node("Sqrt", ["h"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Log", ["a"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Reciprocal", ["a"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Div", ["one", "a"], "y")],
+    [node("Pow", ["h", "half"], "y")],
+    [node("Add", ["h", "tiny"], "a"), node("Neg", ["a"], "m"), node("Div", ["one", "m"], "y")],
+], ids=["Sqrt", "Log", "Reciprocal", "Div", "Pow", "negative"])  # fmt: skip
+def test_small_errors_leave_no_domain(rng: np.random.Generator, nodes: list[Any]) -> None:
+    """Squared distances, some of which are 0, with the error of quantisation."""
+    tensors: Tensors = {"c": floats(rng, 4, 3), "two": np.array(2, np.float32),
+                        "tiny": np.array(1e-4, np.float32), "half": np.array(0.5, np.float32),
+                        "one": np.array(1, np.float32), "axes": ints(1)}  # fmt: skip
+    x = floats(rng, 200, 4)
+    x[::4] = tensors["c"][:, 0]
+    tensors["e"] = np.eye(4, dtype=np.float32)[:, :, None].repeat(3, 2).reshape(4, 12)
+    tensors["d"] = tensors["c"].reshape(12)
+    tensors["sums"] = np.tile(np.eye(3, dtype=np.float32), (4, 1))
+    before = [node("MatMul", ["x", "e"], "r"), node("Sub", ["r", "d"], "b"),
+              node("Mul", ["b", "b"], "q"), node("MatMul", ["q", "sums"], "h")]  # fmt: skip
+    made = model(["N", 4], [*before, *nodes], tensors)
+    results: list[Any] = [*ReferenceEvaluator(made).run(["y"], {"x": x})]
+    wanted = np.asarray(results[0])
+    found = Model.from_onnx(made, x)
+    noisy = found.predict(x, noise=True)["y"]  # moves numbers beyond the domain on its own
+    assert np.isfinite(wanted).all()
+    assert np.isfinite(noisy).all()
+    assert np.isfinite(found.predict(x)["y"]).all()
+
+
+def test_numbers_that_leave_a_domain_in_the_model_stay_so(rng: np.random.Generator) -> None:
+    made = model(["N", 4], [node("MatMul", ["x", "w"], "h"), node("Sqrt", ["h"], "y")],
+                 {"w": floats(rng, 4, 3)})  # fmt: skip
+    x = floats(rng, 100, 4)
+    with np.errstate(invalid="ignore"):
+        wanted = np.isnan(np.sqrt(x @ made_weights(made)))
+    assert np.mean(np.isnan(Model.from_onnx(made, x).predict(x)["y"]) == wanted) > 0.97
+
+
+def made_weights(made: onnx.ModelProto) -> Array:
+    return numpy_helper.to_array(made.graph.initializer[0])

@@ -74,7 +74,7 @@ def test_a_normalisation_in_the_model_is_applied_once(rng: np.random.Generator) 
     step = np.abs(wanted).max() / 100
     np.testing.assert_allclose(found, wanted, atol=3 * step)
     program = palladion.compile_network(network.to_json(), batch=1)
-    assert Boundary.of_program(program) == network.boundary
+    assert Boundary.of_terms(program.terms()) == network.boundary
 
 
 def test_a_negative_factor_at_the_front(rng: np.random.Generator) -> None:

@@ -408,7 +408,7 @@ def test_data_that_are_not_there(folder: Folder, tmp_path: Path, say: Say) -> No
     np.savez(missing, x=X, y=Y)
     refused(say("evaluate", "--data", missing), "expected Nx1x28x28", "packaged", "--network")
     missing.unlink()
-    client = ["--program", folder / "program", "--secret", folder / "secret.key"]
+    client = ["--client", folder / "program.client", "--secret", folder / "secret.key"]
     refused(say("encrypt", *client, "--output", tmp_path / "q", missing), "does not exist", ".npz")
     refused(say("quantize", folder / "m.onnx", "--output", tmp_path / "n"), "give --data", ".npy")
 
@@ -420,15 +420,19 @@ def test_files_in_each_others_place(folder: Folder, tmp_path: Path, say: Say) ->
     q, o = tmp_path / "x.npy", tmp_path / "o"
     np.save(q, X[:2])
     net, program, secret = folder / "net.json", folder / "program", folder / "secret.key"
+    terms = folder / "program.client"
 
-    def encrypt(program: Path, secret: Path, *images: Path) -> Said:
-        return say("encrypt", "--program", program, "--secret", secret, "--output", o, *images)
+    def encrypt(terms: Path, secret: Path, *images: Path) -> Said:
+        return say("encrypt", "--client", terms, "--secret", secret, "--output", o, *images)
 
-    refused(encrypt(program, secret, q), "2 inputs", "at most 1", "compile --batch 2")
-    refused(encrypt(net, secret, q), "net.json is JSON", "expected a program", "palladion compile")
-    refused(encrypt(folder / "m.onnx", secret, q), "m.onnx", "expected a program")
+    refused(encrypt(terms, secret, q), "2 inputs", "at most 1", "compile --batch 2")
+    refused(encrypt(net, secret, q), "net.json is JSON", "expected a client's file", "compile")
+    refused(encrypt(folder / "m.onnx", secret, q), "m.onnx", "expected a client's file")
     np.save(q, X[:1])
-    refused(encrypt(program, program, q), "is a program", "expected a secret key", "keygen")
+    refused(encrypt(program, secret, q), "is a program", "expected a client's file", "split")
+    refused(encrypt(terms, program, q), "is a program", "expected a secret key", "keygen")
+    refused(say("run", "--program", terms, "--keys", secret, "--output", o, q),
+            "is a client's file", "expected a program")  # fmt: skip
     refused(say("run", "--program", program, "--keys", secret, "--output", o, q),
             "x.npy is an .npy file", "expected encrypted images", "palladion encrypt")  # fmt: skip
     refused(say("compile", program, "--output", o), "is a program", "palladion quantize")
@@ -448,7 +452,7 @@ def test_keys_of_another_program(
     other, q = tmp_path / "other", tmp_path / "x.npy"
     pair.save(other)
     np.save(q, X[:1])
-    found = say("encrypt", "--program", other, "--secret", folder / "secret.key",
+    found = say("encrypt", "--client", f"{other}.client", "--secret", folder / "secret.key",
                 "--output", tmp_path / "o", q)  # fmt: skip
     refused(found, "secret.key", "made for other parameters", "program that it was made for",
             "palladion keygen")  # fmt: skip

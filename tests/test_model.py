@@ -23,6 +23,9 @@ from palladion import (
     UsageError,
     memory,
 )
+from palladion.model import as_proto
+from palladion.nn.converted import check_estimator
+from palladion.nn.importer import from_model
 
 from tests.models import Array, floats, model, node, reference
 
@@ -147,7 +150,9 @@ def test_an_encrypted_answer_is_the_models(
     assert (tmp_path / "secret").stat().st_mode & 0o777 == 0o600
     server = CompiledModel.load(tmp_path / "program")
     again = server.run(server.keys(keys.to_bytes()), server.query(query.to_bytes()))
-    other = Client.load(server, str(tmp_path / "secret"))
+    other = Client.load(tmp_path / "program.client", str(tmp_path / "secret"))
+    with pytest.raises(UsageError, match="terms of type CompiledModel, expected the path"):
+        Client.load(server, str(tmp_path / "secret"))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not encrypted lately"):
         other.decrypt(again.to_bytes())
     same = other.decrypt(again.to_bytes(), query)
@@ -167,6 +172,11 @@ def test_inputs_that_do_not_fit(program: CompiledModel, x: Array) -> None:
         client.encrypt(x[0])
     with pytest.warns(InputWarning, match="calibrated range"):
         client.encrypt(x[:1] * 1000)
+    hidden = np.ma.masked_array(x[:1], mask=np.arange(16)[None] < 3)
+    for given in (hidden, [hidden[0]]):
+        with pytest.raises(DataError, match="inputs with 3 masked values"):
+            client.encrypt(given)
+    assert client.encrypt(np.ma.masked_array(x[:1]))  # masks nothing
     with pytest.raises(NetworkError, match="not known what pixels are"):
         client.encrypt_pixels(np.zeros((1, 16), np.uint8))
 
@@ -237,6 +247,41 @@ def test_memory_of_control_groups(tmp_path: Path) -> None:
     assert memory.available(tmp_path) == 2_500_000
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available(tmp_path) > 100_000_000
+
+
+@pytest.mark.filterwarnings("ignore::palladion.InputWarning")
+def test_an_export_that_computes_something_else_is_refused(rng: np.random.Generator) -> None:
+    """Labels, probabilities and numbers are compared with the estimator's own."""
+    pytest.importorskip("skl2onnx")
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = (rng.normal(size=(200, 3)) * [1, 30, 900] + [5, 40, 2000]).astype(np.float32)
+    y = (x @ [1.0, 0.03, -0.002] > x.mean(axis=0) @ [1.0, 0.03, -0.002]).astype(int)
+    inner = make_pipeline(StandardScaler(), LogisticRegression())
+    with pytest.raises(NetworkError, match=r"CalibratedClassifierCV computes .* \d\d\.\d% of the"):
+        Model.from_sklearn(CalibratedClassifierCV(inner, cv=2).fit(x, y), x)
+    Model.from_sklearn(inner.fit(x, y), x)
+    line = LinearRegression().fit(x, y)
+    graph = from_model(as_proto(exported(line, x)))
+    check_estimator(line, graph, x)
+    line.coef_ = line.coef_ * 1.1
+    with pytest.raises(NetworkError, match=r"LinearRegression computes .* numbers differ by"):
+        check_estimator(line, graph, x)
+    forced = LogisticRegression().fit(StandardScaler().fit_transform(x), y)
+    graph = from_model(as_proto(exported(forced, x)))
+    forced.coef_ = forced.coef_ * 3  # the same labels at an intercept of 0, other probabilities
+    with pytest.raises(NetworkError, match="LogisticRegression computes"):
+        check_estimator(forced, graph, StandardScaler().fit_transform(x).astype(np.float32))
+
+
+def exported(estimator: Any, x: Array) -> Any:
+    from skl2onnx import to_onnx
+
+    plain = {id(estimator): {"zipmap": False}} if hasattr(estimator, "classes_") else None
+    return to_onnx(estimator, x[:1], options=plain)
 
 
 @pytest.mark.filterwarnings("ignore::palladion.InputWarning")  # test data beyond calibration

@@ -102,7 +102,8 @@ def test_a_batch_beyond_all_slots_is_refused() -> None:
 def test_every_layer_is_exact_but_for_rounding_noise(pair: Pair) -> None:
     secret, keys = pair
     network = palladion.mnist_network()
-    inspector = _native.Inspector(secret, network.to_json())
+    program = palladion.compile_network(network.to_json(), 1)
+    inspector = _native.Inspector(secret, program, network.to_json())
     inputs = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:2])
     for image in inputs.tolist():
         inspector.run(keys, [image])

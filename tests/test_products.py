@@ -183,7 +183,7 @@ def test_encrypted_probabilities(
     program = _native.compile(network.to_json(), images)
     assert "product %" in program.to_text()
     secret, keys = _native.keygen(program)
-    inspector = _native.Inspector(secret, network.to_json())
+    inspector = _native.Inspector(secret, program, network.to_json())
     inputs = naive.encode(network, data[:images])
     logits, margin, _ = inspector.run(keys, inputs.tolist())
     assert margin > 6

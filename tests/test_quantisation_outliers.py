@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -139,3 +140,85 @@ def test_features_of_unlike_ranges_are_normalised(rng: np.random.Generator) -> N
         found = network.outputs(network.evaluate(network.inputs(x[500:])).logits)["y"]
     wanted = reference(made, x[500:])
     assert 1 - np.mean((found - wanted) ** 2) / np.var(wanted) > 0.99
+
+
+def test_squares_of_unlike_columns_keep_the_class(rng: np.random.Generator) -> None:
+    """As a naive Bayes on raw columns computes: sums of squares, with a factor for each column."""
+    sizes = np.geomspace(1e-2, 1e3, 12).astype(np.float32)
+    x = floats(rng, 400, 12) * sizes
+    centres, widths = floats(rng, 12, 3) * 0.7 * sizes[:, None], sizes[:, None] * np.ones((12, 3))
+    tensors: dict[str, Array] = {
+        "u": np.hstack([np.eye(12, dtype=np.float32)] * 3), "c": centres.T.ravel(),
+        "v": np.zeros((36, 3), np.float32), "two": np.array(2, np.float32),
+    }  # fmt: skip
+    for k in range(3):
+        tensors["v"][12 * k : 12 * k + 12, k] = -1 / widths[:, k] ** 2
+    nodes = [node("MatMul", ["x", "u"], "a"), node("Sub", ["a", "c"], "b"),
+             node("Pow", ["b", "two"], "s"), node("MatMul", ["s", "v"], "y")]  # fmt: skip
+    found = quantise(from_model(model(["N", 12], nodes, tensors)), x)
+    assert found.answers is not None
+    assert found.answers.agreement is not None
+    assert found.answers.agreement > 0.97
+    assert not found.warnings
+
+
+def test_functions_of_unlike_columns_have_a_grid_for_each(rng: np.random.Generator) -> None:
+    """Squares of the input itself beside its linear map, as in a factorisation machine."""
+    sizes = np.geomspace(1e-2, 1e3, 10).astype(np.float32)
+    x = floats(rng, 400, 10) * sizes + 2 * sizes
+    tensors = {
+        "w": floats(rng, 10, 1) / sizes[:, None],
+        "v": floats(rng, 10, 1) / sizes[:, None] ** 2,
+    }
+    nodes = [node("MatMul", ["x", "w"], "a"), node("Mul", ["x", "x"], "s"),
+             node("MatMul", ["s", "v"], "b"), node("Add", ["a", "b"], "y")]  # fmt: skip
+    found = quantise(from_model(model(["N", 10], nodes, tensors)), x)
+    assert found.answers is not None
+    assert found.answers.error is not None
+    assert found.answers.error < 0.05
+
+
+def test_thresholds_of_whole_numbers_are_exact(rng: np.random.Generator) -> None:
+    """Many of the numbers lie on the threshold itself."""
+    x = rng.integers(0, 17, (300, 20)).astype(np.float32)
+    tensors = {"t": np.array(8, np.float32), "w": floats(rng, 20, 4)}
+    nodes = [node("Greater", ["x", "t"], "g"), node("Cast", ["g"], "f", to=1),
+             node("MatMul", ["f", "w"], "y")]  # fmt: skip
+    made = model(["N", 20], nodes, tensors)
+    found = quantise(from_model(made), x)
+    assert found.layers[0].error == 0
+    network = found.network
+    outputs = network.outputs(network.evaluate(network.inputs(x)).logits)["y"]
+    wanted = reference(made, x)
+    assert np.abs(outputs - wanted).max() < 0.02 * np.ptp(wanted)  # rounding of the weights
+
+
+def test_answers_are_compared_with_the_float_models(rng: np.random.Generator) -> None:
+    """A warning has the number, and the change that helps most."""
+    x = floats(rng, 300, 8)
+    tensors = {"u": 30 * floats(rng, 8, 16), "b": np.full(16, 300, np.float32)}
+    tensors["w"] = floats(rng, 16, 2)
+    nodes = [node("Gemm", ["x", "u", "b"], "h"), node("Relu", ["h"], "r"),
+             node("MatMul", ["r", "w"], "y")]  # fmt: skip
+    graph = from_model(model(["N", 8], nodes, tensors))
+    coarse = quantise(graph, x, Settings(inputs=2, weights=2))
+    assert coarse.answers is not None
+    assert coarse.answers.differ
+    (warning,) = [w for w in coarse.warnings if w.startswith("the answers differ")]
+    assert re.search(r"\d% equal classes", warning)
+    assert "helps" in warning
+    assert coarse.network.warnings == coarse.warnings  # compile and clients have it too
+    with pytest.raises(NetworkError, match="the answers differ"):
+        quantise(graph, x, Settings(inputs=2, weights=2, strict=True))
+
+
+def test_a_large_constant_of_the_outputs_is_added_by_the_client(rng: np.random.Generator) -> None:
+    """Otherwise it would take the room of the accumulators."""
+    x = floats(rng, 300, 6)
+    tensors = {"w": floats(rng, 6, 2), "b": np.array([70_000, -50_000], np.float32)}
+    found = quantise(from_model(model(["N", 6], [node("Gemm", ["x", "w", "b"], "y")], tensors)), x)
+    assert found.answers is not None
+    assert found.answers.error is not None
+    assert found.answers.error < 1e-4
+    y = found.network.outputs(found.network.evaluate(found.network.inputs(x)).logits)["y"]
+    assert np.abs(y - (x @ tensors["w"] + tensors["b"])).max() < 0.3

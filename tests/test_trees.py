@@ -233,11 +233,21 @@ def test_the_interface_makes_the_tests() -> None:
     assert network.inputs(x).tolist() == [[1], [0], [1]]
     assert network == found.network
     assert found.predict(x)["y"].ravel().tolist() == [1, 3, 1]
-    for wrong, words in (([[np.nan, 1]], "NaN"), ([[1.0]], "expected Nx2")):
+    for wrong, words in (([[np.inf, 1]], "infinite"), ([[1.0]], "expected Nx2")):
         with pytest.raises(NetworkError, match=words):
             network.inputs(wrong)
     with pytest.raises(UsageError, match="arrays, not pictures"):
         Model.from_onnx(stump(), pixels=(0.5, 0.5))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("tracks", [0, 1])
+def test_missing_values_are_data(mode: str, tracks: int) -> None:
+    """NaN passes no comparison but that of being unlike, unless the node says that it passes."""
+    made = stump(nodes_modes=[mode, "LEAF", "LEAF"], nodes_missing_value_tracks_true=[tracks, 0, 0])
+    passes = bool(tracks) or mode == "BRANCH_NEQ"
+    found = Model.from_onnx(made).predict(np.array([[np.nan, 0], [np.nan, 1]], np.float32))["y"]
+    assert found.ravel().tolist() == [1.0 if passes else 3.0] * 2
 
 
 def fitted(name: str) -> tuple[Any, Array, Array]:

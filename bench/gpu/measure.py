@@ -82,14 +82,16 @@ def network(name: str, model: Path, device: str, folder: Path, runs: int) -> dic
         "network": name,
         "model": roofline.modelled(Plan(_native.Waves.of_program(plan_of))),
     }
-    command("keygen", "--program", program, "--output", keys)
+    command("keygen", "--client", f"{program}.client", "--output", keys)
     picture = folder / "picture.png"
     image = palladion.mnist_sample().images[0]
     if name == "ResNet-20":
         image = np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
     Image.fromarray(image).save(picture)
     secret = keys / "secret.key"
-    command("encrypt", "--program", program, "--secret", secret, "--output", query, picture)
+    command(
+        "encrypt", "--client", f"{program}.client", "--secret", secret, "--output", query, picture
+    )
     given = ["--program", program, "--keys", keys / "evaluation.key", "--json", query]
     cpu, through = folder / "cpu", folder / "xla"
     report = json.loads(command("run", "--output", cpu, *given))

@@ -23,8 +23,8 @@ def fhe(task: Task, batch: int, threads: int) -> Row:
         program, keys = str(folder / "program"), folder / "keys"
         at = ("--threads", str(threads))
         palladion("compile", str(task.network), "--batch", str(batch), "--output", program)
-        palladion("keygen", "--program", program, "--output", str(keys), *at)
-        secret = ("--program", program, "--secret", str(keys / "secret.key"))
+        palladion("keygen", "--client", f"{program}.client", "--output", str(keys), *at)
+        secret = ("--client", f"{program}.client", "--secret", str(keys / "secret.key"))
         logits: list[list[int]] = []
         classes: list[Any] = []
         seconds, runs, sizes = 0.0, 0, [0, 0]

@@ -64,7 +64,8 @@ def ours(task: Task, net: Connected, link: Link, *, revealed: bool) -> Row:
         )  # fmt: skip
         np.save(folder / "x.npy", task.values)
         command = [*net.prefix(0), str(PALLADION), "serve-hybrid", str(program), "--listen",
-                   net.own(0), "--sessions", "1", "--threads", "1",
+                   net.own(0), "--sessions", "1", "--threads", "1", "--any-client",
+                   "--inputs-per-client", str(len(task.values)),
                    "--hash-file", str(hashes), "--json"]  # fmt: skip
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
             try:

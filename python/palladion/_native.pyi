@@ -5,7 +5,7 @@ Ctrl-C is noticed within a step of the work, and comes out as ``KeyboardInterrup
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 __version__: str
 
@@ -256,12 +256,12 @@ def compile_with_choices(
         As :func:`compile`.
     """
 
-def keygen(program: Program) -> tuple[SecretKey, EvaluationKeys]:
+def keygen(terms: Known) -> tuple[SecretKey, EvaluationKeys]:
     """Generate the keys of a program from the operating system's randomness."""
 
 @final
 class Program:
-    """A network compiled to operations on ciphertexts. Public."""
+    """A network compiled to operations on ciphertexts. It has the weights: it is the server's."""
 
     def report(self) -> dict[str, Any]:
         """Parameters, their security, the steps, and the predicted cost of a run.
@@ -272,8 +272,8 @@ class Program:
         thread, and ``products``, packed ``values`` or table ``entries`` if it has any.
         """
 
-    def interface(self) -> str | None:
-        """JSON with ``input`` and ``interface`` of the network's file, for clients."""
+    def terms(self) -> Terms:
+        """What a client must know of the program: no weight, bias or table."""
 
     def sigmas(self) -> list[float]:
         """Deviation of the rounding noise before each table, first to last."""
@@ -302,11 +302,13 @@ class Program:
 
         After each layer except the last, ``save`` is called with a checkpoint while the run
         continues. An exception of ``save`` stops the run. With the bytes of a checkpoint, the run
-        continues from there to the same answer, bit for bit.
+        continues from there.
 
-        The report has ``seconds``, and ``steps`` with ``name``, ``seconds`` and
-        ``predicted_seconds``, all without the ``resumed_steps`` that were done before the
-        checkpoint.
+        The answer shows its outputs alone, hidden by fresh randomness. The report has ``seconds``,
+        and ``steps`` with ``name``, ``seconds`` and ``predicted_seconds``, all without the
+        ``resumed_steps`` that were done before the checkpoint. ``raw_digest`` is the SHA-256 of the
+        answer before it was hidden: all runs of a query with the same keys have the same. It is not
+        for clients.
 
         Raises
         ------
@@ -324,11 +326,38 @@ class Program:
         """Read the bytes of :meth:`to_bytes`. Raises ``FormatError`` for other bytes."""
 
 @final
+class Terms:
+    """What a client must know of a program, without the program: parameters, keys, places of inputs
+    and outputs, and the meaning of the model's arrays."""
+
+    def report(self) -> dict[str, Any]:
+        """Shapes, parameters, their security, and the sizes of keys."""
+
+    def interface(self) -> str | None:
+        """JSON with ``input`` and ``interface`` of the network's file."""
+
+    def outputs(self) -> list[dict[str, Any]]:
+        """The ciphertexts of an answer.
+
+        Each has ``moduli``, pairs ``shown`` of the image and the coefficient or slot of an output,
+        whether outputs are ``slots``, the bits of the ``flood`` or ``None``, and whether it has
+        ``parts`` of outputs that are sums over several ciphertexts.
+        """
+
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Terms:
+        """Read the bytes of :meth:`to_bytes`. Raises ``FormatError`` for other bytes."""
+
+Known: TypeAlias = Terms | Program | Trace
+"""What names the terms on which files are exchanged."""
+
+@final
 class SecretKey:
     """The client's key, for one program. It never leaves the client."""
 
     @staticmethod
-    def generate(program: Program) -> SecretKey:
+    def generate(terms: Known) -> SecretKey:
         """Generate a key from the operating system's randomness."""
 
     def evaluation_keys(self) -> EvaluationKeys:
@@ -359,7 +388,7 @@ class SecretKey:
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(program: Program, data: bytes) -> SecretKey: ...
+    def from_bytes(terms: Known, data: bytes) -> SecretKey: ...
 
 @final
 class EvaluationKeys:
@@ -370,10 +399,7 @@ class EvaluationKeys:
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(program: Program, data: bytes) -> EvaluationKeys: ...
-    @staticmethod
-    def for_trace(trace: Trace, data: bytes) -> EvaluationKeys:
-        """Read the keys of a trace's program."""
+    def from_bytes(terms: Known, data: bytes) -> EvaluationKeys: ...
 
 @final
 class Query:
@@ -387,10 +413,7 @@ class Query:
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(program: Program, data: bytes) -> Query: ...
-    @staticmethod
-    def for_trace(trace: Trace, data: bytes) -> Query:
-        """Read a query for a trace's program."""
+    def from_bytes(terms: Known, data: bytes) -> Query: ...
 
 @final
 class Trace:
@@ -406,8 +429,12 @@ class Trace:
     def counts(self) -> dict[str, Any]:
         """Executed ``instructions`` of a replay by name, and ``passes`` over limbs by kind."""
 
-    def replay(self, keys: EvaluationKeys, query: Query, progress: Progress | None = None) -> bytes:
-        """Execute every instruction. Returns the bytes of the answer, equal to those of a run.
+    def replay(
+        self, keys: EvaluationKeys, query: Query, progress: Progress | None = None
+    ) -> tuple[bytes, str]:
+        """Execute every instruction.
+
+        Returns the bytes of the answer, and ``raw_digest`` of the report of a run.
 
         Raises
         ------
@@ -507,7 +534,7 @@ class Waves:
     def replay(self, outside: WavesOutside) -> None:
         """Execute the trace itself on the CPU, as its definition says."""
 
-def file_places(program: Program) -> list[tuple[str, bool, list[int]]]:
+def file_places(terms: Known) -> list[tuple[str, bool, list[int]]]:
     """Where seeds and bodies lie in the payloads of the files of keys and of a query.
 
     For each name of a seed, whether it is the query's, and four offsets or lengths: of the seed, of
@@ -570,8 +597,8 @@ class WavesOutside:
     def checkpoint(self, program: Program) -> bytes | None:
         """The last checkpoint that a run has stored, once."""
 
-    def answer(self) -> Answer:
-        """The answer of a run, after all of it is stored."""
+    def answer(self) -> tuple[Answer, str]:
+        """The answer of a run, after all of it is stored, and ``raw_digest`` of its report."""
 
     def outputs(self) -> dict[str, CkksCiphertext | ExactCiphertext]:
         """The outputs of a circuit, after all of them are stored."""
@@ -585,7 +612,7 @@ class Answer:
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(program: Program, data: bytes) -> Answer: ...
+    def from_bytes(terms: Known, data: bytes) -> Answer: ...
 
 @final
 class IntNetwork:
@@ -631,7 +658,7 @@ class IntNetwork:
 class Inspector:
     """Runs images encrypted and compares every layer with the integer network. Needs the secret."""
 
-    def __new__(cls, secret: SecretKey, network_json: str) -> Inspector: ...
+    def __new__(cls, secret: SecretKey, program: Program, network_json: str) -> Inspector: ...
     def run(
         self,
         keys: EvaluationKeys,
@@ -1079,14 +1106,23 @@ class HybridProgram:
     def serve(
         self,
         listen: str,
-        certificate: PathLike[str] | None,
-        key: PathLike[str] | None,
+        hear: Callable[[str], None],
+        *,
+        identity: tuple[PathLike[str], PathLike[str]] | None,
+        clients: Sequence[str],
         sessions: int | None,
         at_once: int,
+        of_address: int,
         most_inputs: int,
-        hear: Callable[[str], None],
+        inputs_of_client: int | None,
+        least_rate: float,
     ) -> None:
-        """Serve clients, ``at_once`` side by side, until ``hear`` raises or ``sessions`` ended.
+        """Serve clients, ``at_once`` side by side and ``of_address`` from one address, until
+        ``hear`` raises or ``sessions`` ended.
+
+        ``identity`` has the files of certificate and key; ``clients`` the hashes of the clients'
+        certificates, without which whoever connects is served. A client gets ``inputs_of_client``
+        inputs, or as many as the floods hide. ``least_rate`` is in bytes per second.
 
         ``hear`` is called with each event, as JSON. Raises ``UsageError`` if the address or the
         certificate cannot be used.
@@ -1097,8 +1133,16 @@ class HybridClient:
     """A client that has met a server."""
 
     @staticmethod
-    def connect(address: str, certificate: str, program: str | None = None) -> HybridClient:
+    def connect(
+        address: str,
+        certificate: str,
+        program: str | None = None,
+        identity: tuple[PathLike[str], PathLike[str]] | None = None,
+        patience: float | None = None,
+    ) -> HybridClient:
         """Connect to the server whose certificate has this hash, in hexadecimal digits.
+
+        ``identity`` has the files of the client's certificate and key. ``patience`` is in seconds.
 
         Raises
         ------
@@ -1122,7 +1166,9 @@ class HybridClient:
         Without inputs, only the offline phase for ``count`` inputs. A session runs once.
         """
 
-def hybrid_compile(network_json: str, revealed: bool, bandwidth: float) -> HybridProgram:
+def hybrid_compile(
+    network_json: str, revealed: bool, bandwidth: float, inputs: int = 10
+) -> HybridProgram:
     """Compile a network for two parties. Raises ``NetworkError`` if it has no protocol.
 
     With ``revealed``, the client sees every accumulator.
@@ -1131,6 +1177,9 @@ def hybrid_compile(network_json: str, revealed: bool, bandwidth: float) -> Hybri
 HYBRID_CORE: float
 """Seconds of the core that predictions of the hybrid mode are for, over those of the machine on
 which the other predictions were measured."""
+
+def hybrid_identity() -> tuple[str, str]:
+    """A fresh certificate with its key in PEM form, and the certificate's hash."""
 
 def hybrid_certificate_hash(path: PathLike[str]) -> str:
     """The hash of a certificate in PEM form, in hexadecimal digits."""

@@ -1,4 +1,4 @@
-"""The two halves of a deployment: a compiled model, which is public, and a client with a secret."""
+"""The two halves of a deployment: a compiled model for the server, and a client with a secret."""
 
 from __future__ import annotations
 
@@ -37,12 +37,18 @@ class Answer:
 
 
 class CompiledModel:
-    """A program over ciphertexts. It is public: server and clients have the same."""
+    """A program over ciphertexts, for the server. It has the model's weights.
+
+    A client needs its :attr:`terms` alone, which have no weight: :meth:`save` writes them to a file
+    of their own.
+    """
 
     def __init__(self, program: _native.Program) -> None:
         self.program = program
         """The program: steps, parameters, text."""
-        self.boundary = Boundary.of_program(program)
+        self.terms = program.terms()
+        """What a client must know of the program."""
+        self.boundary = Boundary.of_terms(self.terms)
         self._report = ProgramReport(program.report(), self.boundary.interface.warnings)
 
     def report(self) -> ProgramReport:
@@ -51,7 +57,7 @@ class CompiledModel:
 
     def client(self) -> Client:
         """A client with a fresh secret from the operating system's randomness."""
-        return Client(self, _native.SecretKey.generate(self.program))
+        return Client.generate(self.terms)
 
     def run(
         self,
@@ -83,8 +89,10 @@ class CompiledModel:
         return _native.Query.from_bytes(self.program, data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program, for servers and clients."""
-        files.write(Path(path), self.program.to_bytes())
+        """Write the program, for servers, and beside it ``PATH.client``, for clients."""
+        program = Path(path)
+        files.write(program, self.program.to_bytes())
+        files.write(program.with_name(f"{program.name}.client"), self.terms.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CompiledModel:
@@ -107,10 +115,16 @@ def check_count(inputs: int, report: Mapping[str, Any]) -> None:
 
 
 class Client:
-    """The half with the secret: generates keys, encrypts inputs, decrypts answers."""
+    """The half with the secret: generates keys, encrypts inputs, decrypts answers.
 
-    def __init__(self, model: CompiledModel, secret: _native.SecretKey) -> None:
-        self.model = model
+    It knows the terms of a program, and not the program.
+    """
+
+    def __init__(self, terms: _native.Terms, secret: _native.SecretKey) -> None:
+        self.terms = terms
+        """Parameters, keys, places of inputs and outputs."""
+        self.boundary = Boundary.of_terms(terms)
+        self._report = terms.report()
         self._secret = secret
         self._sent: OrderedDict[bytes, _native.Query] = OrderedDict()
 
@@ -122,7 +136,7 @@ class Client:
         BudgetError
             If generating them needs more memory than is left.
         """
-        memory.check_keys(self.model.report())
+        memory.check_keys(self._report)
         return self._secret.evaluation_keys()
 
     def encrypt(self, x: npt.ArrayLike) -> _native.Query:
@@ -137,14 +151,14 @@ class Client:
         UsageError
             If there are more inputs than the batch.
         """
-        return self._send(self.model.boundary.inputs(x))
+        return self._send(self.boundary.inputs(x))
 
     def encrypt_pixels(self, pixels: npt.NDArray[np.uint8]) -> _native.Query:
         """Encrypt pictures of shape (N, channels, rows, columns) with pixels of 0 to 255."""
-        return self._send(self.model.boundary.inputs_of_pixels(pixels))
+        return self._send(self.boundary.inputs_of_pixels(pixels))
 
     def _send(self, inputs: npt.NDArray[np.int64]) -> _native.Query:
-        check_count(len(inputs), self.model.report())
+        check_count(len(inputs), self._report)
         query = self._secret.encrypt(inputs.tolist())
         self._sent[query.hash()] = query
         while len(self._sent) > REMEMBERED:
@@ -169,7 +183,7 @@ class Client:
             If no noise margin is left, so that the answer may be wrong.
         """
         if isinstance(answer, bytes):
-            answer = _native.Answer.from_bytes(self.model.program, answer)
+            answer = _native.Answer.from_bytes(self.terms, answer)
         native = answer.native if isinstance(answer, Answer) else answer
         if not isinstance(native, _native.Answer):
             raise UsageError(f"an answer of type {type(answer).__name__}, expected what "
@@ -181,14 +195,43 @@ class Client:
                 "query, decrypt(answer, query)"
             )
         logits, margin = self._secret.decrypt(native, sent)
-        return Prediction.of(self.model.boundary, np.array(logits, dtype=np.int64), margin)
+        return Prediction.of(self.boundary, np.array(logits, dtype=np.int64), margin)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the secret key. Only its owner can read the file."""
         files.write(Path(path), self._secret.to_bytes(), secret=True)
 
     @classmethod
-    def load(cls, model: CompiledModel, path: str | os.PathLike[str]) -> Client:
-        """Read a client that :meth:`save` wrote for the same program."""
-        parse = partial(_native.SecretKey.from_bytes, model.program)
-        return cls(model, files.parsed(Path(path), parse, b"SKEY"))
+    def generate(cls, terms: _native.Terms | str | os.PathLike[str]) -> Client:
+        """A client with a fresh secret from the operating system's randomness.
+
+        ``terms`` are those of a program, or the path of a client's file, which
+        :meth:`CompiledModel.save` and ``palladion compile`` write.
+        """
+        known = terms_of(terms)
+        return cls(known, _native.SecretKey.generate(known))
+
+    @classmethod
+    def load(
+        cls, terms: _native.Terms | str | os.PathLike[str], path: str | os.PathLike[str]
+    ) -> Client:
+        """Read a client that :meth:`save` wrote for the same program. ``terms`` are as above."""
+        known = terms_of(terms)
+        parse = partial(_native.SecretKey.from_bytes, known)
+        return cls(known, files.parsed(Path(path), parse, b"SKEY"))
+
+
+def terms_of(given: _native.Terms | str | os.PathLike[str]) -> _native.Terms:
+    """Terms, or those in a client's file.
+
+    Raises
+    ------
+    UsageError
+        If they are neither, such as a compiled model, which has the weights.
+    """
+    if isinstance(given, _native.Terms):
+        return given
+    if isinstance(given, (str, os.PathLike)):
+        return files.parsed(Path(given), _native.Terms.from_bytes, b"CLNT")
+    raise UsageError(f"terms of type {type(given).__name__}, expected the path of a client's file "
+                     "or the `terms` of a compiled model")  # fmt: skip

@@ -157,8 +157,8 @@ def under_encryption(
     memory.check_keys(report)
     memory.check_run(report)
     with steps.step("make keys"):
-        secret, keys = _native.keygen(program)
-    inspector = Inspector(secret, network.to_json())
+        secret, keys = _native.keygen(program.terms())
+    inspector = Inspector(secret, program, network.to_json())
     logits: list[list[int]] = []
     seconds, margin = 0.0, float("inf")
     steps.start_run()

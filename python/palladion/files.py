@@ -23,6 +23,11 @@ MAGIC: Final = b"PALLADIO"
 
 OURS: Final = {
     b"PROG": ("a program", "`palladion compile` writes one"),
+    b"CLNT": (
+        "a client's file",
+        "`palladion compile` writes it beside the program, with the ending .client, and `palladion "
+        "split` makes it of a program",
+    ),
     b"HYBR": ("a program of the hybrid mode", "`palladion compile --mode hybrid` writes one"),
     b"SKEY": ("a secret key", "`palladion keygen` writes one, secret.key"),
     b"EKEY": ("evaluation keys", "`palladion keygen` writes them, evaluation.key"),
@@ -42,6 +47,10 @@ STARTS: Final = {
     b"version https://git-lfs": "a pointer of Git LFS",
 }
 """Files of other programs, by their first bytes."""
+
+UMASK: Final = os.umask(0o077)
+"""The umask of the process. It can be read by a change alone, so it is read once, at import."""
+os.umask(UMASK)
 
 T = TypeVar("T")
 
@@ -116,9 +125,7 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
             yield name
             os.fsync(file.fileno())
         if not secret:  # mkstemp creates it with mode 0o600
-            umask = os.umask(0)
-            os.umask(umask)
-            os.chmod(name, 0o666 & ~umask)
+            os.chmod(name, 0o666 & ~UMASK)
         os.replace(name, path)
     except OSError as error:
         os.unlink(name)

@@ -1,5 +1,10 @@
 """Pictures in the form that networks take, and pictures of digits prepared like MNIST's.
 
+PNG and JPEG are read, in all their modes. Grey of 16 bits keeps its brightness in 8 bits, and
+pictures are turned as their EXIF data say. What has no single meaning is refused: other formats,
+animations, and pictures with transparent pixels, whose colour depends on what lies behind them.
+Behind a digit lies white paper.
+
 MNIST's digits are white on black, scaled to 20x20 pixels with their proportions kept, and placed in
 28x28 pixels so that their centre of mass is the centre."""
 
@@ -34,7 +39,7 @@ def load_digit(path: Path) -> npt.NDArray[np.uint8]:
     ImageError
         If the file cannot be read, is not an image, or shows nothing.
     """
-    grey = _read(path, "L").astype(np.float64)
+    grey = _read(path, "L", paper=True).astype(np.float64)
     border = np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     ground = float(np.median(border))
     light = ground > 127
@@ -67,27 +72,75 @@ def load_picture(path: Path, shape: tuple[int, int, int]) -> npt.NDArray[np.uint
     return np.moveaxis(pixels.reshape(height, width, channels), 2, 0)
 
 
-def _read(path: Path, mode: str, size: tuple[int, int] | None = None) -> npt.NDArray[np.uint8]:
+FORMATS = ("PNG", "JPEG")
+DEEP = ("I", "I;16", "I;16B", "I;16L", "I;16N")
+"""Pillow's modes of grey with 16 bits."""
+
+
+def _read(
+    path: Path, mode: str, size: tuple[int, int] | None = None, *, paper: bool = False
+) -> npt.NDArray[np.uint8]:
+    """The pixels in a mode and size. With ``paper``, white lies behind transparent pixels."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as file:
-                image: Image.Image = ImageOps.exif_transpose(file)
-                if image.has_transparency_data:
-                    paper = Image.new("RGBA", image.size, "white")
-                    image = Image.alpha_composite(paper, image.convert("RGBA"))
-                image = image.convert(mode)
+            with Image.open(path, formats=FORMATS) as file:
+                frames = getattr(file, "n_frames", 1)
+                if frames > 1 and file.format == "PNG":
+                    raise ImageError(f"{path} is an animation of {frames} pictures, expected one")
+                image = _opaque(path, ImageOps.exif_transpose(file), paper=paper).convert(mode)
                 if size is not None and size != image.size:
                     image = image.resize(size, Image.Resampling.BICUBIC)
                 return np.asarray(image)
     except FileNotFoundError as error:
         raise ImageError(f"{path} does not exist") from error
     except UnidentifiedImageError as error:
-        raise ImageError(f"{path} is no image of a known format, such as PNG or JPEG") from error
+        raise ImageError(_unknown(path)) from error
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ImageError(f"{path} is too large an image: {error}") from error
     except (OSError, ValueError, SyntaxError, EOFError) as error:  # raised for damaged files
         raise ImageError(f"cannot read the image {path}: {error}") from error
+
+
+def _unknown(path: Path) -> str:
+    """Why a file is no picture that can be read."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with Image.open(path) as file:
+                other = file.format
+    except Exception:  # a damaged file of another format
+        other = None
+    if other is None:
+        return f"{path} is no image of a known format, expected PNG or JPEG"
+    return (
+        f"{path} is a picture of format {other}, expected PNG or JPEG: convert it, or give arrays"
+    )
+
+
+def _opaque(path: Path, image: Image.Image, *, paper: bool) -> Image.Image:
+    """The picture without transparency, with 8 bits in each channel.
+
+    Raises
+    ------
+    ImageError
+        If some pixels are transparent, and not on ``paper``.
+    """
+    if image.mode in DEEP:
+        clear = image.info.get("transparency")
+        values = np.asarray(image).astype(np.int64)
+        grey = Image.fromarray(np.rint(values / 257).clip(0, 255).astype(np.uint8))
+        opaque = np.ones(values.shape, bool) if clear is None else values != clear
+        image = Image.merge("LA", [grey, Image.fromarray((opaque * 255).astype(np.uint8))])
+    if not image.has_transparency_data:
+        return image
+    image = image.convert("RGBA")
+    count = int(np.count_nonzero(np.asarray(image)[:, :, 3] < 255))
+    if count and not paper:
+        raise ImageError(f"{path} has {count} transparent pixels, whose colour depends on what "
+                         "lies behind them: put the picture on a background, and save it without "
+                         "transparency")  # fmt: skip
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
 
 
 def _fit(ink: Grey) -> Grey:

@@ -29,11 +29,13 @@ import numpy.typing as npt
 from palladion import _native, files
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
-from palladion.nn.interface import array_of
+from palladion.nn import converted
+from palladion.nn.interface import Interface, array_of
 from palladion.nn.network import IntNetwork
 from palladion.nn.prediction import Prediction
 from palladion.nn.scores import Scores, scores
 from palladion.report import LayersReport
+from palladion.tabular import check_columns, columns_of
 from palladion.text import times
 
 if TYPE_CHECKING:  # slow imports, not always needed
@@ -123,7 +125,8 @@ class Model:
         """Quantise a ``torch.nn.Module`` (extra ``torch``); ``options`` as :meth:`from_onnx`.
 
         It is exported by ``torch.onnx.export`` in evaluation mode, with the first calibration
-        inputs as its example and the first axis open.
+        inputs as its example and the first axis open. The export is compared with the module on
+        the calibration data. A difference is a :class:`NetworkError` with its size.
         """
         import io
 
@@ -148,7 +151,14 @@ class Model:
             raise NetworkError(f"torch could not export the module: {error}") from error
         finally:
             module.train(was_training)
-        return cls.from_onnx(target.getvalue(), data, **options)
+        found = cls.from_onnx(target.getvalue(), data, **options)
+        assert found._graph is not None, "from_onnx has the graph"
+        try:
+            module.eval()
+            converted.check_module(module, found._graph, data)
+        finally:
+            module.train(was_training)
+        return found
 
     @classmethod
     def from_sklearn(cls, estimator: Any, calibrate: npt.ArrayLike, **options: Any) -> Model:
@@ -156,31 +166,31 @@ class Model:
 
         It may be a multilayer perceptron, a logistic or linear model, a tree, a forest or boosted
         trees, with scalers before it. ``options`` are those of :meth:`from_onnx`. The outputs are
-        those of scikit-learn: labels and probabilities.
+        those of scikit-learn: labels and probabilities. The export is compared with the estimator
+        on the calibration data. A difference is a :class:`NetworkError` with its size.
         """
-        try:
-            from skl2onnx import to_onnx
-            from sklearn.exceptions import NotFittedError
-            from sklearn.utils.validation import check_is_fitted
-        except ModuleNotFoundError as error:
-            raise UsageError(f"from_sklearn needs {error.name}: pip install skl2onnx") from error
-        try:
-            check_is_fitted(estimator)
-        except NotFittedError as error:
-            name = type(estimator).__name__
-            raise UsageError(f"the {name} is not fitted: call its fit first") from error
-        except TypeError as error:
-            raise UsageError(f"{estimator!r} is no estimator of scikit-learn, expected a fitted "
-                             "one") from error  # fmt: skip
+        from palladion.sklearn_export import exported
+
         data = calibration_of(calibrate).astype(np.float32)
-        plain = {id(estimator): {"zipmap": False}} if hasattr(estimator, "classes_") else None
-        try:
-            made = to_onnx(estimator, data[:1], options=plain)
-        except Exception as error:
-            words = str(error).partition("\n")[0]
-            raise NetworkError(f"skl2onnx could not export the {type(estimator).__name__}: "
-                               f"{words}") from error  # fmt: skip
-        return cls.from_onnx(made, data, **options)
+        names = tuple(str(name) for name in getattr(estimator, "feature_names_in_", ()))
+        check_columns(columns_of(calibrate), names, "calibration data")
+        made = exported(estimator, data[:1])
+        found = cls.from_onnx(made, data, **options)
+        assert found._graph is not None, "from_onnx has the graph"
+        converted.check_estimator(estimator, found._graph, data)
+        return found._with_columns(names)
+
+    def _with_columns(self, names: tuple[str, ...]) -> Model:
+        """The model with names of its columns, by which tables are checked."""
+        if not names:
+            return self
+
+        def named(interface: Interface) -> Interface:
+            return replace(interface, takes=replace(interface.takes, columns=names))
+
+        network = replace(self.network, interface=named(self.network.boundary.interface))
+        graph = self._graph and replace(self._graph, interface=named(self._graph.ends))
+        return type(self)(network, graph, self._quantised)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Model:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from palladion._native import Program
+from palladion._native import Terms
 from palladion.nn.boundary import Boundary
 from palladion.nn.network import IntNetwork
 from palladion.nn.plain import PlainNetwork
@@ -37,12 +37,12 @@ def is_packaged(network: IntNetwork) -> bool:
     return network.to_json() == packaged.to_json()
 
 
-def takes_digits(program: Program) -> bool:
+def takes_digits(terms: Terms) -> bool:
     """Whether a program is that of the packaged network, and so takes pictures of digits."""
     packaged = mnist_network()
-    if program.report()["network"] != packaged.name:
+    if terms.report()["network"] != packaged.name:
         return False
-    return Boundary.of_program(program) == packaged.boundary
+    return Boundary.of_terms(terms) == packaged.boundary
 
 
 def mnist_plain() -> PlainNetwork:

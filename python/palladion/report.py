@@ -13,6 +13,7 @@ from palladion.text import at_most, size, table, times
 
 if TYPE_CHECKING:
     from palladion.nn.quantisation import Quantised
+    from palladion.nn.quantisation.answers import Answers
 
 
 SHOWN: Final = {
@@ -51,6 +52,8 @@ class LayersReport:
     layers: tuple[Mapping[str, Any], ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    answers: Answers | None = None
+    """The answers on the calibration data, compared with the float model's."""
 
     @classmethod
     def of(
@@ -60,7 +63,7 @@ class LayersReport:
         import."""
         if quantised is not None:
             rows = tuple(layer.to_dict() for layer in quantised.layers)
-            return cls(rows, notes, quantised.warnings)
+            return cls(rows, notes, quantised.warnings, quantised.answers)
         pairs = zip(network.layers, network.shapes, strict=True)
         return cls(tuple(
             {"name": layer.name, "shape": list(shape), "bound": layer.bound}
@@ -73,12 +76,15 @@ class LayersReport:
             "layers": [dict(row) for row in self.layers],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
+            "answers": None if self.answers is None else self.answers.to_dict(),
         }
 
     def __str__(self) -> str:
         known = [name for name in SHOWN if any(row.get(name) is not None for row in self.layers)]
         rows = [{SHOWN[name]: cell(name, row.get(name)) for name in known} for row in self.layers]
         lines = [*table(rows)]
+        if self.answers is not None:
+            lines.append(f"answers: {self.answers}")
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"warning: {warning}" for warning in self.warnings]
         return "\n".join(lines)

@@ -25,6 +25,6 @@ mod product;
 pub use evaluator::Evaluator;
 pub use exact::{
     Ciphertext, Encoder, Error, LEAST_BUDGET, Params, Plaintext, Result, T_FERMAT, decrypt,
-    decrypt_unchecked, encrypt, encrypt_public, measure, noise, trivial,
+    decrypt_unchecked, encrypt, encrypt_public, measure, noise, residuals, trivial,
 };
 pub use rlwe::PublicKey;

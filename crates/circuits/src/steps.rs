@@ -207,7 +207,11 @@ impl Work<'_> {
             (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
                 transform.apply(engine, of(*value)?)?
             }
-            (Op::Output { value, .. }, _) => of(*value)?.clone(),
+            (Op::Output { value, flood, .. }, _) => {
+                let value = of(*value)?;
+                engine.hidden(value, *flood);
+                value.clone()
+            }
             (
                 Op::Table { value, .. }
                 | Op::Dense { value, .. }

@@ -4,32 +4,32 @@ use crate::error::Result;
 use crate::keys::ClientKeys;
 use crate::system_rng;
 use exchange::files::KeysWriter;
-use exchange::{EvaluationKeys, Verified};
+use exchange::{EvaluationKeys, Exchange};
 use rand::CryptoRng;
 use std::io::Write;
 
 /// The client of one program.
 #[derive(Clone)]
 pub struct Client {
-    verified: Verified,
+    exchange: Exchange,
     keys: ClientKeys,
 }
 
 impl Client {
     /// Generates fresh secrets from the operating system's randomness.
-    pub fn generate(verified: &Verified) -> Self {
-        Self::generate_from(verified, &mut system_rng())
+    pub fn generate(exchange: &Exchange) -> Self {
+        Self::generate_from(exchange, &mut system_rng())
     }
 
     /// Generates secrets from the given generator. For tests that must repeat.
-    pub fn generate_from(verified: &Verified, rng: &mut impl CryptoRng) -> Self {
-        Self::from_keys(verified, ClientKeys::generate(verified.params(), rng))
+    pub fn generate_from(exchange: &Exchange, rng: &mut impl CryptoRng) -> Self {
+        Self::from_keys(exchange, ClientKeys::generate(exchange.params(), rng))
     }
 
     /// Makes a client from the given secrets.
-    pub fn from_keys(verified: &Verified, keys: ClientKeys) -> Self {
+    pub fn from_keys(exchange: &Exchange, keys: ClientKeys) -> Self {
         Self {
-            verified: verified.clone(),
+            exchange: exchange.clone(),
             keys,
         }
     }
@@ -39,9 +39,9 @@ impl Client {
         &self.keys
     }
 
-    /// The program.
-    pub fn verified(&self) -> &Verified {
-        &self.verified
+    /// The terms of the program.
+    pub fn exchange(&self) -> &Exchange {
+        &self.exchange
     }
 
     /// Makes the evaluation keys that the program needs, and no others.
@@ -49,7 +49,7 @@ impl Client {
     /// # Errors
     /// [`exchange::Error::Shape`] if the number of values of a packing is no power of two.
     pub fn evaluation_keys(&self) -> Result<EvaluationKeys> {
-        let needs = self.verified.needs();
+        let needs = self.exchange.needs();
         let keys = self.keys.evaluation_keys(&needs, &mut system_rng())?;
         ring::release_pool(); // runs need buffers of other sizes
         Ok(keys)
@@ -61,8 +61,8 @@ impl Client {
     /// # Errors
     /// As [`evaluation_keys`](Self::evaluation_keys), and [`exchange::Error::Io`].
     pub fn write_evaluation_keys(&self, rng: &mut impl CryptoRng, out: impl Write) -> Result<()> {
-        let mut file = KeysWriter::new(&self.verified, out)?;
-        let needs = self.verified.needs();
+        let mut file = KeysWriter::new(&self.exchange, out)?;
+        let needs = self.exchange.needs();
         self.keys.each_evaluation_key(&needs, rng, |key| {
             file.write(key)?;
             ring::release_pool();

@@ -2,20 +2,27 @@
 
 use crate::client::Client;
 use crate::error::{Error, Result};
+use bfv::Ciphertext;
 use exchange::{Answer, Query};
-use program::Op;
+use program::{Form, Outputs};
+use rlwe::noise::Size;
+use zeroize::Zeroizing;
 
-/// Bits of margin that a result needs to be trusted. A wrong key, or noise beyond the modulus,
-/// gives residuals that are uniform modulo `Q`. Then at least one of the `N` coefficients comes
-/// closer to `Q/2` than this margin, except with probability `2^(-N/2)`.
+/// Least bits of margin that a result needs to be trusted, however large its predicted noise is.
 const MIN_MARGIN_BITS: f64 = 0.5;
+/// A result is not trusted if its noise is this many times the predicted root mean square. A wrong
+/// key, or noise beyond the modulus, gives residuals that are uniform modulo `Q`. Residuals of `k`
+/// outputs are then all smaller than this with probability `2^-(k b)`, where `b` bits lie between
+/// this and the modulus.
+const DEVIATIONS: f64 = 12.0;
 
 /// Decrypted results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decrypted {
     /// For each image, the last layer's accumulators.
     pub logits: Vec<Vec<i64>>,
-    /// Bits between the largest measured residual and the largest that decrypts correctly.
+    /// Bits between the largest measured residual of an output and the largest that decrypts
+    /// correctly.
     pub margin_bits: f64,
 }
 
@@ -25,56 +32,86 @@ impl Client {
     /// # Errors
     /// [`exchange::Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a
     /// wrong number of images or results, [`exchange::Error::Bytes`] for a query of another
-    /// program, [`Error::NoMargin`] if noise has reached the modulus or the results are encrypted
-    /// under another key.
+    /// program, [`Error::NoMargin`] if the noise is larger than predicted or the results are
+    /// encrypted under another key.
     pub fn decrypt(&self, answer: &Answer, query: &Query) -> Result<Decrypted> {
-        query.check_program(self.verified())?;
+        query.check_program(self.exchange())?;
         let expected = query.hash();
-        if answer.query != expected {
+        if *answer.query() != expected {
             return Err(
-                exchange::Error::other_query("this answer", &answer.query, &expected).into(),
+                exchange::Error::other_query("this answer", answer.query(), &expected).into(),
             );
         }
-        if answer.images != query.images {
+        if answer.images() != query.images {
             return Err(Error::Image {
                 what: "the number of images of an answer",
-                found: answer.images.to_string(),
+                found: answer.images().to_string(),
                 expected: format!("{}, as in the query", query.images),
             });
         }
-        let (program, params) = (self.verified().program(), self.verified().params().bfv());
-        let outputs: Vec<_> = program
-            .steps
-            .iter()
-            .filter_map(|step| match &step.op {
-                Op::Output { rows, at, .. } => Some((rows, at)),
-                _ => None,
-            })
-            .collect();
-        if answer.ciphertexts.len() != outputs.len() {
+        let (terms, params) = (self.exchange().terms(), self.exchange().params().bfv());
+        if answer.ciphertexts().len() != terms.outputs.len() {
             return Err(Error::Image {
                 what: "the number of results",
-                found: answer.ciphertexts.len().to_string(),
-                expected: outputs.len().to_string(),
+                found: answer.ciphertexts().len().to_string(),
+                expected: terms.outputs.len().to_string(),
             });
         }
-        let mut logits = vec![vec![0; program.classes]; program.batch];
+        // An output whose parts lie in several ciphertexts is their sum.
+        let mut sums = vec![vec![0; terms.classes]; terms.batch];
+        let t = params.t();
         let mut margin_bits = f64::INFINITY;
-        for (&(rows, at), ct) in outputs.iter().zip(&answer.ciphertexts) {
-            let message = bfv::decrypt(params, self.keys().secret(), ct)?;
-            let (_, margin) = bfv::measure(params, self.keys().secret(), ct)?;
+        for (outputs, ct) in terms.outputs.iter().zip(answer.ciphertexts()) {
+            let message = bfv::decrypt_unchecked(params, self.keys().secret(), ct)?;
+            let messages = match outputs.form {
+                Form::Coefficients => message.coefficients().to_vec(),
+                Form::Slots(_) => params.encoder().slots_of(&message),
+            };
+            let margin = self.margin(outputs, ct, query.images)?;
             margin_bits = margin_bits.min(margin);
-            for (row, &place) in rows.iter().zip(at) {
-                logits[row.image][row.output] = params.t().center(message.coefficients()[place]);
+            for (row, &place) in outputs.rows.iter().zip(&outputs.at) {
+                let sum = &mut sums[row.image][row.output];
+                *sum = t.add(*sum, messages[place]);
             }
         }
-        if margin_bits < MIN_MARGIN_BITS {
-            return Err(Error::NoMargin { margin_bits });
-        }
-        logits.truncate(query.images);
+        sums.truncate(query.images);
+        let centred = |sums: &Vec<u64>| sums.iter().map(|&sum| t.center(sum)).collect();
+        let logits = sums.iter().map(centred).collect();
         Ok(Decrypted {
             logits,
             margin_bits,
         })
+    }
+
+    /// Bits between the largest residual of the outputs and half of the modulus. All other
+    /// coefficients of an answer are random.
+    fn margin(&self, outputs: &Outputs, ct: &Ciphertext, images: usize) -> Result<f64> {
+        let params = self.exchange().params().bfv();
+        let residuals = bfv::residuals(params, self.keys().secret(), ct)?;
+        let largest = match outputs.form {
+            Form::Coefficients => {
+                let shown = outputs.rows.iter().zip(&outputs.at);
+                let shown = shown.filter(|(row, _)| row.image < images);
+                let shown: Zeroizing<Vec<f64>> = shown
+                    .map(|(_, &place)| residuals[place])
+                    .collect::<Vec<_>>()
+                    .into();
+                Size::of(&shown)
+            }
+            Form::Slots(_) => Size::of(&residuals),
+        };
+        let half = params.rlwe().log_q(outputs.level) - 1.0;
+        let predicted = self.exchange().answer_noise_bits(outputs) + DEVIATIONS.log2();
+        let (margin_bits, expected_bits) = (
+            half - largest.log2_max,
+            (half - predicted).max(MIN_MARGIN_BITS),
+        );
+        match margin_bits < expected_bits {
+            true => Err(Error::NoMargin {
+                margin_bits,
+                expected_bits,
+            }),
+            false => Ok(margin_bits),
+        }
     }
 }

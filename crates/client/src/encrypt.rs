@@ -13,18 +13,18 @@ impl Client {
     /// # Errors
     /// [`Error::Image`] for too many images, a wrong number of pixels, or a pixel out of range.
     pub fn encrypt(&self, images: &[Vec<i64>]) -> Result<Query> {
-        let program = self.verified().program();
-        if images.is_empty() || images.len() > program.batch {
+        let terms = self.exchange().terms();
+        if images.is_empty() || images.len() > terms.batch {
             return Err(Error::Image {
                 what: "the number of images",
                 found: images.len().to_string(),
                 expected: format!(
                     "1 to {}, the program's batch: compile a larger one with --batch",
-                    program.batch
+                    terms.batch
                 ),
             });
         }
-        let pixels: usize = program.input.iter().product();
+        let pixels: usize = terms.input.iter().product();
         for image in images {
             if image.len() != pixels {
                 return Err(Error::Image {
@@ -33,7 +33,7 @@ impl Client {
                     expected: pixels.to_string(),
                 });
             }
-            let [min, max] = program.input_range;
+            let [min, max] = terms.input_range;
             if let Some(pixel) = image.iter().find(|p| !(min..=max).contains(*p)) {
                 return Err(Error::Image {
                     what: "a pixel",
@@ -43,20 +43,20 @@ impl Client {
             }
         }
         let (params, level) = (
-            self.verified().params().bfv(),
-            self.verified().input_level(),
+            self.exchange().params().bfv(),
+            self.exchange().input_level(),
         );
         let mut rng = system_rng();
         let mut masks = Masks::random(&mut rng);
         let count = images.len();
-        let ciphertexts = program
+        let ciphertexts = terms
             .placement
             .iter()
             .map(|tiles| {
                 let mut coefficients = vec![0; params.n()];
                 for tile in tiles {
                     if let Some(image) = images.get(tile.image) {
-                        place(image, program.input, tile, &mut coefficients);
+                        place(image, terms.input, tile, &mut coefficients);
                     }
                 }
                 let message = params.encoder().coefficients(&coefficients);
@@ -66,7 +66,7 @@ impl Client {
             })
             .collect::<Result<_>>()?;
         Ok(Query {
-            fingerprint: *self.verified().fingerprint(),
+            fingerprint: *self.exchange().fingerprint(),
             seed: *masks.seed(),
             images: count,
             ciphertexts,

@@ -36,13 +36,15 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// The noise left no margin: the result cannot be trusted.
+    /// The noise left too little margin: the result cannot be trusted.
     #[error(
-        "a result has {margin_bits:.1} bits of margin, expected at least half a bit: its noise reached the modulus, or it is under another key"
+        "a result has {margin_bits:.1} bits of margin, expected at least {expected_bits:.1}: its noise is larger than the program's can be, or it is under another key"
     )]
     NoMargin {
         /// Bits of margin.
         margin_bits: f64,
+        /// Least bits of margin of the program's results.
+        expected_bits: f64,
     },
 }
 

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::Result;
 use crate::keys::ClientKeys;
-use exchange::Verified;
+use exchange::Exchange;
 use exchange::files::kind;
 use rlwe::SecretKey;
 use rlwe::bytes::{Kind, Reader, Writer};
@@ -24,21 +24,21 @@ impl Client {
         for secret in secrets {
             w.small(secret);
         }
-        w.seal(&SECRET_KEY, self.verified().fingerprint()).into()
+        w.seal(&SECRET_KEY, self.exchange().fingerprint()).into()
     }
 
     /// Reads the secrets of a program's client.
     ///
     /// # Errors
     /// If the bytes are no secret key of this program.
-    pub fn from_bytes(verified: &Verified, bytes: &[u8]) -> Result<Self> {
-        let mut r = Reader::open(bytes, &SECRET_KEY, verified.fingerprint())?;
-        let params = verified.params();
+    pub fn from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Self> {
+        let mut r = Reader::open(bytes, &SECRET_KEY, exchange.fingerprint())?;
+        let params = exchange.params();
         let secret = r.small("a coefficient of the secret key", params.bfv().n(), 1)?;
         let lwe = r.small("a coefficient of the LWE secret", params.dimension(), 1)?;
         r.end()?;
         let secret = SecretKey::from_coefficients(params.bfv().rlwe(), secret);
         let keys = ClientKeys::from_parts(params, secret, LweSecret::from_coefficients(lwe));
-        Ok(Self::from_keys(verified, keys))
+        Ok(Self::from_keys(exchange, keys))
     }
 }

@@ -7,7 +7,7 @@ use exchange::{EvaluationKey, EvaluationKeys, Layout, LoopParams, Need, Needs, P
 use rand::CryptoRng;
 use ring::sample::Masks;
 use rlwe::lwe::LweSecret;
-use rlwe::{DimensionKey, SecretKey};
+use rlwe::{DimensionKey, PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
 /// The secrets of a program's client.
@@ -67,6 +67,7 @@ impl ClientKeys {
             Need::Packing { .. } => 1,
             Need::Relinearization { .. } => 2,
             Need::Dimension => 3,
+            Need::Public { .. } => 4,
         });
         let mut keys = EvaluationKeys::default();
         for need in order {
@@ -105,6 +106,11 @@ impl ClientKeys {
                 let small = self.params.small();
                 let key = DimensionKey::generate(small, &self.secret, &self.lwe, rng);
                 EvaluationKey::Dimension(key)
+            }
+            Need::Public { level } => {
+                check_level(&self.secret, level)?;
+                let key = PublicKey::generate_at(&self.secret, level, rng);
+                EvaluationKey::Public(key)
             }
         })
     }

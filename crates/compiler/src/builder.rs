@@ -26,6 +26,8 @@ pub(crate) struct Builder<'p> {
     made: Vec<MadeBy<Dry>>,
     /// log2 of the probability that each step is wrong.
     failure: Vec<f64>,
+    /// Margin of the answer's ciphertexts after they are hidden.
+    hidden_margin_bits: f64,
 }
 
 /// One sample of a value that holds samples: the value and the coefficient.
@@ -64,6 +66,7 @@ impl<'p> Builder<'p> {
             steps: Vec::new(),
             made: Vec::new(),
             failure: Vec::new(),
+            hidden_margin_bits: f64::INFINITY,
         }
     }
 
@@ -75,7 +78,7 @@ impl<'p> Builder<'p> {
         let ciphertexts = self.made.iter().filter_map(MadeBy::<Dry>::value);
         let margins = ciphertexts.map(|v| self.engine.margin_bits(v));
         Built {
-            margin_bits: margins.fold(f64::INFINITY, f64::min),
+            margin_bits: margins.fold(self.hidden_margin_bits, f64::min),
             needs: self.engine.needs(),
             constants: self.constants,
             steps: self.steps,
@@ -257,7 +260,17 @@ impl<'p> Builder<'p> {
         rows: Vec<Row>,
         at: Vec<usize>,
     ) -> Result<ValueId> {
-        let op = Op::Output { value, rows, at };
+        if let Some(made) = self.made[value].value() {
+            let hidden = self.engine.hidden(made, None);
+            let margin = self.engine.margin_bits(&hidden);
+            self.hidden_margin_bits = self.hidden_margin_bits.min(margin);
+        }
+        let op = Op::Output {
+            value,
+            rows,
+            at,
+            flood: None,
+        };
         self.push(op, Form::Coefficients, 0, None)
     }
 }

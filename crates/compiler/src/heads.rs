@@ -1,28 +1,26 @@
-//! The last layer of a network with several heads.
+//! The last layer, if its terms read values in different places.
 //!
-//! Terms that read values in different places cannot be added up under encryption. The last layer
-//! has no samples that could be added up instead. But terms of different heads have weights for
-//! different channels, so they need not be added up: each group of terms gives its own channels.
+//! Such terms cannot be added up under encryption, and the last layer has no samples that could be
+//! added up instead. So each group of terms gives the channels for which it has weights. Where
+//! several groups give the same channel, each gives a part of the result, and the client adds the
+//! parts up. The server hides the parts: only their sum is the result.
 
 use crate::linear::{Operand, Outputs};
 use network::{Linear, Shape};
 
-/// The channels of each group of terms, if no channel belongs to several groups.
-pub(crate) fn channels(groups: &[Vec<&Operand<'_>>], shape: Shape) -> Option<Vec<Vec<bool>>> {
-    let mut taken = vec![false; shape[0]];
-    let mut found = Vec::new();
-    for group in groups {
-        let own: Vec<bool> = (0..shape[0])
-            .map(|channel| group.iter().any(|operand| gives(operand, channel)))
-            .collect();
-        for (taken, &own) in taken.iter_mut().zip(&own) {
-            if std::mem::replace(taken, *taken || own) && own {
-                return None;
-            }
-        }
-        found.push(own);
-    }
-    Some(found)
+/// The channels of each group of terms.
+pub(crate) fn channels(groups: &[Vec<&Operand<'_>>], shape: Shape) -> Vec<Vec<bool>> {
+    let own = |group: &Vec<&Operand<'_>>| {
+        let given = |channel| group.iter().any(|operand| gives(operand, channel));
+        (0..shape[0]).map(given).collect()
+    };
+    groups.iter().map(own).collect()
+}
+
+/// Whether several groups give parts of one channel.
+pub(crate) fn meet(channels: &[Vec<bool>]) -> bool {
+    let count = |channel: usize| channels.iter().filter(|own| own[channel]).count();
+    (0..channels.first().map_or(0, Vec::len)).any(|channel| count(channel) > 1)
 }
 
 /// Whether a term has a weight for an output channel.

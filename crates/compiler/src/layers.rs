@@ -5,7 +5,7 @@ use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
 use crate::forms::{Form, Forms, Placing};
 use crate::heads;
-use crate::linear::{self, Operand, Outputs, Part, Tensor};
+use crate::linear::{self, Operand, Outputs, Part, Places, Tensor};
 use crate::products::{Next, alone, identity};
 use circuits::lut;
 use circuits::transform::SlotsToCoeffs;
@@ -267,20 +267,28 @@ impl Writer<'_, '_> {
         let mut found = Vec::new();
         if groups.len() == 1 || layer.lut.is_some() {
             for group in &groups {
-                found.push(linear::accumulate(self.b, layer, shape, group, &mut given)?);
+                found.push(linear::accumulate(
+                    self.b,
+                    layer,
+                    shape,
+                    group,
+                    Places::Shared,
+                    &mut given,
+                )?);
             }
         } else {
-            let heads = heads::channels(&groups, shape).ok_or_else(|| Error::Layer {
-                layer: layer.name.clone(),
-                what: "the number of places at which terms of the last layer meet",
-                found: groups.len().to_string(),
-                expected: "1".into(),
-            })?;
+            let heads = heads::channels(&groups, shape);
+            let places = match heads::meet(&heads) {
+                true => Places::Own,
+                false => Places::Shared,
+            };
             for (group, own) in groups.iter().zip(&heads) {
                 // Other channels get no bias, since they count as given.
                 let others = |index| !own[heads::channel(index % outputs, shape)];
-                let mut made: Vec<bool> = (0..given.len()).map(others).collect();
-                let all = linear::accumulate(self.b, layer, shape, group, &mut made)?;
+                let mut made: Vec<bool> = (0..given.len())
+                    .map(|index| others(index) || given[index])
+                    .collect();
+                let all = linear::accumulate(self.b, layer, shape, group, places, &mut made)?;
                 let kept = all
                     .into_iter()
                     .filter_map(|all| heads::kept(all, own, shape));

@@ -49,6 +49,15 @@ pub(crate) struct Outputs {
     pub(crate) at: Vec<usize>,
 }
 
+/// Whether outputs that have the same sum, in the same coefficient, are written as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Places {
+    /// They are.
+    Shared,
+    /// They are not: each is a part of a result, and is hidden by a number of its own.
+    Own,
+}
+
 /// Terms add up under encryption if these agree: ring, steps between outputs, ranges of images in
 /// the ciphertexts.
 type Key = (usize, [usize; 3], Vec<(usize, usize)>);
@@ -127,6 +136,7 @@ pub(crate) fn accumulate(
     layer: &Layer,
     shape: Shape,
     operands: &[&Operand<'_>],
+    places: Places,
     given: &mut [bool],
 ) -> Result<Vec<Outputs>> {
     let windows: Vec<Sliding> = operands
@@ -148,6 +158,7 @@ pub(crate) fn accumulate(
         operands,
         windows: &windows,
         shared: shared(operands),
+        alone: places == Places::Own,
         given,
     };
     let bundles = writer.bundles(&group);
@@ -296,6 +307,8 @@ struct Writer<'a> {
     windows: &'a [Sliding],
     /// Output channel of channel 0 if one kernel serves all channels of all terms.
     shared: Option<usize>,
+    /// True if outputs with the same coefficient are written apart.
+    alone: bool,
     /// By image and output, true if the accumulator exists already.
     given: &'a mut [bool],
 }
@@ -407,7 +420,9 @@ impl Writer<'_> {
                     // Outputs beyond the end of a row have the coefficients of the next row's
                     // outputs, and the same sum. Their bias differs if the next row belongs to
                     // another channel.
-                    let fits = |sums: &Sums| sums.bias.get(&at).is_none_or(|&b| b == bias);
+                    let alone = self.alone;
+                    let fits =
+                        |sums: &Sums| sums.bias.get(&at).is_none_or(|&b| !alone && b == bias);
                     let sums = match sums.iter().position(fits) {
                         Some(index) => &mut sums[index],
                         None => {

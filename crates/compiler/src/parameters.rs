@@ -22,7 +22,7 @@ use circuits::{Counts, DryValue, dry_engine, pack};
 use exchange::packing;
 use exchange::{Layout, LoopParams, Needs};
 use network::{IntNetwork, Layer};
-use program::{KeyNeeds, Parameters, Patch, Prediction, Program, Step, TableShape};
+use program::{KeyNeeds, Op, Parameters, Patch, Prediction, Program, Step, TableShape, Type};
 use ring::{ntt_primes, ntt_primes_up_to};
 use rlwe::security::max_log_qp;
 use rlwe::{ParamsSpec, SwitchKey};
@@ -533,6 +533,11 @@ fn build(
     } = builder.finish();
     let log2_failure = check_failure(&steps, &failure, options.log2_failure)?;
     needs.switch();
+    for step in &steps {
+        if let (Op::Output { .. }, Type::Ciphertext { level, .. }) = (&step.op, step.ty) {
+            needs.public(level);
+        }
+    }
     let placement = placement(&forms.input, options.batch);
     let spec = params.bfv().rlwe().spec();
     let program = Program {
@@ -653,4 +658,7 @@ fn key_bytes(params: &LoopParams, needs: &Needs) -> u64 {
             .sum::<u64>()
         + needs.packings().iter().map(packing).sum::<u64>()
         + params.small().digits() as u64 * poly_bytes(rlwe, 0, false)
+        + needs
+            .public_level()
+            .map_or(0, |level| poly_bytes(rlwe, level, false))
 }

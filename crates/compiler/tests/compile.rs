@@ -282,12 +282,6 @@ fn layers_that_cannot_be_done_are_named() {
         (conv.kernel, conv.stride) = ([2, 2], [1, 1]);
         conv.weights.truncate(4);
     }
-    // One term reads the input, one reads a table. They cannot be added up under encryption.
-    let mut apart = network([1, 8, 8], vec![conv(1, 2, 0), dense(18, 3)]);
-    apart.layers[1].terms.push(Term {
-        source: 0.into(),
-        linear: dense(64, 3),
-    });
     for (network, layer, about, value, wanted) in [
         (
             input,
@@ -302,13 +296,6 @@ fn layers_that_cannot_be_done_are_named() {
             "the size of one channel that enters a table",
             "35721",
             "at most 32768",
-        ),
-        (
-            apart,
-            "1",
-            "the number of places at which terms of the last layer meet",
-            "2",
-            "1",
         ),
     ] {
         match compile(&network, Options::default()) {

@@ -189,6 +189,18 @@ fn residual(
     Ok(phase)
 }
 
+/// The centred coefficients of the residual `r`. They are as secret as the phase.
+///
+/// # Errors
+/// As [`decrypt`].
+pub fn residuals(
+    params: &Params,
+    secret: &SecretKey,
+    ct: &Ciphertext,
+) -> Result<Zeroizing<Vec<f64>>> {
+    Ok(rlwe::noise::centred(&*residual(params, secret, ct)?))
+}
+
 /// Measured size of the residual `r`, and the noise budget in bits: `log2(Q / (2 max |r|))`.
 /// Decryption fails when the budget is used up.
 ///

@@ -31,7 +31,8 @@ mod params;
 
 pub use encoder::{Encoder, Plaintext};
 pub use encrypt::{
-    Ciphertext, LEAST_BUDGET, decrypt, decrypt_unchecked, encrypt, encrypt_public, measure, trivial,
+    Ciphertext, LEAST_BUDGET, decrypt, decrypt_unchecked, encrypt, encrypt_public, measure,
+    residuals, trivial,
 };
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;

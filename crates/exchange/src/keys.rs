@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::needs::Need;
 use bfv::Ciphertext;
 use ring::sample::Seed;
-use rlwe::{DimensionKey, GaloisKeys, SwitchKey};
+use rlwe::{DimensionKey, GaloisKeys, PublicKey, SwitchKey};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -18,6 +18,8 @@ pub enum EvaluationKey {
     Packing(usize, PackingKey),
     /// The key of the dimension switch.
     Dimension(DimensionKey),
+    /// The public key.
+    Public(PublicKey),
 }
 
 impl EvaluationKey {
@@ -34,6 +36,7 @@ impl EvaluationKey {
                 level: key.ciphertexts.first().map_or(0, Ciphertext::level),
             },
             Self::Dimension(_) => Need::Dimension,
+            Self::Public(key) => Need::Public { level: key.level() },
         }
     }
 }
@@ -87,6 +90,7 @@ pub struct EvaluationKeys {
     galois: GaloisKeys,
     packing: BTreeMap<usize, PackingKey>,
     switch: Option<DimensionKey>,
+    public: Option<PublicKey>,
 }
 
 impl EvaluationKeys {
@@ -102,6 +106,7 @@ impl EvaluationKeys {
             galois,
             packing,
             switch,
+            public: None,
         }
     }
 
@@ -114,6 +119,7 @@ impl EvaluationKeys {
                 self.packing.insert(values, key);
             }
             EvaluationKey::Dimension(key) => self.switch = Some(key),
+            EvaluationKey::Public(key) => self.public = Some(key),
         }
     }
 
@@ -157,6 +163,16 @@ impl EvaluationKeys {
         })
     }
 
+    /// Public key, with which a server re-randomises answers.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] if there is none.
+    pub fn public(&self) -> Result<&PublicKey> {
+        self.public
+            .as_ref()
+            .ok_or(Error::MissingKey { what: "public key" })
+    }
+
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
         let switch = self.switch.iter().map(DimensionKey::byte_len);
@@ -170,6 +186,12 @@ impl EvaluationKeys {
                     .chain(p.baby_steps.get().into_iter().flatten())
             })
             .map(Ciphertext::byte_len);
-        self.galois.byte_len() + switch.chain(keys).chain(packing).sum::<usize>()
+        let public = self.public.iter().map(PublicKey::byte_len);
+        self.galois.byte_len()
+            + switch
+                .chain(keys)
+                .chain(packing)
+                .chain(public)
+                .sum::<usize>()
     }
 }

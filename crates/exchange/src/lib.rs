@@ -1,13 +1,13 @@
 //! What client and server both know of a program, and what they exchange.
 //!
 //! *Concept.* A [`Verified`] program has its terms of exchange ([`Exchange`]): the parameters, the
-//! evaluation keys that the server needs, the shapes of queries and answers, and a fingerprint. The
-//! client makes [`EvaluationKeys`] and a [`Query`], the server an [`Answer`]. [`files`] has the
+//! evaluation keys that the server needs, where inputs and outputs lie, and a fingerprint. The terms
+//! are all that a client gets. The client makes [`EvaluationKeys`] and a [`Query`], the server an [`Answer`]. [`files`] has the
 //! byte form of each. Circuits of CKKS, BGV and BFV have [keys](circuit::Keys) of their own.
 //!
-//! *May use* `bfv` and `program`. *Invariant*: nothing here holds or makes a secret, and nothing
-//! here computes on ciphertexts. An object read from bytes has the fingerprint of the program that
-//! it is used with.
+//! *May use* `bfv` and `program`. *Invariant*: nothing here holds or makes a secret, and an
+//! [`Answer`] shows its outputs alone. An object read from bytes has the fingerprint of the program
+//! that it is used with.
 
 #![forbid(unsafe_code)]
 
@@ -21,10 +21,11 @@ mod needs;
 pub mod packing;
 mod params;
 mod query;
+mod shares;
 mod terms;
 mod verified;
 
-pub use answer::Answer;
+pub use answer::{Answer, RawAnswer};
 pub use error::{Error, Result};
 pub use keys::{EvaluationKey, EvaluationKeys, PackingKey};
 pub use layout::Layout;

@@ -16,6 +16,7 @@ pub struct Needs {
     galois: BTreeMap<usize, usize>,
     packing: BTreeMap<usize, usize>,
     switch: bool,
+    public: Option<usize>,
     sparse: Option<rlwe::Params>,
 }
 
@@ -33,6 +34,7 @@ impl Needs {
             galois: galois.iter().copied().collect(),
             packing: packing.iter().copied().collect(),
             switch: !packing.is_empty(),
+            public: None,
             sparse: None,
         }
     }
@@ -62,6 +64,11 @@ impl Needs {
         self.switch = true;
     }
 
+    /// Asks for the public key at a level, with which a server re-randomises answers.
+    pub fn public(&mut self, level: usize) {
+        self.public = self.public.max(Some(level));
+    }
+
     /// Asks for the keys to a sparse secret with these parameters, and back. A circuit that
     /// bootstraps needs them.
     pub fn sparse(&mut self, params: rlwe::Params) {
@@ -72,6 +79,11 @@ impl Needs {
     /// its keys, because programs need none.
     pub fn sparse_params(&self) -> Option<&rlwe::Params> {
         self.sparse.as_ref()
+    }
+
+    /// Level of the public key, if it is needed.
+    pub fn public_level(&self) -> Option<usize> {
+        self.public
     }
 
     /// Level of the relinearization key, if it is needed.
@@ -105,6 +117,7 @@ impl Needs {
             .chain(galois.map(|(&element, &level)| Need::Galois { element, level }))
             .chain(packing.map(|(&values, &level)| Need::Packing { values, level }))
             .chain(self.switch.then_some(Need::Dimension))
+            .chain(self.public.map(|level| Need::Public { level }))
     }
 
     /// Memory that the keys take, in bytes. It is
@@ -125,9 +138,20 @@ impl Needs {
                 Need::Relinearization { level } | Need::Galois { level, .. } => switch_key(level),
                 Need::Packing { .. } => 0,
                 Need::Dimension => 2 * small.digits() * rlwe.n() * size_of::<u64>(),
+                Need::Public { level } => 2 * (level + 1) * rlwe.n() * size_of::<u64>(),
             };
         }
         Ok(bytes)
+    }
+
+    /// Working memory of making and writing the largest key, in bytes. Its digits are counted twice:
+    /// each exists once as it is made and once as it is kept.
+    pub fn writing_byte_len(&self, params: &LoopParams) -> usize {
+        let rlwe = params.bfv().rlwe();
+        let levels = self.galois.values().copied();
+        let top = levels.chain(self.relinearize).max().unwrap_or(0);
+        let words = 2 * rlwe.extended(top).len() * SwitchKey::digit_count(rlwe, top) * rlwe.n();
+        2 * words * size_of::<u64>()
     }
 
     /// Memory that the baby steps of all packings take, in bytes. They are made from the keys.
@@ -176,6 +200,11 @@ pub enum Need {
     },
     /// The key of the dimension switch.
     Dimension,
+    /// The public key.
+    Public {
+        /// Its level.
+        level: usize,
+    },
 }
 
 impl fmt::Display for Need {
@@ -191,6 +220,7 @@ impl fmt::Display for Need {
                 write!(f, "the packing key of {values} values and level {level}")
             }
             Self::Dimension => write!(f, "the key of the dimension switch"),
+            Self::Public { level } => write!(f, "the public key of level {level}"),
         }
     }
 }
@@ -211,6 +241,7 @@ mod tests {
             needs.relinearize(level);
         }
         needs.switch();
+        needs.public(1);
         let each: Vec<Need> = needs.each().collect();
         let galois = |element, level| Need::Galois { element, level };
         let packing = |values, level| Need::Packing { values, level };
@@ -221,10 +252,12 @@ mod tests {
             packing(8, 1),
             packing(16, 3),
             Need::Dimension,
+            Need::Public { level: 1 },
         ];
         assert_eq!(each, expected);
         // A program lists the same keys, and packs the result of a dimension switch.
-        let listed = Needs::new(Some(3), &[(3, 2), (5, 4)], &[(8, 1), (16, 3)]);
+        let mut listed = Needs::new(Some(3), &[(3, 2), (5, 4)], &[(8, 1), (16, 3)]);
+        listed.public(1);
         assert_eq!(listed, needs);
         assert_eq!(Needs::default().each().count(), 0);
     }

@@ -1,44 +1,39 @@
-//! The terms on which client and server exchange files.
+//! The terms on which client and server exchange files, for one program.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::needs::Needs;
 use crate::params::LoopParams;
-use program::{KeyNeeds, Op, Parameters, Program, Type};
+use bfv::noise::Model;
+use program::{Outputs, Terms};
 use rlwe::ParamsSpec;
 use rlwe::bytes::Fingerprint;
+use rlwe::noise::log2_sum;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The terms on which client and server exchange files: parameters, keys, the shapes of queries and
-/// answers, and the fingerprint that binds all of them to one program. Cheap to clone.
+/// The terms on which client and server exchange files: parameters, keys, where inputs and outputs
+/// lie, and the fingerprint that binds all of them to one program. This is all that a client needs.
+/// Cheap to clone.
 #[derive(Clone)]
 pub struct Exchange(Arc<Inner>);
 
 struct Inner {
-    terms: Terms,
+    bound: Bound,
     params: LoopParams,
 }
 
-/// The terms as they are written to JSON.
+/// Terms with the fingerprint of their program, as they are written to JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Terms {
+struct Bound {
     #[serde(with = "hex")]
     fingerprint: Fingerprint,
-    parameters: Parameters,
-    keys: KeyNeeds,
-    /// Largest number of images in one run.
-    batch: usize,
-    /// Number of the client's ciphertexts, and their level.
-    inputs: usize,
-    input_level: usize,
-    /// Levels of the results.
-    output_levels: Vec<usize>,
+    terms: Terms,
 }
 
 impl Exchange {
-    fn new(terms: Terms) -> Result<Self> {
-        let p = &terms.parameters;
+    fn new(bound: Bound) -> Result<Self> {
+        let p = &bound.terms.parameters;
         let spec = ParamsSpec {
             n: p.n,
             q: p.q.clone(),
@@ -50,64 +45,39 @@ impl Exchange {
         let params = params
             .with_slack(p.slack_bits)
             .with_baby_steps(p.baby_steps)?;
-        Ok(Self(Arc::new(Inner { terms, params })))
+        Ok(Self(Arc::new(Inner { bound, params })))
     }
 
     /// Returns the terms of a verified program whose files carry the given fingerprint.
-    pub(crate) fn of(program: &Program, fingerprint: Fingerprint) -> Result<Self> {
-        let level = |ty: Type| match ty {
-            Type::Ciphertext { level, .. } => Some(level),
-            Type::Samples => None,
-        };
-        let steps = || program.steps.iter();
-        let is_input = |op: &Op| matches!(op, Op::Input { .. });
-        let is_output = |op: &Op| matches!(op, Op::Output { .. });
-        let input = steps().find(|step| is_input(&step.op));
-        let outputs = steps().filter(|step| is_output(&step.op));
-        Self::new(Terms {
-            fingerprint,
-            parameters: program.parameters.clone(),
-            keys: program.keys.clone(),
-            batch: program.batch,
-            inputs: program.placement.len(),
-            input_level: input.and_then(|step| level(step.ty)).unwrap_or(0),
-            output_levels: outputs.filter_map(|step| level(step.ty)).collect(),
-        })
+    pub(crate) fn of(terms: Terms, fingerprint: Fingerprint) -> Result<Self> {
+        Self::new(Bound { fingerprint, terms })
     }
 
     /// The terms as JSON, in one line.
     pub fn to_json(&self) -> String {
-        serde_json::to_string(&self.0.terms).expect("terms have no keys that are not strings")
+        serde_json::to_string(&self.0.bound).expect("terms have no keys that are not strings")
     }
 
     /// Reads terms.
     ///
     /// # Errors
-    /// If the text is not JSON of this form, a level is not one of the chain's, or the parameters
-    /// are not secure.
+    /// [`Error::Program`](crate::Error::Program) if the text is not JSON of this form, or breaks a rule of
+    /// [`Terms::verify`], and errors of parameters that are not secure.
     pub fn from_json(text: &str) -> Result<Self> {
-        let terms: Terms =
+        let bound: Bound =
             serde_json::from_str(text).map_err(|e| program::Error::Json(e.to_string()))?;
-        let top = terms.parameters.q.len().saturating_sub(1);
-        let levels = terms.output_levels.iter().chain([&terms.input_level]);
-        let keys = terms.keys.galois.iter().chain(&terms.keys.packing);
-        let levels = levels.chain(keys.map(|(_, level)| level));
-        if let Some(level) = levels
-            .chain(&terms.keys.relinearization)
-            .find(|&&l| l > top)
-        {
-            return Err(Error::Shape {
-                what: "the level of a key or a ciphertext",
-                found: level.to_string(),
-                expected: format!("at most {top}"),
-            });
-        }
-        Self::new(terms)
+        bound.terms.verify()?;
+        Self::new(bound)
+    }
+
+    /// What a client must know of the program.
+    pub fn terms(&self) -> &Terms {
+        &self.0.bound.terms
     }
 
     /// The fingerprint, which binds keys and ciphertexts to one program.
     pub fn fingerprint(&self) -> &Fingerprint {
-        &self.0.terms.fingerprint
+        &self.0.bound.fingerprint
     }
 
     /// Parameters.
@@ -115,30 +85,41 @@ impl Exchange {
         &self.0.params
     }
 
-    /// The keys that the program uses.
+    /// The evaluation keys that the server needs. The public key is that of the answer.
     pub fn needs(&self) -> Needs {
-        let keys = &self.0.terms.keys;
-        Needs::new(keys.relinearization, &keys.galois, &keys.packing)
+        let keys = &self.terms().keys;
+        let mut needs = Needs::new(keys.relinearization, &keys.galois, &keys.packing);
+        if let Some(level) = self.outputs().iter().map(|outputs| outputs.level).max() {
+            needs.public(level);
+        }
+        needs
     }
 
     /// Largest number of images in one run.
     pub fn batch(&self) -> usize {
-        self.0.terms.batch
+        self.terms().batch
     }
 
     /// Number of ciphertexts of a query.
     pub fn inputs(&self) -> usize {
-        self.0.terms.inputs
+        self.terms().placement.len()
     }
 
     /// Level of a query's ciphertexts.
     pub fn input_level(&self) -> usize {
-        self.0.terms.input_level
+        self.terms().input_level
     }
 
-    /// Levels of an answer's ciphertexts.
-    pub fn output_levels(&self) -> &[usize] {
-        &self.0.terms.output_levels
+    /// Bound of the predicted noise of a ciphertext of an answer: log2 of the root mean square of the
+    /// residuals at its outputs.
+    pub fn answer_noise_bits(&self, outputs: &Outputs) -> f64 {
+        let public = Model::new(self.params().bfv()).fresh_public();
+        log2_sum(2.0 * f64::from(outputs.noise_bits), 2.0 * public.bits()) / 2.0
+    }
+
+    /// The ciphertexts of an answer, in order.
+    pub fn outputs(&self) -> &[Outputs] {
+        &self.terms().outputs
     }
 }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A verified program with its parameters, whose security was checked. This is all that a client
-/// needs. Cheap to clone.
+/// A verified program with its parameters, whose security was checked. It has the weights of the
+/// network, so it is the server's; a client needs its [terms](Exchange) alone. Cheap to clone.
 ///
 /// The steps are not simulated here: the server rehearses them before it runs them.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ impl Verified {
     /// Makes a program whose files carry a fingerprint other than that of its identity.
     pub(crate) fn of_fingerprint(program: Program, fingerprint: Fingerprint) -> Result<Self> {
         program.verify()?;
-        let exchange = Exchange::of(&program, fingerprint)?;
+        let exchange = Exchange::of(program.terms(), fingerprint)?;
         let program = Arc::new(program);
         Ok(Self { program, exchange })
     }

@@ -6,12 +6,16 @@ use mpc::{
 use network::partners;
 
 use crate::cipher::{PublicKey, SecretKey};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::half::Half;
 use crate::product_plan::ProductKind;
 use crate::products::Products;
-use crate::program::{LayerPlan, Step};
+use crate::program::{LayerPlan, Step, in_range};
 use crate::squared::Squared;
+
+/// Most bytes of material of a session, and of an input for which a session is made alone.
+const MOST_MATERIAL: u64 = 2 << 30;
+const MOST_MATERIAL_OF_INPUT: u64 = 64 << 30;
 
 /// One step of a layer's protocol. Each works on the shares that the one before it has left.
 enum Stage {
@@ -147,8 +151,8 @@ pub(crate) struct Protocols {
 
 struct Layer {
     values: usize,
-    /// The product that is added to the accumulators: its bits, and for each value its right factor.
-    product: Option<(u32, Vec<usize>)>,
+    /// The product that is added to the accumulators: its bits, and the shapes of its factors.
+    product: Option<(u32, [[usize; 3]; 2])>,
     /// What becomes of shares. Without any, the server reveals the accumulators.
     stages: Vec<Stage>,
 }
@@ -165,7 +169,7 @@ impl Protocols {
                 values: half.values(layer),
                 product: product.map(|product| {
                     let shapes = [product.left, product.right].map(|s| public.shape_of(s));
-                    (plan.bits, partners(shapes[0], shapes[1]))
+                    (plan.bits, shapes)
                 }),
                 stages: match half.reveals(layer) {
                     true => Vec::new(),
@@ -175,10 +179,40 @@ impl Protocols {
         };
         let products = public.products.iter();
         let products = products.map(|plan| Products::new(plan, &half.bases[plan.ring]));
-        Ok(Self {
+        let found = Self {
             layers: (0..public.layers.len()).map(layer).collect::<Result<_>>()?,
             products: products.collect::<Result<_>>()?,
-        })
+        };
+        let bytes = found.memory();
+        in_range(
+            "the bytes of material of one input",
+            bytes,
+            0,
+            MOST_MATERIAL_OF_INPUT,
+        )?;
+        Ok(found)
+    }
+
+    /// Bytes of material of one input, at the party that has more.
+    fn memory(&self) -> u64 {
+        self.needs().memory()
+    }
+
+    /// Checks that material for so many inputs has room in one session.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub(crate) fn check_memory(&self, inputs: u32) -> Result<()> {
+        let one = self.memory().max(1);
+        let most = (MOST_MATERIAL / one).clamp(1, u64::from(u32::MAX)) as u32;
+        if inputs > most {
+            return Err(Error::Memory {
+                inputs,
+                needed: one.saturating_mul(u64::from(inputs)) / 1_000_000,
+                most,
+            });
+        }
+        Ok(())
     }
 
     /// What one input uses up.
@@ -210,10 +244,7 @@ impl Protocols {
 
     /// What `inputs` inputs use up, and how products of random numbers are made for them.
     pub(crate) fn material(&self, inputs: u32) -> Offline<'_> {
-        let mut needs = Needs::default();
-        for _ in 0..inputs {
-            needs += &self.needs();
-        }
+        let mut needs = self.needs().times(inputs as usize);
         let mut under_bfv = Vec::new();
         for products in &self.products {
             let plan = products.plan();
@@ -295,8 +326,10 @@ impl Activation {
         let layer = &protocols.layers[layer];
         let material = std::mem::take(&mut self.material);
         let mut party = Party::new(self.role, channel, material);
-        if let (Some((bits, partners)), Some([left, right])) = (&layer.product, factors) {
-            let right: Vec<u64> = partners.iter().map(|&at| right[at]).collect();
+        if let (Some((bits, [of_left, of_right])), Some([left, right])) = (&layer.product, factors)
+        {
+            let partners = partners(*of_left, *of_right);
+            let right: Vec<u64> = partners.into_iter().map(|at| right[at]).collect();
             let products = party.multiply(*bits, left, &right)?;
             for (share, product) in shares.iter_mut().zip(products) {
                 *share = share.wrapping_add(product);

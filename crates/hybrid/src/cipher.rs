@@ -33,9 +33,11 @@ impl RingSpec {
     /// moduli of 50 bits are the largest fast ones, and 36 + 35 + 35 bits are all that security leaves
     /// at `N = 2^12`.
     pub fn candidates() -> Result<Vec<Self>> {
-        const SIZES: [(usize, &[u32]); 4] = [
+        const SIZES: [(usize, &[u32]); 6] = [
             (1 << 12, &[50, 50]),
             (1 << 12, &[36, 35, 35]),
+            (1 << 13, &[38, 36, 36]),
+            (1 << 13, &[40, 40, 40]),
             (1 << 13, &[46, 46, 46]),
             (1 << 13, &[42, 42, 42, 42]),
         ];
@@ -270,6 +272,15 @@ impl SecretKey {
         }
     }
 
+    /// The secret of zeros, under which everything but the noise of an encryption is seen.
+    #[cfg(test)]
+    pub(crate) fn zero(basis: &Basis) -> Self {
+        let mut found = Self::generate(basis, &mut sample::SecretRng::from_os());
+        *found.secret = Poly::zero(basis);
+        *found.lifted = Poly::zero(&found.lift);
+        found
+    }
+
     /// The body of an encryption of `message` under the next mask.
     pub(crate) fn encrypt(
         &self,
@@ -284,7 +295,8 @@ impl SecretKey {
         message.add_assign(&error);
         let mut body = message.into_eval();
         let mask: Poly<Eval> = masks.draw(&self.basis);
-        body.sub_assign(&mask.mul(&self.secret));
+        // The mask is public, so the product gives the secret.
+        body.sub_assign(&Zeroizing::new(mask.mul(&self.secret)));
         body
     }
 
@@ -379,11 +391,11 @@ impl PublicKey {
     }
 
     /// `u` times the key, for a fresh ternary `u`: body and mask, still without errors.
-    pub(crate) fn times_ternary(&self, rng: &mut impl CryptoRng) -> [Poly<Eval>; 2] {
+    pub(crate) fn times_ternary(&self, rng: &mut impl CryptoRng) -> [Zeroizing<Poly<Eval>>; 2] {
         let basis = self.body.basis();
         let u = Poly::from_signed(basis, &sample::ternary(basis.n(), rng)).into_eval();
         let u = Zeroizing::new(u);
-        [self.body.mul(&u), self.mask.mul(&u)]
+        [&self.body, &self.mask].map(|part| Zeroizing::new(part.mul(&u)))
     }
 }
 
@@ -414,6 +426,10 @@ pub(crate) fn read_body(basis: &Basis, bytes: &[u8], what: &'static str) -> Resu
     }
     Poly::from_words(basis, words).map_err(|error| Error::message(what, error, "residues"))
 }
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used, reason = "tests may panic")]
+mod zeroised;
 
 #[cfg(test)]
 mod tests {

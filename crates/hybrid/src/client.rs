@@ -7,6 +7,7 @@ use rlwe::bytes::Fingerprint;
 use crate::activation::{Activation, KeysOf, Protocols};
 use crate::bits::{mask, unpack};
 use crate::cipher::{PublicKey, SecretKey};
+use crate::cost;
 use crate::error::{Error, Result};
 use crate::half::Half;
 use crate::handshake::{Wish, ask, meet};
@@ -66,11 +67,15 @@ impl<C: Channel> Client<C> {
     /// The offline phase: keys and material for `inputs` inputs.
     ///
     /// # Errors
-    /// [`Error::Message`] if the server refuses, [`Error::Protocol`] if the connection ends,
-    /// [`Error::Stopped`] if the observer answers `false`.
+    /// [`Error::Memory`] for more inputs than there is room for, [`Error::Message`] if the server
+    /// refuses, [`Error::Protocol`] if the connection ends, [`Error::Stopped`] if the observer
+    /// answers `false`.
     pub fn prepare(mut self, inputs: u32, observe: Observer<'_>) -> Result<ReadyClient<C>> {
         let mut meter = Meter::start(&self.channel);
         let mut report = Report::new(&self.half.public, inputs);
+        self.protocols.check_memory(inputs)?;
+        let longest = cost::longest_message(&self.half, &self.protocols);
+        self.channel.limit_ahead(longest);
         let wish = Wish {
             hash: self.fingerprint,
             shape: self.half.public.input.shape.map(|side| side as u32),

@@ -218,6 +218,50 @@ impl Prediction {
     }
 }
 
+/// What a session of so many inputs will take in all. Transfers and products come in blocks, so this
+/// is a bound for more inputs than one.
+pub(crate) fn session(half: &Half, protocols: &Protocols, inputs: u32) -> Predicted {
+    let mut all = Predicted {
+        messages: 1,
+        ..Predicted::default()
+    };
+    for ring in &half.public.rings {
+        all.bytes_to_server += (SEED + ring.body_len()) as u64;
+    }
+    let Offline { needs, under_bfv } = protocols.material(inputs);
+    all.add(&Predicted::of_cost(&needs.cost()));
+    all.compute_seconds += needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
+    for (products, count) in under_bfv {
+        all.add(&ProductPrediction::new(&half.public, products, count).making);
+    }
+    let mut online = Predicted::default();
+    for layer in 0..half.public.layers.len() {
+        let found = predict_layer(half, protocols, layer);
+        online.add(&found.linear);
+        online.add(&found.activation);
+    }
+    let times = u64::from(inputs);
+    all.rounds += times * online.rounds;
+    all.messages += times * online.messages;
+    all.bytes_to_server += times * online.bytes_to_server;
+    all.bytes_to_client += times * online.bytes_to_client;
+    all.compute_seconds += f64::from(inputs) * online.compute_seconds;
+    all
+}
+
+/// Most bytes that one party sends before it reads what the other one sends at the same time.
+/// Transfers and products are not among them: there one party sends, or both read all the time.
+pub(crate) fn longest_message(half: &Half, protocols: &Protocols) -> usize {
+    let layers = (0..half.public.layers.len()).flat_map(|layer| {
+        let found = predict_layer(half, protocols, layer);
+        let parts = [found.linear, found.activation];
+        parts.map(|part| part.bytes_to_server.max(part.bytes_to_client))
+    });
+    let rings = half.public.rings.iter();
+    let keys: usize = rings.map(|ring| SEED + ring.body_len()).sum();
+    layers.fold(keys, |most, bytes| most.max(bytes as usize))
+}
+
 fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPrediction {
     let plan = &half.public.layers[layer];
     let first = plan.encrypted.first();

@@ -110,6 +110,20 @@ pub enum Error {
         reason: String,
     },
 
+    /// A session would take more memory than a party gives it.
+    #[error(
+        "{inputs} inputs need {needed} MB of material in one session, which has room for {most} \
+         inputs: ask for fewer at a time"
+    )]
+    Memory {
+        /// Inputs asked for.
+        inputs: u32,
+        /// Their material in millions of bytes.
+        needed: u64,
+        /// Inputs for which there is room.
+        most: u32,
+    },
+
     /// The observer ended the session.
     #[error("the session was stopped")]
     Stopped,
@@ -133,8 +147,8 @@ impl Error {
         expected: impl ToString,
     ) -> Self {
         Self::Program {
-            what: what.into(),
-            found: found.to_string(),
+            what: printable(&what.into()),
+            found: printable(&found.to_string()),
             expected: expected.to_string(),
         }
     }
@@ -158,8 +172,25 @@ impl Error {
     ) -> Self {
         Self::Message {
             what,
-            found: found.to_string(),
+            found: printable(&found.to_string()),
             expected: expected.to_string(),
         }
     }
+}
+
+/// Text of the other party for a terminal: what would move the cursor, change colours or turn the
+/// direction of writing is written as an escape.
+pub fn printable(text: &str) -> String {
+    let acts = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match acts(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
 }

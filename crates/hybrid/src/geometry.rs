@@ -309,6 +309,11 @@ impl Geometry {
             .flat_map(move |group| group.chunks(block))
     }
 
+    /// The weights of each kernel.
+    pub(crate) fn kernel_weights<'w>(&self, weights: &'w [i64]) -> impl Iterator<Item = &'w [i64]> {
+        weights.chunks(weights.len() / self.shape.kernels)
+    }
+
     /// Tiles of one band and one group.
     pub(crate) fn tiles(&self) -> usize {
         self.group_channels().div_ceil(self.tile_channels)

@@ -6,7 +6,12 @@ use crate::bits::packed_len;
 use crate::error::Result;
 use crate::linear::Tables;
 use crate::local::add_window;
-use crate::program::{Activations, LayerPlan, PublicProgram, Step};
+use crate::program::{Activations, LayerPlan, PublicProgram, Step, in_range};
+
+/// Most bytes of the encrypted terms of a layer, in each direction: a message is in memory whole.
+const MOST_MESSAGE: u64 = 1 << 30;
+/// Most bytes of the transformed kernels of a program. Those of VGG-16 take a tenth of it.
+const MOST_KERNELS: u64 = 16 << 30;
 
 /// A public program with its tables.
 pub(crate) struct Half {
@@ -33,11 +38,28 @@ impl Half {
         };
         let tables = public.layers.iter().map(of_layer);
         let tables = tables.collect::<Result<Vec<Vec<_>>>>()?;
-        Ok(Self {
+        let found = Self {
             public,
             bases,
             tables,
-        })
+        };
+        for (layer, terms) in found.public.layers.iter().zip(&found.tables) {
+            let messages = terms.iter().map(Tables::largest_message);
+            let bytes = messages.fold(0, u64::saturating_add);
+            let what = format!("layer {}: the bytes of a message", layer.name);
+            in_range(what, bytes, 0, MOST_MESSAGE)?;
+        }
+        Ok(found)
+    }
+
+    /// Checks that the transformed kernels have room in memory.
+    ///
+    /// # Errors
+    /// [`Error::Program`](crate::Error::Program).
+    pub(crate) fn check_kernels(&self) -> Result<()> {
+        let terms = self.tables.iter().flatten();
+        let bytes = terms.map(Tables::kernel_bytes).fold(0, u64::saturating_add);
+        in_range("the bytes of all kernels", bytes, 0, MOST_KERNELS)
     }
 
     /// Adds the layer's local terms of a party's shares. `shares` holds the input and the outputs of

@@ -138,15 +138,19 @@ pub(crate) fn ask(channel: &mut impl Channel, wish: &Wish) -> Result<()> {
     Err(Error::message("the verdict", reason, "agreement"))
 }
 
+/// Decides about a wish for so many inputs. The error is what the client is told.
+pub(crate) type Admit<'a> = &'a mut dyn FnMut(u32) -> std::result::Result<(), String>;
+
 /// The server's side: greets, sends the program, and agrees with the client's wish or refuses it.
 ///
 /// # Errors
 /// [`Error::Message`] for a client of another kind or version, or one that wants another program,
-/// another shape or too many inputs.
+/// another shape or too many inputs, or whose wish `admit` refuses.
 pub(crate) fn receive_client(
     channel: &mut impl Channel,
     json: &str,
     expected: &Wish,
+    admit: Admit<'_>,
 ) -> Result<Wish> {
     let greeted = read_greeting(channel);
     // A client of another version reads the version in the answer, and names both.
@@ -171,16 +175,19 @@ pub(crate) fn receive_client(
     } else {
         None
     };
-    let reason = fault
-        .as_ref()
-        .map_or(String::new(), |(what, found, expected)| {
-            format!("{what} is {found}, the server expected {expected}")
-        });
+    let refused = match &fault {
+        Some((what, found, expected)) => {
+            Err(format!("{what} is {found}, the server expected {expected}"))
+        }
+        None => admit(wish.inputs),
+    };
+    let reason = refused.as_ref().err().map_or("", String::as_str);
     channel.send(&(reason.len() as u16).to_le_bytes())?;
     channel.send(reason.as_bytes())?;
     channel.flush()?;
-    match fault {
-        None => Ok(wish),
-        Some((what, found, expected)) => Err(Error::message(what, found, expected)),
+    match (fault, refused) {
+        (Some((what, found, expected)), _) => Err(Error::message(what, found, expected)),
+        (None, Err(reason)) => Err(Error::message("the wish", "refused", reason)),
+        (None, Ok(())) => Ok(wish),
     }
 }

@@ -6,6 +6,7 @@
 use rand::RngCore;
 use ring::sample::{self, SecretRng};
 use ring::{Eval, Poly};
+use zeroize::Zeroizing;
 
 use crate::bits::{pack, packed_len};
 use crate::cipher::{PublicKey, Scaled, ToPower};
@@ -35,8 +36,9 @@ impl Hiding<'_> {
         let zero = self.key.times_ternary(rng);
         body.add_assign(&zero[0]);
         mask.add_assign(&zero[1]);
-        let (body, mut mask) = (body.into_coeff(), mask.into_coeff());
-        mask.add_assign(&Poly::from_signed(basis, &sample::gaussian(n, rng)));
+        let [body, mut mask] = [body, mask].map(|part| Zeroizing::new(part.into_coeff()));
+        let error = Poly::from_signed(basis, &sample::gaussian(n, rng));
+        mask.add_assign(&Zeroizing::new(error));
         let switched = (0..n).map(|k| self.to.apply(|i| mask.limb(i)[k], self.answer_bits));
         let mut words: Vec<u64> = switched.collect();
         let errors = sample::gaussian(messages.len(), rng);

@@ -24,6 +24,8 @@ mod geometry;
 mod half;
 mod handshake;
 mod hide;
+mod hiding;
+mod host;
 mod linear;
 mod local;
 mod noise;
@@ -40,13 +42,14 @@ mod tls;
 pub use cipher::RingSpec;
 pub use client::{Client, ReadyClient};
 pub use cost::{CORE, LayerPrediction, Predicted, Prediction, ProductPrediction};
-pub use error::{Error, Result};
+pub use error::{Error, Result, printable};
 pub use form::Form;
 pub use geometry::ConvShape;
 pub use handshake::hex;
+pub use host::{Event, Limits, Listener, host};
 /// A connection between the two parties.
 pub use mpc::Duplex as Connection;
-pub use plan::{STATISTICAL, compile};
+pub use plan::{HIDDEN_INPUTS, STATISTICAL, compile, compile_for};
 pub use product_plan::{ProductKind, ProductPlan};
 pub use program::{
     Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, ProductTerm,
@@ -56,4 +59,4 @@ pub use quadratic::Quadratic;
 pub use report::{LayerTaken, Observer, Progress, Report, Taken};
 pub use server::Server;
 pub use squared::Squared;
-pub use tls::{accept, connect};
+pub use tls::{HANDSHAKE, PATIENCE, accept, connect};

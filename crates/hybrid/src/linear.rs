@@ -17,6 +17,7 @@ use crate::geometry::Geometry;
 use crate::hide::Hiding;
 use crate::program::EncryptedTerm;
 use rand::RngCore;
+use zeroize::Zeroizing;
 
 /// Bytes of a seed.
 pub(crate) const SEED: usize = 32;
@@ -45,6 +46,22 @@ impl Tables {
             answer_bits: term.answer_bits,
             outputs: term.shape.output().iter().product(),
         })
+    }
+
+    /// A bound of the bytes of both messages, without a look at every place.
+    pub(crate) fn largest_message(&self) -> u64 {
+        let answer = packed_len(2 * self.scaled.basis.n(), self.answer_bits) as u64;
+        let query = self.body_len as u64;
+        let queries = (self.geometry.queries() as u64).saturating_mul(query);
+        queries.max((self.geometry.answers() as u64).saturating_mul(answer))
+    }
+
+    /// Bytes of the transformed kernels.
+    pub(crate) fn kernel_bytes(&self) -> u64 {
+        let basis = &self.scaled.basis;
+        let (geometry, words) = (&self.geometry, basis.n() * basis.len());
+        let kernels = geometry.groups() * geometry.blocks() * geometry.tiles();
+        (kernels as u64).saturating_mul(8 * words as u64)
     }
 
     /// Bytes of the client's message.
@@ -195,10 +212,8 @@ impl Prepared {
         let mut rng = SecretRng::from_os();
         let places = geometry.answer_places(answer);
         let bits = scaled.space.bits();
-        let random: Vec<u64> = places
-            .iter()
-            .map(|_| rng.next_u64() & low_bits(bits))
-            .collect();
+        let random = places.iter().map(|_| rng.next_u64() & low_bits(bits));
+        let random: Zeroizing<Vec<u64>> = Zeroizing::new(random.collect());
         let messages = places
             .iter()
             .map(|p| p.coefficient)
@@ -219,3 +234,7 @@ impl Prepared {
         (bytes, shares)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests may panic")]
+mod tests;

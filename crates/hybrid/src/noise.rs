@@ -5,7 +5,8 @@
 //! each coefficient that it sends. The statistical distance between such an integer with and without
 //! an addend `e` is `|e| / 2^(f+1)`, and that of all coefficients at most the sum. The expectation of
 //! `|e|` is at most its standard deviation, so over the client's errors the distance is on average
-//! at most `sum_i sigma_i / 2^(f+1)`. The modulus switch after it is a function of the flooded
+//! at most `sum_i sigma_i / 2^(f+1)`. What the client knows of the noise beforehand, it may have
+//! chosen: the roundings of values of its own count with their bound. The modulus switch after it is a function of the flooded
 //! ciphertext, so it gives nothing away.
 
 use ring::sample::SIGMA;
@@ -23,6 +24,10 @@ pub(crate) struct Norms {
     pub(crate) one: f64,
     /// Largest root of a sum of squares over the blocks.
     pub(crate) two: f64,
+    /// Largest sum of the absolute weights of one output, if the client's share is no random number
+    /// but a value that it may choose, else 0. The roundings of the encoding are then what the values
+    /// make them: at most 1/2 each.
+    pub(crate) chosen: f64,
 }
 
 impl Norms {
@@ -31,11 +36,21 @@ impl Norms {
         let mut found = Self::default();
         for block in blocks {
             let one: f64 = block.iter().map(|w| w.unsigned_abs() as f64).sum();
-            let squares: f64 = block.iter().map(|&w| (w * w) as f64).sum();
+            let squares: f64 = block.iter().map(|&w| (w as f64) * (w as f64)).sum();
             found.one = found.one.max(one);
             found.two = found.two.max(squares.sqrt());
         }
         found
+    }
+
+    /// The same, for a source whose values the client knows. `kernels` are the weights of each
+    /// output.
+    pub(crate) fn with_chosen<'w>(mut self, kernels: impl Iterator<Item = &'w [i64]>) -> Self {
+        for kernel in kernels {
+            let one: f64 = kernel.iter().map(|w| w.unsigned_abs() as f64).sum();
+            self.chosen = self.chosen.max(one);
+        }
+        self
     }
 
     /// Standard deviation of the noise of a sum: each input has an error and the roundings of two
@@ -52,6 +67,13 @@ impl Norms {
         let zero = LARGEST_ERROR * (1.0 + 2.0 * n as f64) + 0.5;
         self.one * (LARGEST_ERROR + 1.0) + zero
     }
+}
+
+/// log2 of the statistical distance of `outputs` coefficients, with a flood in `[-2^f, 2^f)`, from
+/// floods without noise.
+pub(crate) fn log2_distance(norms: &Norms, n: usize, outputs: usize, flood_bits: u32) -> f64 {
+    let noise = norms.deviation(n) + norms.chosen / 2.0;
+    (outputs as f64 * noise).log2() - f64::from(flood_bits) - 1.0
 }
 
 /// How the answers of a term are hidden and sent.
@@ -89,7 +111,7 @@ impl Flooding {
         (used < room.exp2()).then(|| Self {
             bits: flood as u32,
             answer_bits,
-            log2_distance: (outputs as f64 * norms.deviation(ring.n)).log2() - flood - 1.0,
+            log2_distance: log2_distance(norms, ring.n, outputs, flood as u32),
         })
     }
 }
@@ -122,12 +144,13 @@ mod tests {
         let norms = Norms {
             one: 576.0 * 60.0,
             two: 24.0 * 60.0,
+            chosen: 0.0,
         };
         let of = |ring: usize, bits| Flooding::largest(&rings[ring], bits, &norms, 16 * 1024);
         assert!(of(0, 30).unwrap().log2_distance < -40.0);
         assert!(of(0, 36).unwrap().log2_distance > -40.0);
         assert!(of(1, 36).unwrap().log2_distance < -42.0);
-        assert!(of(2, 43).unwrap().log2_distance < -65.0);
+        assert!(of(4, 43).unwrap().log2_distance < -65.0);
         assert_eq!(of(0, 45), None);
     }
 }

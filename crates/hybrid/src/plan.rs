@@ -9,21 +9,24 @@ use crate::cost::Predicted;
 use crate::error::{Error, Result};
 use crate::form::Form;
 use crate::geometry::{ConvShape, Geometry, Misfit};
-use crate::noise::{Flooding, Norms};
+use crate::hiding::norms;
+use crate::noise::Flooding;
 use crate::product_plan::{ProductKind, ProductPlan};
 use crate::program::{
-    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, ProductTerm,
-    Program, PublicProgram, Step,
+    Activations, EncryptedTerm, FORMAT, LayerPlan, LayerWeights, LocalTerm, MOST_BITS, MOST_TABLE,
+    ProductTerm, Program, PublicProgram, Step,
 };
 use crate::quadratic::Quadratic;
 use crate::squared::Squared;
 
-/// The statistical distance of all answers of a run from floods without noise is at most
+/// The statistical distance of all answers to a client from floods without noise is at most
 /// `2^-STATISTICAL`.
 pub const STATISTICAL: u32 = 40;
 
-/// A table that has no form is looked up on shares if accumulators are at most this.
-const MOST_TABLE: i64 = 1 << 16;
+/// [`compile`] plans floods so that this bound holds for so many inputs of one client together. For a
+/// hundred, ResNet-20 sends a tenth more bytes.
+pub const HIDDEN_INPUTS: u32 = 10;
+
 /// A table that is no line with clips is looked up, and not computed as a square, if accumulators are
 /// at most this: then a lookup sends less.
 const SHORT_TABLE: i64 = 128;
@@ -36,6 +39,19 @@ const SHORT_TABLE: i64 = 128;
 /// without a protocol, [`Error::Bits`] and [`Error::NoParameters`] for accumulators that are too
 /// large, [`Error::Window`] for images that are too wide.
 pub fn compile(network: &IntNetwork, activations: Activations, bandwidth: f64) -> Result<Program> {
+    compile_for(network, activations, bandwidth, HIDDEN_INPUTS)
+}
+
+/// As [`compile`], with floods for `inputs` inputs of one client, at least 1. More take larger rings.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_for(
+    network: &IntNetwork,
+    activations: Activations,
+    bandwidth: f64,
+    inputs: u32,
+) -> Result<Program> {
     network.check()?;
     let worst = network.worst_cases()?;
     let shapes = network.shapes()?;
@@ -66,7 +82,7 @@ pub fn compile(network: &IntNetwork, activations: Activations, bandwidth: f64) -
         products: Vec::new(),
         layers: plans,
     };
-    Rings::new(&public, bandwidth)?.choose(&mut public, &weights)?;
+    Rings::new(&public, bandwidth, inputs)?.choose(&mut public, &weights)?;
     public.check()?;
     Ok(Program { public, weights })
 }
@@ -247,11 +263,12 @@ struct Rings {
     bandwidth: f64,
     /// log2 of the statistical distance that each part may have: an equal share of the whole.
     target: f64,
+    revealed: bool,
     products: BTreeMap<(ProductKind, u32), usize>,
 }
 
 impl Rings {
-    fn new(public: &PublicProgram, bandwidth: f64) -> Result<Self> {
+    fn new(public: &PublicProgram, bandwidth: f64, inputs: u32) -> Result<Self> {
         let products = public.product_counts();
         let terms: usize = public.layers.iter().map(|plan| plan.encrypted.len()).sum();
         // Products have masks and floods.
@@ -259,7 +276,10 @@ impl Rings {
         Ok(Self {
             candidates: RingSpec::candidates()?,
             bandwidth,
-            target: -f64::from(STATISTICAL) - (parts.max(1) as f64).log2(),
+            target: -f64::from(STATISTICAL)
+                - f64::from(inputs.max(1)).log2()
+                - (parts.max(1) as f64).log2(),
+            revealed: public.activations == Activations::Revealed,
             products,
         })
     }
@@ -312,7 +332,7 @@ impl Rings {
             let layouts = Geometry::all(&term.shape, ring.n);
             misfit = layouts.as_ref().err().copied();
             for layout in layouts.unwrap_or_default() {
-                let norms = Norms::of(layout.block_weights(weights));
+                let norms = norms(&layout, weights, term.source == 0 || self.revealed);
                 let flooding = Flooding::largest(ring, bits, &norms, outputs);
                 let hides = |found: &Flooding| found.log2_distance <= self.target;
                 let Some(flooding) = flooding.filter(hides) else {

@@ -7,7 +7,7 @@ use crate::bits::packed_len;
 use crate::cipher::{ANSWER_BITS, RingSpec};
 use crate::error::{Error, Result};
 use crate::linear::SEED;
-use crate::noise::{Flooding, Norms};
+use crate::noise::{Flooding, Norms, log2_distance};
 use crate::plan::STATISTICAL;
 
 /// Most bits of the numbers: three words hold a mask.
@@ -115,6 +115,19 @@ impl ProductPlan {
         best.map(|(_, plan)| plan)
     }
 
+    /// The statistical distance that the masks of `count` products have, and that of their floods,
+    /// both as log2. `None` for a flood under which answers would be wrong.
+    pub(crate) fn log2_distances(&self, count: usize, ring: &RingSpec) -> Option<[f64; 2]> {
+        let prime_bits = self.primes.iter().map(|t| 64 - t.leading_zeros()).max()?;
+        let norms = norms(self.kind, ring.n, prime_bits);
+        let outputs = ring.n * count.div_ceil(ring.n) * self.primes.len();
+        let largest = Flooding::largest(ring, prime_bits, &norms, outputs)?;
+        let hidden = f64::from(self.product_bits()) + (count as f64).log2();
+        let flood = log2_distance(&norms, ring.n, outputs, self.flood_bits);
+        let is_exact = self.flood_bits <= largest.bits;
+        is_exact.then_some([hidden - f64::from(self.mask_bits), flood])
+    }
+
     /// Checks a plan from outside.
     pub(crate) fn check(&self, rings: &[RingSpec]) -> Result<()> {
         let fault = |what: &str, found: String, expected: String| {
@@ -199,6 +212,7 @@ fn norms(kind: ProductKind, n: usize, prime_bits: u32) -> Norms {
     Norms {
         one: coefficients * largest,
         two: coefficients.sqrt() * largest,
+        chosen: 0.0,
     }
 }
 

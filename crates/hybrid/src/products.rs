@@ -354,16 +354,14 @@ impl Products {
     /// party's numbers with the other's.
     fn add(&self, material: &mut Material, factors: Factors, crossed: &[u64]) -> Result<()> {
         let bits = self.plan.bits;
-        let mut factors = factors
-            .into_iter()
-            .map(|mut numbers| std::mem::take(&mut *numbers));
+        let mut factors = factors.into_iter();
         let a = factors.next().unwrap_or_default();
-        let own = |b: &[u64], times: u64| -> Vec<u64> {
+        let own = |b: &[u64], times: u64| -> Zeroizing<Vec<u64>> {
             let all = a.iter().zip(b).zip(crossed);
             let whole = |((a, b), c): ((&u64, &u64), &u64)| {
                 a.wrapping_mul(*b).wrapping_add(c.wrapping_mul(times)) & mask(bits)
             };
-            all.map(whole).collect()
+            Zeroizing::new(all.map(whole).collect())
         };
         match self.plan.kind {
             ProductKind::Squares => {

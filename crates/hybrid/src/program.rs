@@ -19,8 +19,15 @@ pub const FORMAT: &str = "palladion-hybrid/2";
 
 /// Most bits of a share: more leave no room for noise in the words of an answer.
 pub const MOST_BITS: u32 = 44;
-/// Largest number of values of a layer.
+/// Largest number of values of a layer, and of all layers with the input.
 const MOST_VALUES: usize = 1 << 24;
+const MOST_VALUES_IN_ALL: usize = 1 << 26;
+/// Largest number of terms of all layers.
+const MOST_TERMS: usize = 1 << 14;
+/// Largest number of primes of all products, each of which has tables.
+const MOST_PRIMES: usize = 128;
+/// A table is looked up on shares if accumulators are at most this: it has a value for each.
+pub(crate) const MOST_TABLE: i64 = 1 << 16;
 
 /// How tables are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -259,9 +266,9 @@ impl PublicProgram {
         if self.format != FORMAT {
             return Err(Error::program("the program's format", &self.format, FORMAT));
         }
-        self.rings.iter().try_for_each(RingSpec::check)?;
         in_range("the number of rings", self.rings.len(), 0, 16)?;
         in_range("the number of layers", self.layers.len(), 1, 1 << 12)?;
+        self.rings.iter().try_for_each(RingSpec::check)?;
         let values = |shape: [usize; 3]| {
             shape
                 .into_iter()
@@ -272,6 +279,26 @@ impl PublicProgram {
             values(self.input.shape),
             1,
             MOST_VALUES,
+        )?;
+        let shapes = self.layers.iter().map(|layer| layer.shape);
+        let all = shapes
+            .map(values)
+            .fold(values(self.input.shape), usize::saturating_add);
+        in_range(
+            "the number of values of all layers",
+            all,
+            1,
+            MOST_VALUES_IN_ALL,
+        )?;
+        let terms = self
+            .layers
+            .iter()
+            .map(|layer| layer.encrypted.len() + layer.local.len());
+        in_range(
+            "the number of terms of all layers",
+            terms.sum(),
+            0,
+            MOST_TERMS,
         )?;
         for (index, layer) in self.layers.iter().enumerate() {
             let place = |what: &str| format!("layer {}: {what}", layer.name);
@@ -318,8 +345,17 @@ impl PublicProgram {
                 Step::Square(squared) if !last => {
                     check_squared(layer, squared).map_err(|e| e.within(&layer.name))?;
                 }
-                Step::Table { values, .. } if !last => {
+                Step::Table { first, values } if !last => {
+                    let reach = 1i64 << MOST_BITS;
                     in_range(place("the length of the table"), values.len(), 1, 1 << 16)?;
+                    in_range(place("the first entry of the table"), *first, -reach, reach)?;
+                    for &value in values {
+                        in_range(place("a value of the table"), value, -reach, reach)?;
+                    }
+                    if self.activations == Activations::Shares {
+                        let what = place("the largest accumulator of a table");
+                        in_range(what, layer.largest, 0, MOST_TABLE)?;
+                    }
                 }
                 _ => {
                     let expected = "a table in every layer but the last";
@@ -327,9 +363,6 @@ impl PublicProgram {
                 }
             }
         }
-        self.products
-            .iter()
-            .try_for_each(|plan| plan.check(&self.rings))?;
         let needed: BTreeSet<_> = self.product_counts().into_keys().collect();
         let made: BTreeSet<_> = self.products.iter().map(|p| (p.kind, p.bits)).collect();
         if made.len() != self.products.len() || made != needed {
@@ -340,7 +373,16 @@ impl PublicProgram {
                 expected,
             ));
         }
-        Ok(())
+        let primes = self.products.iter().map(|plan| plan.primes.len()).sum();
+        in_range(
+            "the number of primes of all products",
+            primes,
+            0,
+            MOST_PRIMES,
+        )?;
+        self.products
+            .iter()
+            .try_for_each(|plan| plan.check(&self.rings))
     }
 
     fn check_product(&self, layer: usize, product: &ProductTerm) -> Result<()> {
@@ -472,6 +514,10 @@ impl Program {
                 terms,
             )?;
             in_range(place("biases"), weights.bias.len(), channels, channels)?;
+            let reach = 1i64 << MOST_BITS;
+            for &number in weights.terms.iter().flatten().chain(&weights.bias) {
+                in_range(place("a weight or bias"), number, -reach, reach)?;
+            }
             for (term, weights) in layer.encrypted.iter().zip(&weights.terms) {
                 let expected = term.shape.weights();
                 in_range(place("weights"), weights.len(), expected, expected)?;

@@ -6,9 +6,11 @@ use rlwe::bytes::{Fingerprint, fingerprint};
 use crate::activation::{Activation, KeysOf, Protocols};
 use crate::bits::{mask, pack};
 use crate::cipher::PublicKey;
+use crate::cost::{self, Predicted};
 use crate::error::{Error, Result};
 use crate::half::Half;
-use crate::handshake::{Wish, receive_client};
+use crate::handshake::{Admit, Wish, receive_client};
+use crate::hiding;
 use crate::linear::{Prepared, SEED};
 use crate::program::{Program, PublicProgram};
 use crate::report::{Meter, Observer, Progress, Report};
@@ -23,16 +25,21 @@ pub struct Server {
     public_json: String,
     fingerprint: Fingerprint,
     most_inputs: u32,
+    log2_distance: f64,
 }
 
 impl Server {
-    /// Transforms the weights of a program. A session takes at most `most_inputs` inputs.
+    /// Transforms the weights of a program. A session takes at most `most_inputs` inputs, and fewer if
+    /// their material would take more than a session's memory.
     ///
     /// # Errors
-    /// [`Error::Program`] for a program that does not pass its check.
+    /// [`Error::Program`] for a program that does not pass its check, that takes too much memory, or
+    /// whose floods do not hide its weights.
     pub fn new(program: &Program, most_inputs: u32) -> Result<Self> {
         program.check()?;
         let half = Half::new(program.public.clone())?;
+        half.check_kernels()?;
+        let log2_distance = hiding::log2_of_one_input(&half, &program.weights)?;
         let mut terms = Vec::with_capacity(program.weights.len());
         for (index, (plan, weights)) in half.public.layers.iter().zip(&program.weights).enumerate()
         {
@@ -50,7 +57,19 @@ impl Server {
             fingerprint: fingerprint(public_json.as_bytes()),
             public_json,
             most_inputs,
+            log2_distance,
         })
+    }
+
+    /// log2 of the statistical distance of the answers to one input from floods and masks that hide
+    /// nothing. For `k` inputs it is `k` times the distance.
+    pub fn log2_distance(&self) -> f64 {
+        self.log2_distance
+    }
+
+    /// What a session of so many inputs will take.
+    pub(crate) fn predicted(&self, inputs: u32) -> Predicted {
+        cost::session(&self.half, &self.protocols, inputs)
     }
 
     /// Hash of the public part, by which both parties know that they mean one program.
@@ -69,6 +88,20 @@ impl Server {
     /// [`Error::Message`] for a client that does not fit, [`Error::Protocol`] if the connection
     /// ends, [`Error::Stopped`] if the observer answers `false`.
     pub fn serve<C: Channel>(&self, channel: &mut C, observe: Observer<'_>) -> Result<Report> {
+        self.serve_admitted(channel, &mut |_| Ok(()), observe)
+    }
+
+    /// As [`serve`](Self::serve), if `admit` agrees with the number of inputs. Else the client is
+    /// told its error.
+    ///
+    /// # Errors
+    /// As [`serve`](Self::serve), and [`Error::Message`] if `admit` does not agree.
+    pub fn serve_admitted<C: Channel>(
+        &self,
+        channel: &mut C,
+        admit: Admit<'_>,
+        observe: Observer<'_>,
+    ) -> Result<Report> {
         let shape = self.half.public.input.shape.map(|side| side as u32);
         let own = Wish {
             hash: self.fingerprint,
@@ -76,7 +109,13 @@ impl Server {
             inputs: self.most_inputs,
         };
         let mut meter = Meter::start(channel);
-        let wish = receive_client(channel, &self.public_json, &own)?;
+        let mut admit = |inputs| {
+            let room = self.protocols.check_memory(inputs);
+            room.map_err(|error| error.to_string())?;
+            admit(inputs)
+        };
+        let wish = receive_client(channel, &self.public_json, &own, &mut admit)?;
+        channel.limit_ahead(cost::longest_message(&self.half, &self.protocols));
         let mut report = Report::new(&self.half.public, wish.inputs);
         report.handshake = meter.lap(channel);
         let total = 2 + self.half.public.layers.len() * wish.inputs as usize;

@@ -3,15 +3,21 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use std::net::TcpListener;
+use std::time::Duration;
 
-use hybrid::{Activations, Client, Program, Report, Server, accept, compile, connect};
-use mpc::{ServerIdentity, memory_pair};
+use hybrid::{
+    Activations, Client, HANDSHAKE, HIDDEN_INPUTS, PATIENCE, Program, Report, STATISTICAL, Server,
+    accept, compile, compile_for, connect,
+};
+use mpc::{Clients, Identity, memory_pair};
 use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// 2 Gbit/s in bytes per second.
 const LAN: f64 = 250e6;
+/// Waits for a handshake and for a message.
+const PATIENT: [Duration; 2] = [HANDSHAKE, PATIENCE];
 
 fn network(name: &str) -> IntNetwork {
     let path = format!("{}/../../models/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -57,6 +63,22 @@ fn check(name: &str, activations: Activations, images: usize) {
     assert_eq!(ours.rounds, images * online.rounds);
 }
 
+/// Every part of a program has its share of the distance, and the sum is for ten inputs of a client.
+#[test]
+fn compiled_networks_are_hidden() {
+    for name in ["mnist", "lenet5_w7a7", "resnet20_w7a7", "mnist_square"] {
+        let network = network(name);
+        for inputs in [HIDDEN_INPUTS, 1000] {
+            let program = compile_for(&network, Activations::Shares, LAN, inputs).unwrap();
+            let all = program.log2_distance().unwrap() + f64::from(inputs).log2();
+            assert!(
+                all <= -f64::from(STATISTICAL),
+                "{name}: 2^{all} for {inputs}"
+            );
+        }
+    }
+}
+
 #[test]
 fn on_shares() {
     check("mnist", Activations::Shares, 2);
@@ -74,16 +96,17 @@ fn with_revealed_accumulators() {
 fn over_tls() {
     let program = compile(&network("mnist"), Activations::Shares, LAN).unwrap();
     let server = Server::new(&program, 10).unwrap();
-    let identity = ServerIdentity::generate().unwrap();
+    let identity = Identity::generate().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let trusted = identity.fingerprint();
     std::thread::scope(|scope| {
         let served = scope.spawn(|| {
             let (socket, _) = listener.accept().unwrap();
-            server.serve(&mut accept(socket, &identity).unwrap(), &mut |_| true)
+            let (mut channel, _) = accept(socket, &identity, &Clients::Any).unwrap();
+            server.serve(&mut channel, &mut |_| true)
         });
-        let channel = connect(&address, trusted).unwrap();
+        let channel = connect(&address, trusted, None, PATIENT).unwrap();
         let client = Client::meet(channel, Some(server.fingerprint())).unwrap();
         let ready = client.prepare(1, &mut |_| true).unwrap();
         let input = vec![3; 784];
@@ -97,18 +120,18 @@ fn over_tls() {
         scope.spawn(|| {
             for _ in 0..2 {
                 let (socket, _) = listener.accept().unwrap();
-                let found = accept(socket, &identity);
+                let found = accept(socket, &identity, &Clients::Any);
                 found
-                    .and_then(|mut c| server.serve(&mut c, &mut |_| true))
+                    .and_then(|(mut c, _)| server.serve(&mut c, &mut |_| true))
                     .unwrap_err();
             }
         });
-        let refused = connect(&address, "07".repeat(32).parse().unwrap())
+        let refused = connect(&address, "07".repeat(32).parse().unwrap(), None, PATIENT)
             .err()
             .unwrap()
             .to_string();
         assert!(refused.contains("certificate"), "{refused}");
-        let channel = connect(&address, trusted).unwrap();
+        let channel = connect(&address, trusted, None, PATIENT).unwrap();
         let refused = Client::meet(channel, Some(&[7; 32]))
             .err()
             .unwrap()

@@ -4,7 +4,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use hybrid::{Activations, Client, Error, Program, PublicProgram, Server, compile};
+use hybrid::{
+    Activations, Client, Error, LocalTerm, Program, PublicProgram, Server, Step, compile,
+};
 use mpc::{Channel, Duplex, Incoming, Outgoing, Traffic, memory_pair};
 use network::{Evaluator, IntNetwork, Lut};
 
@@ -206,6 +208,115 @@ fn programs_that_are_insecure_or_do_not_fit_are_refused() {
     let bytes = program.to_bytes();
     assert_eq!(Program::from_bytes(&bytes).unwrap(), program);
     assert!(Program::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+}
+
+/// Programs of a few kilobytes that would take more memory than they are entitled to.
+#[test]
+fn programs_that_would_take_memory_out_of_proportion_are_refused() {
+    let program = compile(&small(), Activations::Shares, LAN).unwrap().public;
+    let refused = |change: &dyn Fn(&mut PublicProgram)| {
+        let mut changed = program.clone();
+        change(&mut changed);
+        PublicProgram::from_json(&changed.to_json())
+            .unwrap_err()
+            .to_string()
+    };
+    // A value of the table for each accumulator.
+    let found = refused(&|program| {
+        let layer = &mut program.layers[0];
+        (layer.bits, layer.largest) = (44, (1 << 43) - 1);
+        layer.step = Step::Table {
+            first: -1,
+            values: vec![0, 1, 2],
+        };
+        (
+            layer.encrypted[0].flood_bits,
+            layer.encrypted[0].answer_bits,
+        ) = (10, 58);
+    });
+    assert!(
+        found.contains("the largest accumulator of a table"),
+        "{found}"
+    );
+    let found = refused(&|program| {
+        program.layers[0].step = Step::Table {
+            first: i64::MIN,
+            values: vec![1],
+        };
+    });
+    assert!(found.contains("first entry"), "{found}");
+    // Layers that are each within the bound.
+    let found = refused(&|program| {
+        let mut layer = program.layers[0].clone();
+        layer.shape = [1 << 8, 1 << 8, 1 << 8];
+        program.layers.splice(0..0, vec![layer; 5]);
+    });
+    assert!(
+        found.contains("the number of values of all layers"),
+        "{found}"
+    );
+    let found = refused(&|program| {
+        let local = LocalTerm {
+            source: 0,
+            window: network::Window {
+                channels: 2,
+                first: 0,
+                kernel: [1, 1],
+                stride: [1, 1],
+                dilation: [1, 1],
+                pads: [0; 4],
+                weights: vec![1],
+            },
+        };
+        program.layers[0].local = vec![local; 20_000];
+    });
+    assert!(
+        found.contains("the number of terms of all layers"),
+        "{found}"
+    );
+}
+
+#[test]
+fn floods_that_hide_too_little_are_not_served() {
+    for activations in [Activations::Shares, Activations::Revealed] {
+        let program = compile(&small(), activations, LAN).unwrap();
+        assert!(program.log2_distance().unwrap() < -43.3, "for ten inputs");
+        let served = |change: i32| {
+            let mut changed = program.clone();
+            for term in changed
+                .public
+                .layers
+                .iter_mut()
+                .flat_map(|layer| &mut layer.encrypted)
+            {
+                term.flood_bits = term.flood_bits.checked_add_signed(change).unwrap();
+            }
+            let changed = Program::from_json(&changed.to_json())?;
+            Server::new(&changed, 4).map(|server| server.log2_distance())
+        };
+        assert_eq!(served(0).unwrap(), program.log2_distance().unwrap());
+        let found = served(-40).unwrap_err().to_string();
+        assert!(found.contains("statistical distance"), "{found}");
+        // One bit more, and answers would be wrong.
+        let found = served(1).unwrap_err().to_string();
+        assert!(found.contains("flood"), "{found}");
+    }
+}
+
+/// Text of the other party moves no cursor.
+#[test]
+fn text_of_the_other_party_is_printable() {
+    let mut program = compile(&small(), Activations::Shares, LAN).unwrap().public;
+    program.layers[0].name = "\u{1b}]0;owned\u{7}\u{202e}".to_owned();
+    program.layers[0].bits = 99;
+    let found = PublicProgram::from_json(&program.to_json())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        found.contains("u{1b}]0;owned") && found.chars().all(|c| !c.is_control()),
+        "{found:?}"
+    );
+    assert!(!found.contains('\u{202e}'), "{found:?}");
 }
 
 #[test]

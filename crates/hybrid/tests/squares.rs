@@ -4,6 +4,7 @@
 
 use hybrid::{
     Activations, Client, Error, ProductKind, Program, PublicProgram, Report, Server, Step, compile,
+    compile_for,
 };
 use mpc::{Duplex, memory_pair};
 use network::{Evaluator, IntNetwork, Lut, Source};
@@ -212,7 +213,7 @@ fn products_of_two_values() {
 fn many_inputs_take_their_squares_from_ciphertexts() {
     let lut = quadratic([500.0, 20.0, 0.0], 900, (0, 127));
     let network = network([(lut.clone(), 900), (lut, 900)], false);
-    let program = compile(&network, Activations::Shares, LAN).unwrap();
+    let program = compile_for(&network, Activations::Shares, LAN, 1).unwrap();
     // One input has few squares, which are made of oblivious transfers.
     assert!(program.predict().unwrap().products.is_empty());
     let inputs: Vec<Vec<i64>> = (0..90).map(input).collect();

@@ -9,7 +9,7 @@ use program::{Op, Packed, ValueId};
 impl<E: Exact> Inspector<E> {
     /// The coefficients of a batch of samples that the program packs.
     pub(crate) fn coefficients_taken(&self, samples: ValueId) -> Vec<usize> {
-        let steps = self.client.verified().program().steps.iter();
+        let steps = self.verified.program().steps.iter();
         steps
             .filter_map(|step| match &step.op {
                 Op::Pack {
@@ -35,10 +35,7 @@ impl<E: Exact> Inspector<E> {
     ) -> Result<()> {
         let layer = self.layer_of(step);
         self.enter(layer)?;
-        let (bound, t) = (
-            self.exact.bound(layer),
-            self.client.verified().params().bfv().t(),
-        );
+        let (bound, t) = (self.exact.bound(layer), self.verified.params().bfv().t());
         for Packed(_, image, output, samples) in values {
             let Some(image) = self.images.get_mut(*image) else {
                 continue; // the batch is not full
@@ -68,7 +65,7 @@ impl<E: Exact> Inspector<E> {
         values: &[Packed],
         ct: &bfv::Ciphertext,
     ) -> Result<()> {
-        let (layer, verified) = (self.layer_of(step), self.client.verified());
+        let (layer, verified) = (self.layer_of(step), self.verified.clone());
         let params = verified.params();
         let bfv = params.bfv();
         let layout = layout_of(params, verified.program().ty(step))?;

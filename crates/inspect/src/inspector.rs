@@ -5,6 +5,7 @@ use crate::exact::Exact;
 use crate::findings::LayerFindings;
 use crate::noise::StepNoise;
 use client::{Client, Decrypted};
+use exchange::Verified;
 use program::{Op, ValueId};
 use runtime::{Event, StepResult};
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 /// Compares runs of one program with an exact network.
 pub struct Inspector<E> {
     pub(crate) client: Client,
+    pub(crate) verified: Verified,
     pub(crate) exact: E,
     /// Names of the layers in order.
     pub(crate) names: Vec<String>,
@@ -37,10 +39,10 @@ pub(crate) struct Image {
 }
 
 impl<E: Exact> Inspector<E> {
-    /// An inspector of the runs of `client`.
-    pub fn new(client: &Client, exact: E) -> Self {
+    /// An inspector of the runs of `client` on its program.
+    pub fn new(client: &Client, verified: &Verified, exact: E) -> Self {
         let mut names: Vec<String> = Vec::new();
-        for step in &client.verified().program().steps {
+        for step in &verified.program().steps {
             if !names.contains(&step.layer) {
                 names.push(step.layer.clone());
             }
@@ -51,6 +53,7 @@ impl<E: Exact> Inspector<E> {
         };
         Self {
             client: client.clone(),
+            verified: verified.clone(),
             exact,
             layers: names.iter().map(named).collect(),
             names,
@@ -105,7 +108,7 @@ impl<E: Exact> Inspector<E> {
         let &Event::End { step, value } = event else {
             return Ok(());
         };
-        let verified = self.client.verified().clone();
+        let verified = self.verified.clone();
         match (&verified.program().steps[step].op, value) {
             (Op::ToSamples { .. }, StepResult::Samples(batch)) => {
                 let lwe = self.client.keys().lwe();
@@ -150,7 +153,7 @@ impl<E: Exact> Inspector<E> {
     }
 
     pub(crate) fn layer_of(&self, step: usize) -> usize {
-        let name = &self.client.verified().program().steps[step].layer;
+        let name = &self.verified.program().steps[step].layer;
         let found = self.names.iter().position(|known| known == name);
         found.expect("every step's layer is known")
     }

@@ -22,7 +22,7 @@ pub struct StepNoise {
 impl<E> Inspector<E> {
     /// Measures the noise of a ciphertext. Only in the first run, because it takes long.
     pub(crate) fn measure(&mut self, step: usize, value: &StepResult) -> Result<()> {
-        let verified = self.client.verified();
+        let verified = self.verified.clone();
         let StepResult::Ciphertext(value) = value else {
             return Ok(());
         };
@@ -31,7 +31,7 @@ impl<E> Inspector<E> {
         let (Type::Ciphertext { noise_bits, .. }, ct) = (described.ty, value.ciphertext()) else {
             return Ok(());
         };
-        if self.noise.iter().any(|known| known.name == name) || is_constant(verified, step) {
+        if self.noise.iter().any(|known| known.name == name) || is_constant(&verified, step) {
             return Ok(());
         }
         let (size, margin_bits) =

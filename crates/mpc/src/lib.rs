@@ -33,8 +33,8 @@ mod slices;
 mod tests;
 
 pub use channel::{
-    Channel, Duplex, Fingerprint, Incoming, Outgoing, ServerIdentity, Traffic, accept, connect,
-    memory_pair,
+    Channel, Clients, Duplex, Fingerprint, Identity, Incoming, Outgoing, Patience, Traffic, accept,
+    connect, memory_pair,
 };
 pub use cost::{Cost, Role};
 pub use error::{Error, Result};

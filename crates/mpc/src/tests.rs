@@ -10,9 +10,9 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 
 use crate::material::dealer::deal;
-use crate::memory_pair;
 use crate::slices::mask;
 use crate::{Cost, Duplex, Material, Needs, Party, Piece, Protocol, Requantisation, Result, Role};
+use crate::{memory_pair, preprocess};
 
 /// Runs both parties in threads of their own, and returns what each returns.
 pub(super) fn both<T: Send>(
@@ -340,4 +340,35 @@ fn an_activation_has_the_recorded_cost() {
         (cost.rounds, cost.bytes_to_server, cost.bytes_to_client),
         (9, 1152, 1136)
     );
+}
+
+/// The bits that a party draws itself, and those that come of the transfers.
+#[test]
+fn made_bits_are_random() {
+    let relu = Protocol::requantise(&refusals::RELU).expect("in range");
+    let needs = relu.needs(64 * 64);
+    let (mut left, mut right) = memory_pair();
+    let own = |material: &mut Material| {
+        let (&modulus, &words) = needs.random_bits.iter().next().expect("a conversion");
+        material.take_random_bits(modulus, words).bits.to_vec()
+    };
+    let [server, client] = std::thread::scope(|scope| {
+        let (needs, own) = (&needs, &own);
+        let server = scope.spawn(move || {
+            own(&mut preprocess(Role::Server, &mut left, needs, &mut |_, _| {}).expect("connected"))
+        });
+        let mut client = preprocess(Role::Client, &mut right, needs, &mut |_, _| {});
+        let client = own(client.as_mut().expect("connected"));
+        [server.join().expect("it ends"), client]
+    });
+    for words in [server, client] {
+        let different: std::collections::BTreeSet<&u64> = words.iter().collect();
+        assert_eq!(different.len(), words.len(), "no word twice");
+        let (ones, bits) = (
+            words.iter().map(|w| w.count_ones()).sum::<u32>(),
+            64 * words.len(),
+        );
+        let off = f64::from(ones) - bits as f64 / 2.0;
+        assert!(off.abs() < 3.0 * (bits as f64).sqrt(), "{ones} of {bits}");
+    }
 }

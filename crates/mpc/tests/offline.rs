@@ -205,9 +205,20 @@ fn malformed_transfers_are_an_error() {
     let needs = protocol.needs(1);
     let long_frame = [&[0][..], &[0xff; 4]].concat();
     let unread = vec![1, 9, 9, 1, 0, 0, 0, 7, 0xff];
+    // Ends of streams, each of another name, and an end that comes twice.
+    let names = (0..1000u16).flat_map(|name| {
+        let [low, high] = name.to_le_bytes();
+        [1, low, high, 0, 0, 0, 0]
+    });
+    let twice = [1, 9, 9, 0, 0, 0, 0].repeat(2);
     for (message, expected) in [
         (vec![200], "a stream's name of 200 numbers"),
-        (long_frame, "a frame of 4294967295 bytes"),
+        (long_frame, "a frame of 4294967300 bytes after all but"),
+        (
+            names.collect(),
+            "more than 64 streams that no step has opened",
+        ),
+        (twice, "a frame after the end of its stream"),
         (vec![0xfe], "the other party met an error"),
         (vec![0xff], "the oblivious transfers failed"),
         (unread, "the oblivious transfers failed"),

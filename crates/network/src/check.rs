@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::{Error, Result};
 use crate::input::Input;
 use crate::model::{IntNetwork, Layer, Product, Source};
-use crate::place::{MAX_LEN, MAX_VALUE, Place, Shape, product, words};
+use crate::place::{MAX_BIAS, MAX_LEN, MAX_VALUE, Place, Shape, product, words};
 use serde_json::Value;
 
 const MAX_LAYERS: usize = 4096;
@@ -40,7 +40,7 @@ impl IntNetwork {
             let shape = check_terms(layer, &shapes)?;
             let place = Place(format!("layer {}", layer.name));
             place.list("bias", &layer.bias, &[shape[0]])?;
-            place.values("a bias", &layer.bias, -MAX_VALUE, MAX_VALUE)?;
+            place.values("a bias", &layer.bias, -MAX_BIAS, MAX_BIAS)?;
             place.positive("scale", layer.scale)?;
             check_table(layer, shapes.len() == self.layers.len(), &place)?;
             values = values.saturating_add(product(&shape));

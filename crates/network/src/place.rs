@@ -5,9 +5,12 @@ use crate::error::{Error, Result};
 /// Channels, height, width.
 pub type Shape = [usize; 3];
 
-/// Largest absolute weight, bias, bound and value: below `t / 2` for `t = 65537`, and within 16
+/// Largest absolute weight, bound and value: below `t / 2` for `t = 65537`, and within 16
 /// bits.
 pub(crate) const MAX_VALUE: i64 = 32_767;
+/// Largest absolute bias. It is reduced modulo `t` under encryption, so only the sum with the bias
+/// has to be small: a channel whose sums are all large has a bias that is as large.
+pub(crate) const MAX_BIAS: i64 = 1 << 20;
 /// Largest side, channel or kernel count, stride, dilation and padding.
 const MAX_SIDE: usize = 1 << 15;
 /// Largest length of one list, and largest number of values of all layers.

@@ -13,6 +13,7 @@
 
 mod link;
 mod streams;
+mod values;
 
 pub use link::{Frame, Link};
 pub use streams::{

@@ -9,6 +9,14 @@ use tokio::io::ReadBuf;
 
 /// Most bytes that wait for the network. A writer that would exceed them waits.
 const MAX_WAITING: usize = 8 << 20;
+/// Most memory that the peer's unread frames may take, with [`FRAME`] for each. The library reads a
+/// message of some megabytes before the next one is sent.
+const MAX_UNREAD: usize = 32 << 20;
+/// Least memory that a frame counts for: its bytes have a buffer of their own.
+const FRAME: usize = 256;
+/// Most streams of the peer that this party has not opened yet. The parties run the same steps, and
+/// one of them is ahead of the other by the streams of a step, which are below ten.
+const MAX_UNOPENED: usize = 64;
 
 /// What names a stream: the numbers of its connections from the outermost one, and its own.
 pub(crate) type Name = Vec<u16>;
@@ -39,7 +47,11 @@ struct State {
     waiting: usize,
     writers: Vec<Waker>,
     incoming: HashMap<Name, Incoming>,
+    /// Streams of the peer that this party has not opened.
+    unopened: usize,
+    /// Bytes that no stream has read, and the memory that their frames count for.
     unread: usize,
+    held: usize,
     /// The peer sends no frame any more.
     peer_closed: bool,
     closed: bool,
@@ -57,9 +69,16 @@ impl State {
 
 #[derive(Debug, Default)]
 struct Incoming {
-    bytes: VecDeque<u8>,
+    /// Frames, and how much of the first one is read.
+    frames: VecDeque<Vec<u8>>,
+    at: usize,
+    is_open: bool,
     has_ended: bool,
     reader: Option<Waker>,
+}
+
+fn memory(frame: &[u8]) -> usize {
+    frame.len().max(FRAME)
 }
 
 impl Link {
@@ -90,15 +109,74 @@ impl Link {
         self.state().outgoing.is_empty()
     }
 
-    /// Gives a frame from the peer to its stream.
-    pub fn deliver(&self, frame: Frame) {
+    /// Whether a frame of so many bytes may be delivered, before memory is taken for it.
+    ///
+    /// # Errors
+    /// What is too much.
+    pub fn admit(&self, bytes: usize) -> Result<(), String> {
+        let held = self.state().held;
+        if held + bytes.max(FRAME) > MAX_UNREAD {
+            return Err(format!(
+                "a frame of {bytes} bytes, beside {held} bytes of memory for unread ones, expected \
+                 at most {MAX_UNREAD} in all"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Gives a frame from the peer to its stream. An empty one ends the stream.
+    ///
+    /// # Errors
+    /// What is wrong with it: it follows the end of its stream, it is of too many streams that this
+    /// party has not opened, or too many bytes are unread. Nothing is kept of it then.
+    pub fn deliver(&self, frame: Frame) -> Result<(), String> {
+        self.admit(frame.bytes.len())?;
         let mut state = self.state();
-        state.unread += frame.bytes.len();
+        let state = &mut *state;
+        let is_known = state.incoming.contains_key(&frame.stream);
+        if !is_known && state.unopened == MAX_UNOPENED {
+            return Err(format!(
+                "more than {MAX_UNOPENED} streams that no step has opened"
+            ));
+        }
+        state.unopened += usize::from(!is_known);
         let stream = state.incoming.entry(frame.stream).or_default();
-        stream.has_ended |= frame.bytes.is_empty();
-        stream.bytes.extend(frame.bytes);
+        if stream.has_ended {
+            return Err("a frame after the end of its stream".to_owned());
+        }
+        if frame.bytes.is_empty() {
+            stream.has_ended = true;
+        } else {
+            state.unread += frame.bytes.len();
+            state.held += memory(&frame.bytes);
+            stream.frames.push_back(frame.bytes);
+        }
         if let Some(reader) = stream.reader.take() {
             reader.wake();
+        }
+        Ok(())
+    }
+
+    /// Says that this party reads a stream.
+    pub(crate) fn open(&self, stream: &Name) {
+        let mut state = self.state();
+        let state = &mut *state;
+        let is_known = state.incoming.contains_key(stream);
+        let incoming = state.incoming.entry(stream.clone()).or_default();
+        if is_known && !incoming.is_open {
+            state.unopened -= 1;
+        }
+        incoming.is_open = true;
+    }
+
+    /// Drops what a stream that nobody reads any more still holds. Its name stays, so that a later
+    /// frame is no new stream; what was not read counts as unread.
+    pub(crate) fn shut(&self, stream: &Name) {
+        let mut state = self.state();
+        let state = &mut *state;
+        if let Some(incoming) = state.incoming.get_mut(stream) {
+            let left = std::mem::take(&mut incoming.frames);
+            state.held -= left.iter().map(|frame| memory(frame)).sum::<usize>();
         }
     }
 
@@ -184,22 +262,25 @@ impl Link {
         if let Some(failure) = &state.failure {
             return Poll::Ready(Err(io::Error::other(failure.clone())));
         }
-        let peer_closed = state.peer_closed;
+        let state = &mut *state;
         let incoming = state.incoming.entry(stream.clone()).or_default();
-        if incoming.bytes.is_empty() {
-            if incoming.has_ended || peer_closed {
+        let Some(frame) = incoming.frames.front() else {
+            if incoming.has_ended || state.peer_closed {
                 return Poll::Ready(Ok(()));
             }
             incoming.reader = Some(context.waker().clone());
             return Poll::Pending;
-        }
-        let count = into.remaining().min(incoming.bytes.len());
-        let (front, back) = incoming.bytes.as_slices();
-        let first = count.min(front.len());
-        into.put_slice(&front[..first]);
-        into.put_slice(&back[..count - first]);
-        incoming.bytes.drain(..count);
+        };
+        let part = &frame[incoming.at..];
+        let count = into.remaining().min(part.len());
+        into.put_slice(&part[..count]);
+        incoming.at += count;
         state.unread -= count;
+        if incoming.at == frame.len() {
+            state.held -= memory(frame);
+            incoming.frames.pop_front();
+            incoming.at = 0;
+        }
         Poll::Ready(Ok(()))
     }
 

@@ -10,14 +10,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_serde::SymmetricallyFramed;
-use tokio_serde::formats::{Bincode, SymmetricalBincode};
 use tokio_util::codec::length_delimited::Builder;
 use tokio_util::codec::{FramedRead, FramedWrite, LengthDelimitedCodec};
 
 use crate::link::{Link, Name};
+use crate::values::Values;
 
 /// Longest value that is read, in bytes. A longer one is an error before memory is taken for it.
-const MAX_VALUE: usize = 64 << 20;
+const MAX_VALUE: usize = 16 << 20;
 
 /// Why a stream could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -51,32 +51,20 @@ pub struct ReceiveStreamBytes {
 }
 
 /// The sending half of a stream of values.
-pub type SendStream<T> = SymmetricallyFramed<
-    FramedWrite<SendStreamBytes, LengthDelimitedCodec>,
-    T,
-    SymmetricalBincode<T>,
->;
+pub type SendStream<T> =
+    SymmetricallyFramed<FramedWrite<SendStreamBytes, LengthDelimitedCodec>, T, Values<T>>;
 
 /// A stream of values that borrows a [`SendStreamBytes`].
-pub type SendStreamTemp<'a, T> = SymmetricallyFramed<
-    FramedWrite<&'a mut SendStreamBytes, LengthDelimitedCodec>,
-    T,
-    SymmetricalBincode<T>,
->;
+pub type SendStreamTemp<'a, T> =
+    SymmetricallyFramed<FramedWrite<&'a mut SendStreamBytes, LengthDelimitedCodec>, T, Values<T>>;
 
 /// The receiving half of a stream of values.
-pub type ReceiveStream<T> = SymmetricallyFramed<
-    FramedRead<ReceiveStreamBytes, LengthDelimitedCodec>,
-    T,
-    SymmetricalBincode<T>,
->;
+pub type ReceiveStream<T> =
+    SymmetricallyFramed<FramedRead<ReceiveStreamBytes, LengthDelimitedCodec>, T, Values<T>>;
 
 /// A stream of values that borrows a [`ReceiveStreamBytes`].
-pub type ReceiveStreamTemp<'a, T> = SymmetricallyFramed<
-    FramedRead<&'a mut ReceiveStreamBytes, LengthDelimitedCodec>,
-    T,
-    SymmetricalBincode<T>,
->;
+pub type ReceiveStreamTemp<'a, T> =
+    SymmetricallyFramed<FramedRead<&'a mut ReceiveStreamBytes, LengthDelimitedCodec>, T, Values<T>>;
 
 /// The first half of a stream's number space is for sub-connections, so that a name says which of
 /// the two it ends with.
@@ -122,6 +110,7 @@ impl Connection {
         }
         let name = self.named(STREAMS | self.streams);
         self.streams += 1;
+        self.link.open(&name);
         let send = SendStreamBytes {
             link: self.link.clone(),
             name: name.clone(),
@@ -151,8 +140,8 @@ impl Connection {
         &mut self,
     ) -> Result<(SendStream<T>, ReceiveStream<S>), ConnectionError> {
         let (send, receive) = self.byte_stream().await?;
-        let send = SymmetricallyFramed::new(codec().new_write(send), Bincode::default());
-        let receive = SymmetricallyFramed::new(codec().new_read(receive), Bincode::default());
+        let send = SymmetricallyFramed::new(codec().new_write(send), Values::default());
+        let receive = SymmetricallyFramed::new(codec().new_read(receive), Values::default());
         Ok((send, receive))
     }
 
@@ -166,7 +155,7 @@ impl Connection {
 impl SendStreamBytes {
     /// Sends values over this stream.
     pub fn as_stream<T: Serialize>(&mut self) -> SendStreamTemp<'_, T> {
-        SymmetricallyFramed::new(codec().new_write(self), Bincode::default())
+        SymmetricallyFramed::new(codec().new_write(self), Values::default())
     }
 }
 
@@ -177,10 +166,16 @@ impl Drop for SendStreamBytes {
     }
 }
 
+impl Drop for ReceiveStreamBytes {
+    fn drop(&mut self) {
+        self.link.shut(&self.name);
+    }
+}
+
 impl ReceiveStreamBytes {
     /// Receives values over this stream.
     pub fn as_stream<T: DeserializeOwned>(&mut self) -> ReceiveStreamTemp<'_, T> {
-        SymmetricallyFramed::new(codec().new_read(self), Bincode::default())
+        SymmetricallyFramed::new(codec().new_read(self), Values::default())
     }
 }
 

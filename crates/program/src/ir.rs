@@ -1,6 +1,7 @@
 //! The types of the intermediate representation.
 
 use crate::error::{Error, Result};
+use crate::flood::Flood;
 use serde::{Deserialize, Serialize};
 
 /// Format that is written. No other format is read.
@@ -234,8 +235,11 @@ pub enum Op {
         value: ValueId,
         /// Image and class of each logit, in order.
         rows: Vec<Row>,
-        /// Coefficients of the logits.
+        /// Coefficients of the logits, or their slots: each is the index of its value.
         at: Vec<usize>,
+        /// Noise that hides the noise of the logits, if the model is hidden.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        flood: Option<Flood>,
     },
 }
 

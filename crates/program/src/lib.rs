@@ -19,12 +19,14 @@
 
 pub mod circuit;
 mod error;
+mod flood;
 mod ir;
 mod lines;
 pub mod message;
 mod modular;
 mod place;
 pub mod recording;
+mod terms;
 mod text;
 pub mod torus;
 pub mod trace;
@@ -32,7 +34,9 @@ mod verify;
 mod words;
 
 pub use error::{Error, Result};
+pub use flood::{Flood, MAX_LOG2_DISTANCE};
 pub use ir::{
     Constant, ConstantId, Form, Indices, KeyNeeds, MAX_LOG2_FAILURE, Op, Packed, Parameters, Patch,
     Prediction, Program, Row, Step, TableShape, Term, Type, ValueId,
 };
+pub use terms::{Outputs, Terms};

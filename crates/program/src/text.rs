@@ -99,7 +99,13 @@ impl Display for Op {
             Self::Dense { rows, inputs, .. } => {
                 write!(f, ", {} outputs of {inputs} inputs", rows.len())
             }
-            Self::Output { rows, .. } => write!(f, ", {} values", rows.len()),
+            Self::Output { rows, flood, .. } => {
+                write!(f, ", {} values", rows.len())?;
+                match flood {
+                    Some(flood) => write!(f, ", flood of 2^{}", flood.bits),
+                    None => Ok(()),
+                }
+            }
             _ => Ok(()),
         }
     }

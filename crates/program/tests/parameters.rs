@@ -315,7 +315,7 @@ fn wrong_parameters_placements_and_keys_are_named() {
                     rows[0].image = 1;
                 }
             },
-            "a result given twice",
+            "a result given twice in one ciphertext",
             "class 1 of image 1",
         ),
     ];

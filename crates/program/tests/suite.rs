@@ -8,6 +8,7 @@ mod parameters;
 mod recording;
 mod shapes;
 mod steps;
+mod terms;
 mod text;
 mod torus;
 mod trace;

@@ -10,7 +10,7 @@ use runtime::replay::Sources;
 
 use crate::error::UsageError;
 use crate::guard::guard;
-use crate::program::Program;
+use crate::terms::Known;
 use crate::waves::{Waves, type_of};
 
 /// Name of a seed, whether it is the query's, and the offsets of its seed and its first body, the
@@ -22,8 +22,8 @@ type Crossing = (&'static str, String, u32, Vec<usize>, Vec<u32>);
 
 /// Where seeds and bodies lie in the payloads of the files of keys and of a query.
 #[pyfunction]
-pub(crate) fn file_places(py: Python<'_>, program: &Program) -> PyResult<Vec<Place>> {
-    let places = guard(py, || files::places(program.verified.exchange()))?;
+pub(crate) fn file_places(py: Python<'_>, terms: Known) -> PyResult<Vec<Place>> {
+    let places = guard(py, || files::places(&terms.0))?;
     let place = |place: &files::Place| {
         let name = match place.need {
             None => names::QUERY.to_owned(),
@@ -31,6 +31,7 @@ pub(crate) fn file_places(py: Python<'_>, program: &Program) -> PyResult<Vec<Pla
             Some(Need::Galois { element, .. }) => names::galois(element),
             Some(Need::Packing { values, .. }) => names::packing(values),
             Some(Need::Dimension) => names::DIMENSION.to_owned(),
+            Some(Need::Public { .. }) => "public".to_owned(),
         };
         let offsets = [place.seed, place.bodies, place.body_len, place.end];
         (name, place.need.is_none(), offsets)

@@ -250,8 +250,8 @@ impl ToPython for ::mpc::Error {
 impl ToPython for ::hybrid::Error {
     fn to_python(self) -> PyErr {
         use ::hybrid::Error::{
-            Activation, Bits, File, Input, Message, Network, NoParameters, Program, Protocol, Ring,
-            Stopped, Unreachable, Window,
+            Activation, Bits, File, Input, Memory, Message, Network, NoParameters, Program,
+            Protocol, Ring, Stopped, Unreachable, Window,
         };
         let fault = match self {
             Network(error) => return error.to_python(),
@@ -260,7 +260,7 @@ impl ToPython for ::hybrid::Error {
             Ring(ref error) => of_ring(error),
             Program { .. } | Message { .. } => Fault::File,
             Protocol(ref error) => of_mpc(error),
-            Input { .. } | Unreachable { .. } => Fault::Usage,
+            Input { .. } | Memory { .. } | Unreachable { .. } => Fault::Usage,
             Stopped => Fault::Stop,
             _ => Fault::Internal,
         };

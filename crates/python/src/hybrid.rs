@@ -1,16 +1,17 @@
 //! The hybrid mode: programs between two parties, the server, and the client.
 
-use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
-use ::hybrid::{Activations, Client, Program, Progress, Report, Server, Taken};
+use ::hybrid::{
+    Activations, Client, Event, Limits, Program, Progress, Report, STATISTICAL, Server, Taken,
+    printable,
+};
 use ::network::IntNetwork;
-use mpc::{Fingerprint, ServerIdentity};
+use mpc::{Clients, Fingerprint, Identity};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -18,20 +19,25 @@ use serde_json::{Value, json};
 use crate::error::{FormatError, UsageError};
 use crate::guard::{Line, guard, guard_bytes, guard_with};
 
+/// Time of a session beside what is predicted for it.
+const GRACE: Duration = Duration::from_secs(60);
+
 /// A network compiled for two parties. It holds the weights.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct HybridProgram {
     program: Program,
 }
 
-/// Compiles a network for a connection of `bandwidth` bytes per second. With `revealed`, the client
-/// applies the tables and sees the accumulators.
+/// Compiles a network for a connection of `bandwidth` bytes per second, with floods for `inputs`
+/// inputs of one client. With `revealed`, the client applies the tables and sees the accumulators.
 #[pyfunction]
+#[pyo3(signature = (network_json, revealed, bandwidth, inputs=::hybrid::HIDDEN_INPUTS))]
 pub(crate) fn hybrid_compile(
     py: Python<'_>,
     network_json: &str,
     revealed: bool,
     bandwidth: f64,
+    inputs: u32,
 ) -> PyResult<HybridProgram> {
     let activations = match revealed {
         true => Activations::Revealed,
@@ -39,7 +45,7 @@ pub(crate) fn hybrid_compile(
     };
     let program = guard(py, || {
         let network = IntNetwork::from_json(network_json)?;
-        ::hybrid::compile(&network, activations, bandwidth)
+        ::hybrid::compile_for(&network, activations, bandwidth, inputs)
     })?;
     Ok(HybridProgram { program })
 }
@@ -54,7 +60,8 @@ impl HybridProgram {
         found["program_hash"] = json!(::hybrid::hex(&self.program.fingerprint()));
         found["reveals_accumulators"] =
             json!(self.program.public.activations == Activations::Revealed);
-        found["statistical_bits"] = json!(::hybrid::STATISTICAL);
+        found["statistical_bits"] = json!(STATISTICAL);
+        found["log2_distance"] = json!(guard(py, || self.program.log2_distance())?);
         Ok(found.to_string())
     }
 
@@ -68,38 +75,38 @@ impl HybridProgram {
         Ok(Self { program })
     }
 
-    /// Serves clients, `at_once` of them side by side, until `hear` raises or `sessions` have ended.
+    /// Serves clients until `hear` raises or `sessions` have ended. `clients` are the hashes of their
+    /// certificates; without any, whoever connects is served.
     ///
     /// `hear` is called with the text of a JSON object for each event.
-    #[pyo3(signature = (listen, certificate, key, sessions, at_once, most_inputs, hear))]
+    #[pyo3(signature = (listen, hear, *, identity, clients, sessions, at_once, of_address,
+                        most_inputs, inputs_of_client, least_rate))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn serve(
         &self,
         py: Python<'_>,
         listen: &str,
-        certificate: Option<PathBuf>,
-        key: Option<PathBuf>,
+        hear: Py<PyAny>,
+        identity: Option<(PathBuf, PathBuf)>,
+        clients: Vec<String>,
         sessions: Option<usize>,
         at_once: usize,
+        of_address: usize,
         most_inputs: u32,
-        hear: Py<PyAny>,
+        inputs_of_client: Option<u64>,
+        least_rate: f64,
     ) -> PyResult<()> {
-        let identity = match (certificate, key) {
-            (Some(certificate), Some(key)) => {
-                let files = format!("{} with {}", certificate.display(), key.display());
-                let (certificate, key) = (read(&certificate)?, read(&key)?);
-                let identity = guard(py, || {
-                    Ok::<_, mpc::Error>(ServerIdentity::from_pem(&certificate, &key))
-                })?;
-                identity.map_err(|e| UsageError::new_err(format!("{files}: {e}")))?
-            }
-            (None, None) => guard(py, ServerIdentity::generate)?,
-            _ => {
-                return Err(UsageError::new_err(
-                    "a certificate without its key, or a key alone: give both, or neither for a \
-                     fresh certificate",
-                ));
-            }
+        let identity = match identity {
+            Some((certificate, key)) => identity_of(py, &certificate, &key)?,
+            None => guard(py, Identity::generate)?,
+        };
+        let known: Vec<Fingerprint> = guard(py, || {
+            let all = clients.iter().map(|text| text.parse::<Fingerprint>());
+            all.collect::<mpc::Result<_>>()
+        })?;
+        let clients = match known.is_empty() {
+            true => Clients::Any,
+            false => Clients::Known(known),
         };
         let listener = TcpListener::bind(listen)
             .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
@@ -110,131 +117,84 @@ impl HybridProgram {
                 };
                 UsageError::new_err(format!("cannot listen at {listen}: {e}; {way_out}"))
             })?;
-        let counts = Counts {
-            sessions,
-            at_once,
-            most_inputs,
-        };
         guard_with(
             py,
             |py, event: Value| hear.call1(py, (event.to_string(),)).map(drop),
-            |line| serve(&self.program, (&listener, &identity), counts, line),
+            |line| {
+                let server = Server::new(&self.program, most_inputs)?;
+                // As many as keep the sum of all distances within the bound.
+                let hidden = (-f64::from(STATISTICAL) - server.log2_distance()).exp2();
+                let limits = Limits {
+                    sessions,
+                    at_once,
+                    of_address,
+                    inputs_of_client: inputs_of_client.unwrap_or(hidden as u64).max(1),
+                    least_rate,
+                    grace: GRACE,
+                };
+                serve(&server, (&listener, &identity), (&clients, &limits), line);
+                Ok::<_, ::hybrid::Error>(())
+            },
         )
     }
 }
 
-/// How many sessions a server has, and how many inputs one of them may have.
-#[derive(Clone, Copy)]
-struct Counts {
-    /// All sessions; no limit if `None`.
-    sessions: Option<usize>,
-    at_once: usize,
-    most_inputs: u32,
-}
-
-/// How long to wait before looking again for clients, and for sessions that have ended.
-const PAUSE: Duration = Duration::from_millis(5);
-
-/// Accepts clients until the caller wants no more. A session has a thread of its own, so that a slow
-/// or silent client keeps none of the others waiting.
+/// Serves clients and tells of it, until the caller wants no more.
 fn serve(
-    program: &Program,
-    (listener, identity): (&TcpListener, &ServerIdentity),
-    counts: Counts,
-    line: &Line<'_, Value>,
-) -> ::hybrid::Result<()> {
-    let server = Server::new(program, counts.most_inputs)?;
-    let address = listener
-        .local_addr()
-        .map(|a| a.to_string())
-        .unwrap_or_default();
-    line.tell(json!({
-        "event": "listening",
-        "address": address,
-        "certificate_hash": identity.fingerprint().to_string(),
-        "program_hash": ::hybrid::hex(server.fingerprint()),
-    }));
-    let open = Open::default();
-    std::thread::scope(|scope| {
-        let mut served = 0;
-        while line.go_on() && counts.sessions.is_none_or(|most| served < most) {
-            let accepted = (open.count() < counts.at_once).then(|| listener.accept());
-            let Some(Ok((socket, from))) = accepted else {
-                std::thread::sleep(PAUSE);
-                continue;
-            };
-            let Ok(handle) = socket.try_clone() else {
-                continue;
-            };
-            served += 1;
-            open.add(served, handle);
-            let (open, server) = (&open, &server);
-            scope.spawn(move || {
-                session(server, (socket, &from.to_string()), identity, line);
-                open.remove(served);
-            });
-        }
-        while line.go_on() && open.count() > 0 {
-            std::thread::sleep(PAUSE);
-        }
-        open.shut();
-    });
-    Ok(())
-}
-
-/// One session. A client's fault ends it, not the server.
-fn session(
     server: &Server,
-    (socket, from): (TcpStream, &str),
-    identity: &ServerIdentity,
+    (listener, identity): (&TcpListener, &Identity),
+    (clients, limits): (&Clients, &Limits),
     line: &Line<'_, Value>,
 ) {
-    line.tell(json!({ "event": "connected", "from": from }));
-    // A session changes nothing that others see.
-    let served = catch_unwind(AssertUnwindSafe(|| {
-        let mut channel = ::hybrid::accept(socket, identity)?;
-        server.serve(&mut channel, &mut |_| line.go_on())
+    let address = listener.local_addr().map(|a| a.to_string());
+    line.tell(json!({
+        "event": "listening",
+        "address": address.unwrap_or_default(),
+        "certificate_hash": identity.fingerprint().to_string(),
+        "program_hash": ::hybrid::hex(server.fingerprint()),
+        "log2_distance": server.log2_distance(),
+        "inputs_of_client": limits.inputs_of_client,
+        "any_client": *clients == Clients::Any,
     }));
-    let reason = match served {
-        Ok(Ok(report)) => {
-            let report = report_json(&report);
-            line.tell(json!({ "event": "served", "from": from, "report": report }));
-            return;
-        }
-        Ok(Err(error)) => error.to_string(),
-        Err(_) => "a fault in palladion itself, please report it".to_owned(),
+    let hear = |from: std::net::SocketAddr, event: Event| {
+        let from = from.to_string();
+        line.tell(match event {
+            Event::Connected => json!({ "event": "connected", "from": from }),
+            Event::Served {
+                client,
+                inputs,
+                report,
+            } => json!({
+                "event": "served",
+                "from": from,
+                "client": client.map(|client| client.to_string()),
+                "inputs": inputs,
+                "log2_distance": server.log2_distance() + (inputs as f64).log2(),
+                "report": report_json(&report),
+            }),
+            Event::Failed(reason) => json!({ "event": "failed", "from": from, "reason": reason }),
+        })
     };
-    line.tell(json!({ "event": "failed", "from": from, "reason": reason }));
+    let parties = (listener, identity);
+    ::hybrid::host(
+        server,
+        parties,
+        (clients, limits),
+        (&hear, &|| line.go_on()),
+    );
 }
 
-/// The sockets of running sessions.
-#[derive(Default)]
-struct Open(Mutex<HashMap<usize, TcpStream>>);
-
-impl Open {
-    fn sockets(&self) -> MutexGuard<'_, HashMap<usize, TcpStream>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn count(&self) -> usize {
-        self.sockets().len()
-    }
-
-    fn add(&self, session: usize, socket: TcpStream) {
-        self.sockets().insert(session, socket);
-    }
-
-    fn remove(&self, session: usize) {
-        self.sockets().remove(&session);
-    }
-
-    /// Ends all sessions: whatever they wait for fails.
-    fn shut(&self) {
-        for socket in self.sockets().values() {
-            // One that has ended already needs nothing.
-            let _ = socket.shutdown(Shutdown::Both);
-        }
-    }
+/// A certificate and its key from their files, which may be one.
+fn identity_of(py: Python<'_>, certificate: &Path, key: &Path) -> PyResult<Identity> {
+    let files = match certificate == key {
+        true => certificate.display().to_string(),
+        false => format!("{} with {}", certificate.display(), key.display()),
+    };
+    let (certificate, key) = (read(certificate)?, read(key)?);
+    let identity = guard(py, || {
+        Ok::<_, mpc::Error>(Identity::from_pem(&certificate, &key))
+    })?;
+    identity.map_err(|e| UsageError::new_err(format!("{files}: {e}")))
 }
 
 fn taken_json(taken: &Taken) -> Value {
@@ -275,21 +235,33 @@ pub(crate) struct HybridClient {
 #[pymethods]
 impl HybridClient {
     /// Connects to the server whose certificate has the hash `certificate`. With `program`, a server
-    /// of another program is refused. Hashes are hexadecimal.
+    /// of another program is refused. Hashes are hexadecimal. `identity` has the files of the
+    /// client's own certificate and key. The server has ten seconds to greet, or `patience` if that
+    /// is less, and `patience` seconds for each message.
     #[staticmethod]
-    #[pyo3(signature = (address, certificate, program=None))]
+    #[pyo3(signature = (address, certificate, program=None, identity=None, patience=None))]
     fn connect(
         py: Python<'_>,
         address: &str,
         certificate: &str,
         program: Option<&str>,
+        identity: Option<(PathBuf, PathBuf)>,
+        patience: Option<f64>,
     ) -> PyResult<Self> {
+        let patience = patience.map_or(::hybrid::PATIENCE, |seconds| {
+            Duration::try_from_secs_f64(seconds).unwrap_or(::hybrid::PATIENCE)
+        });
+        let identity = identity
+            .map(|(certificate, key)| identity_of(py, &certificate, &key))
+            .transpose()?;
         let certificate: Fingerprint = guard(py, || certificate.parse::<Fingerprint>())?;
         let expected = program
             .map(|text| hash("the program's hash", text))
             .transpose()?;
         let client = guard(py, || {
-            Client::meet(::hybrid::connect(address, certificate)?, expected.as_ref())
+            let waits = [::hybrid::HANDSHAKE.min(patience), patience];
+            let channel = ::hybrid::connect(address, certificate, identity.as_ref(), waits)?;
+            Client::meet(channel, expected.as_ref())
         })?;
         Ok(Self {
             public: client.public().clone(),
@@ -313,6 +285,7 @@ impl HybridClient {
         found["classes"] = json!(last);
         found["program_hash"] = json!(self.hash);
         found["reveals_accumulators"] = json!(self.public.activations == Activations::Revealed);
+        escape(&mut found);
         Ok(found.to_string())
     }
 
@@ -341,7 +314,7 @@ impl HybridClient {
                 None => Ok(()),
             },
             |line| -> ::hybrid::Result<_> {
-                let mut tell = |p: Progress<'_>| line.tell((p.doing.to_owned(), p.done, p.total));
+                let mut tell = |p: Progress<'_>| line.tell((printable(p.doing), p.done, p.total));
                 let ready = client.prepare(count, &mut tell)?;
                 if only_offline {
                     return Ok((Vec::new(), report_json(ready.report()).to_string()));
@@ -351,6 +324,24 @@ impl HybridClient {
             },
         )
     }
+}
+
+/// Makes every text of the other party printable.
+fn escape(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = printable(text),
+        Value::Array(values) => values.iter_mut().for_each(escape),
+        Value::Object(entries) => entries.values_mut().for_each(escape),
+        _ => {}
+    }
+}
+
+/// A fresh certificate and its private key in PEM form, and the certificate's hash.
+#[pyfunction]
+pub(crate) fn hybrid_identity(py: Python<'_>) -> PyResult<(String, String)> {
+    let pem = guard(py, Identity::generate_pem)?;
+    let hash = guard(py, || Fingerprint::of_pem(pem.as_bytes()))?;
+    Ok(((*pem).clone(), hash.to_string()))
 }
 
 /// The hash of a server's certificate, from its file in PEM form.

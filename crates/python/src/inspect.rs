@@ -8,9 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use runtime::{Prepared, Report, Server};
 
-use crate::guard::{guard, guard_with};
+use crate::guard::guard_with;
 use crate::keys::{EvaluationKeys, SecretKey};
-use crate::program::{Clock, check_program, report_dict, tell};
+use crate::program::{Clock, Program, check_program, report_dict, tell};
 
 /// The integer network with which runs are compared.
 struct Integers {
@@ -62,13 +62,19 @@ type Outcome<'py> = (Vec<Vec<i64>>, f64, Bound<'py, PyDict>);
 #[pymethods]
 impl Inspector {
     #[new]
-    fn new(py: Python<'_>, secret: &SecretKey, network_json: &str) -> PyResult<Self> {
+    fn new(
+        py: Python<'_>,
+        secret: &SecretKey,
+        program: &Program,
+        network_json: &str,
+    ) -> PyResult<Self> {
         use crate::error::ToPython;
         let exact = Integers::from_json(network_json).map_err(ToPython::to_python)?;
+        check_program(&program.verified, secret.0.exchange(), "secret keys")?;
         Ok(Self {
             client: secret.0.clone(),
-            prepared: guard(py, || Prepared::of(secret.0.verified()))?,
-            found: Mutex::new(inspect::Inspector::new(&secret.0, exact)),
+            prepared: program.prepared(py)?.clone(),
+            found: Mutex::new(inspect::Inspector::new(&secret.0, &program.verified, exact)),
         })
     }
 
@@ -81,7 +87,7 @@ impl Inspector {
         images: Vec<Vec<i64>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome<'py>> {
-        check_program(self.client.verified(), &keys.exchange, "evaluation keys")?;
+        check_program(self.client.exchange(), &keys.exchange, "evaluation keys")?;
         let (decrypted, report) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), None, news),

@@ -9,8 +9,8 @@ use std::io::BufWriter;
 
 use crate::guard::{guard, guard_bytes};
 use crate::messages::{Answer, Query};
-use crate::program::{Program, check_program};
-use crate::trace::Trace;
+use crate::program::check_program;
+use crate::terms::Known;
 
 /// The client's key. It never leaves the client.
 #[pyclass(frozen, module = "palladion")]
@@ -23,15 +23,15 @@ pub(crate) struct EvaluationKeys {
     pub(crate) keys: exchange::EvaluationKeys,
 }
 
-/// Generates the keys of a program.
+/// Generates the keys that a program needs.
 #[pyfunction]
-pub(crate) fn keygen(py: Python<'_>, program: &Program) -> PyResult<(SecretKey, EvaluationKeys)> {
+pub(crate) fn keygen(py: Python<'_>, terms: Known) -> PyResult<(SecretKey, EvaluationKeys)> {
+    let exchange = terms.0;
     let (client, keys) = guard(py, || -> client::Result<_> {
-        let client = Client::generate(&program.verified);
+        let client = Client::generate(&exchange);
         let keys = client.evaluation_keys()?;
         Ok((client, keys))
     })?;
-    let exchange = program.verified.exchange().clone();
     Ok((SecretKey(client), EvaluationKeys { exchange, keys }))
 }
 
@@ -42,16 +42,16 @@ type Logits = Vec<Vec<i64>>;
 impl SecretKey {
     /// Generates a key from the operating system's randomness.
     #[staticmethod]
-    fn generate(py: Python<'_>, program: &Program) -> PyResult<Self> {
+    fn generate(py: Python<'_>, terms: Known) -> PyResult<Self> {
         guard(py, || {
-            Ok::<_, client::Error>(Self(Client::generate(&program.verified)))
+            Ok::<_, client::Error>(Self(Client::generate(&terms.0)))
         })
     }
 
     /// Generates the evaluation keys that the program needs.
     fn evaluation_keys(&self, py: Python<'_>) -> PyResult<EvaluationKeys> {
         let keys = guard(py, || self.0.evaluation_keys())?;
-        let exchange = self.0.verified().exchange().clone();
+        let exchange = self.0.exchange().clone();
         Ok(EvaluationKeys { exchange, keys })
     }
 
@@ -62,20 +62,20 @@ impl SecretKey {
             let file = File::create(path).map_err(exchange::Error::from)?;
             let file = BufWriter::with_capacity(1 << 20, file);
             self.0.write_evaluation_keys(&mut system_rng(), file)?;
-            Ok(files::keys_file_len(self.0.verified())?)
+            Ok(files::keys_file_len(self.0.exchange())?)
         })
     }
 
     fn encrypt(&self, py: Python<'_>, images: Vec<Vec<i64>>) -> PyResult<Query> {
         Ok(Query {
-            exchange: self.0.verified().exchange().clone(),
+            exchange: self.0.exchange().clone(),
             query: guard(py, || self.0.encrypt(&images))?,
         })
     }
 
     /// The logits of each image of the query, and the noise margin left, in bits.
     fn decrypt(&self, py: Python<'_>, answer: &Answer, query: &Query) -> PyResult<(Logits, f64)> {
-        check_program(self.0.verified(), &answer.exchange, "encrypted results")?;
+        check_program(self.0.exchange(), &answer.exchange, "encrypted results")?;
         let found = guard(py, || self.0.decrypt(&answer.answer, &query.query))?;
         Ok((found.logits, found.margin_bits))
     }
@@ -85,8 +85,8 @@ impl SecretKey {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
-        guard(py, || Client::from_bytes(&program.verified, data)).map(Self)
+    fn from_bytes(py: Python<'_>, terms: Known, data: &[u8]) -> PyResult<Self> {
+        guard(py, || Client::from_bytes(&terms.0, data)).map(Self)
     }
 }
 
@@ -102,19 +102,9 @@ impl EvaluationKeys {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
-        Ok(Self {
-            exchange: program.verified.exchange().clone(),
-            keys: guard(py, || files::keys_from_bytes(&program.verified, data))?,
-        })
-    }
-
-    /// Reads the keys of a trace's program.
-    #[staticmethod]
-    fn for_trace(py: Python<'_>, trace: &Trace, data: &[u8]) -> PyResult<Self> {
-        Ok(Self {
-            exchange: trace.exchange.clone(),
-            keys: guard(py, || files::keys_from_bytes(&trace.exchange, data))?,
-        })
+    fn from_bytes(py: Python<'_>, terms: Known, data: &[u8]) -> PyResult<Self> {
+        let exchange = terms.0;
+        let keys = guard(py, || files::keys_from_bytes(&exchange, data))?;
+        Ok(Self { exchange, keys })
     }
 }

@@ -21,6 +21,7 @@ mod program;
 mod schemes;
 mod security;
 mod simulate;
+mod terms;
 mod tfhe;
 mod trace;
 mod vector;
@@ -36,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     tfhe::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;
+    module.add_class::<terms::Terms>()?;
     module.add_class::<trace::Trace>()?;
     module.add_class::<waves::Waves>()?;
     module.add_class::<waves::WavesOutside>()?;
@@ -52,6 +54,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<hybrid::HybridClient>()?;
     module.add_function(wrap_pyfunction!(hybrid::hybrid_compile, module)?)?;
     module.add_function(wrap_pyfunction!(hybrid::hybrid_certificate_hash, module)?)?;
+    module.add_function(wrap_pyfunction!(hybrid::hybrid_identity, module)?)?;
     module.add("HYBRID_CORE", ::hybrid::CORE)?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;

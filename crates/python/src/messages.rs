@@ -5,8 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::guard::{guard, guard_bytes};
-use crate::program::Program;
-use crate::trace::Trace;
+use crate::terms::Known;
 
 /// Encrypted images.
 #[pyclass(frozen, module = "palladion")]
@@ -39,20 +38,10 @@ impl Query {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
-        Ok(Self {
-            exchange: program.verified.exchange().clone(),
-            query: guard(py, || files::query_from_bytes(&program.verified, data))?,
-        })
-    }
-
-    /// Reads a query for a trace's program.
-    #[staticmethod]
-    fn for_trace(py: Python<'_>, trace: &Trace, data: &[u8]) -> PyResult<Self> {
-        Ok(Self {
-            exchange: trace.exchange.clone(),
-            query: guard(py, || files::query_from_bytes(&trace.exchange, data))?,
-        })
+    fn from_bytes(py: Python<'_>, terms: Known, data: &[u8]) -> PyResult<Self> {
+        let exchange = terms.0;
+        let query = guard(py, || files::query_from_bytes(&exchange, data))?;
+        Ok(Self { exchange, query })
     }
 }
 
@@ -60,7 +49,7 @@ impl Query {
 impl Answer {
     /// The [`Query::hash`] of the query that this answer names.
     fn query_hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.answer.query)
+        PyBytes::new(py, self.answer.query())
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -70,10 +59,9 @@ impl Answer {
     }
 
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, program: &Program, data: &[u8]) -> PyResult<Self> {
-        Ok(Self {
-            exchange: program.verified.exchange().clone(),
-            answer: guard(py, || files::answer_from_bytes(&program.verified, data))?,
-        })
+    fn from_bytes(py: Python<'_>, terms: Known, data: &[u8]) -> PyResult<Self> {
+        let exchange = terms.0;
+        let answer = guard(py, || files::answer_from_bytes(&exchange, data))?;
+        Ok(Self { exchange, answer })
     }
 }

@@ -14,9 +14,10 @@ use crate::error::UsageError;
 use crate::guard::{Line, guard, guard_bytes, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
+use crate::terms::{Terms, describe};
 use crate::trace::counts_dict;
 
-/// A network compiled to operations on ciphertexts. Public.
+/// A network compiled to operations on ciphertexts. It has the weights, so it is the server's.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Program {
     pub(crate) verified: Verified,
@@ -92,29 +93,7 @@ impl Program {
         let prepared = self.prepared(py)?;
         let program = prepared.program();
         let (parameters, prediction) = (&program.parameters, &program.prediction);
-        let small = prepared.params().small();
-        let report = PyDict::new(py);
-        report.set_item("network", &program.name)?;
-        report.set_item("batch", program.batch)?;
-        report.set_item("input_shape", program.input.to_vec())?;
-        report.set_item("ciphertexts", program.placement.len())?;
-        report.set_item("classes", program.classes)?;
-        let security = prepared.params().security();
-        report.set_item("security", crate::security::to_dict(py, &security)?)?;
-        report.set_item("security_bits", crate::security::bits(&security))?;
-        report.set_item("log_n", parameters.n.ilog2())?;
-        report.set_item("log_q", parameters.log_q(parameters.q.len() - 1))?;
-        report.set_item("log_qp", parameters.log_qp())?;
-        report.set_item("plaintext_modulus", parameters.t)?;
-        report.set_item("limbs", parameters.q.len())?;
-        let moduli = parameters.q.iter().chain(&parameters.p);
-        let largest = moduli.map(|q| 64 - q.leading_zeros()).max();
-        report.set_item("largest_modulus_bits", largest)?;
-        report.set_item("special_limbs", parameters.p.len())?;
-        report.set_item("digit_limbs", parameters.digit_limbs)?;
-        report.set_item("lwe_dimension", parameters.lwe_dimension)?;
-        report.set_item("lwe_log_qp", small.log_q())?;
-        report.set_item("rounding_sigma", prepared.params().rounding_sigma())?;
+        let report = describe(py, prepared)?;
         report.set_item("predicted_margin_bits", prediction.margin_bits)?;
         report.set_item("predicted_log2_failure", prediction.log2_failure)?;
         report.set_item("worst_step", worst_step(py, prepared)?)?;
@@ -142,14 +121,11 @@ impl Program {
         Ok(report)
     }
 
-    /// The part of the interface that a client must know about the network's input and output, as
-    /// JSON. `None` for a program that was not compiled from a network.
-    fn interface(&self) -> Option<String> {
-        self.verified
-            .program()
-            .interface
-            .as_ref()
-            .map(ToString::to_string)
+    /// What a client must know of the program. It has no weight, bias or table.
+    fn terms(&self) -> Terms {
+        Terms {
+            exchange: self.verified.exchange().clone(),
+        }
     }
 
     /// Deviation of the rounding noise before each table, first to last.
@@ -390,6 +366,12 @@ pub(crate) fn report_dict<'py>(py: Python<'py>, report: &Report) -> PyResult<Bou
     let found = PyDict::new(py);
     found.set_item("seconds", report.seconds)?;
     found.set_item("resumed_steps", report.resumed)?;
+    found.set_item("raw_digest", hex(&report.raw_digest))?;
     found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;
     Ok(found)
+}
+
+/// A digest as hexadecimal digits.
+pub(crate) fn hex(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

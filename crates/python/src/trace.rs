@@ -1,5 +1,6 @@
 //! Traces: a program as instructions on limbs, executed one by one.
 
+use client::system_rng;
 use exchange::{Exchange, files};
 use program::trace::{Counts, Op};
 use pyo3::prelude::*;
@@ -9,7 +10,7 @@ use runtime::replay::{Progress, replay_run};
 use crate::guard::{guard, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::Query;
-use crate::program::{News, Program, check_program, tell};
+use crate::program::{News, Program, check_program, hex, tell};
 
 /// A program as instructions on limbs. Public.
 #[pyclass(frozen, module = "palladion")]
@@ -38,7 +39,8 @@ impl Trace {
         counts_dict(py, &self.trace.counts())
     }
 
-    /// Executes the trace on keys and a query. Returns the bytes of the answer.
+    /// Executes the trace on keys and a query. Returns the bytes of the answer, and the digest of
+    /// the answer before it was hidden.
     #[pyo3(signature = (keys, query, progress=None))]
     fn replay<'py>(
         &self,
@@ -46,10 +48,10 @@ impl Trace {
         keys: &EvaluationKeys,
         query: &Query,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<(Bound<'py, PyBytes>, String)> {
         check_program(&self.exchange, &keys.exchange, "evaluation keys")?;
         check_program(&self.exchange, &query.exchange, "encrypted images")?;
-        let answer = guard_with(
+        let (answer, digest) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), None, news),
             |line| -> runtime::Result<_> {
@@ -63,11 +65,13 @@ impl Trace {
                         })
                 };
                 let given = (&keys.keys, &query.query);
-                let (answer, _) = replay_run(&self.exchange, &self.trace, given, observe)?;
-                Ok(files::answer_to_bytes(&self.exchange, &answer))
+                let (raw, _) = replay_run(&self.exchange, &self.trace, given, observe)?;
+                let digest = hex(&raw.digest());
+                let answer = raw.hide(&self.exchange, &keys.keys, &mut system_rng())?;
+                Ok((files::answer_to_bytes(&self.exchange, &answer), digest))
             },
         )?;
-        Ok(PyBytes::new(py, &answer))
+        Ok((PyBytes::new(py, &answer), digest))
     }
 }
 

@@ -264,6 +264,11 @@ impl Writer {
         self.bytes.len() - HEADER
     }
 
+    /// SHA-256 of the payload.
+    pub fn digest(&self) -> Fingerprint {
+        fingerprint(&self.bytes[HEADER..])
+    }
+
     /// Adds header and checksum.
     pub fn seal(mut self, kind: &Kind, fingerprint: &Fingerprint) -> Vec<u8> {
         let length = self.payload_len() as u64;

@@ -10,7 +10,7 @@ use ring::sample::{self, Masks, Seed};
 use ring::{Basis, Eval, Poly};
 use zeroize::Zeroizing;
 
-/// Public encryption key: an encryption of zero at the highest level.
+/// Public encryption key: an encryption of zero, at the highest level or below.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKey {
     zero: Ciphertext,
@@ -19,10 +19,17 @@ pub struct PublicKey {
 }
 
 impl PublicKey {
-    /// A public key for `secret`.
+    /// A public key for `secret`, which encrypts at every level.
     pub fn generate(secret: &SecretKey, rng: &mut impl CryptoRng) -> Self {
+        Self::generate_at(secret, secret.params().max_level(), rng)
+    }
+
+    /// A public key that encrypts at `level` and below.
+    ///
+    /// # Panics
+    /// If `level` is above the highest level.
+    pub fn generate_at(secret: &SecretKey, level: usize, rng: &mut impl CryptoRng) -> Self {
         let mut masks = Masks::random(rng);
-        let level = secret.params().max_level();
         Self {
             zero: secret.encrypt_zero(level, &mut masks, rng),
             seed: *masks.seed(),
@@ -54,7 +61,17 @@ impl PublicKey {
         (&self.zero.components()[0], &self.seed)
     }
 
-    /// Basis of the highest level.
+    /// Highest level at which the key encrypts.
+    pub fn level(&self) -> usize {
+        self.zero.level()
+    }
+
+    /// Bytes in memory.
+    pub fn byte_len(&self) -> usize {
+        self.zero.byte_len()
+    }
+
+    /// Basis of the highest level at which the key encrypts.
     pub fn basis(&self) -> &Basis {
         self.zero.components()[0].basis()
     }

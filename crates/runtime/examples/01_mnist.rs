@@ -19,9 +19,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("predicted: {:?}", program.prediction);
     let prepared = Prepared::new(program)?;
 
-    // The client. Secrets stay here; evaluation keys and ciphertexts leave as bytes.
-    let client = Client::generate(&prepared);
-    let keys = files::keys_to_bytes(&prepared, &client.evaluation_keys()?)?;
+    // The client. It knows the terms of the program, and no weight. Secrets stay here; evaluation
+    // keys and ciphertexts leave as bytes.
+    let terms = files::terms_from_bytes(&files::terms_to_bytes(&prepared))?;
+    let client = Client::generate(&terms);
+    let keys = files::keys_to_bytes(&terms, &client.evaluation_keys()?)?;
     let images: Vec<Vec<i64>> = (0..batch).map(drawn_one).collect();
     let query = files::query_to_bytes(&client.encrypt(&images)?);
     println!(

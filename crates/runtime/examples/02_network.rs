@@ -99,7 +99,7 @@ fn main() {
     };
     let images: Vec<Vec<i64>> = (0..batch).map(image).collect();
     let evaluator = Evaluator::new(&network).unwrap();
-    let mut found = Inspector::new(&client, Integers { network, evaluator });
+    let mut found = Inspector::new(&client, &prepared, Integers { network, evaluator });
     found.begin(&images).unwrap();
     let input = client.encrypt(&images).unwrap();
     let (output, report) = Server::new(&prepared, &keys)

@@ -278,7 +278,7 @@ const SCRIPT: Kind = Kind {
 /// A payload that says, number by number, which read comes next.
 fn reader_script(prepared: &Prepared, output: &Answer) -> Vec<u8> {
     let mut w = Writer::new();
-    let ct = output.ciphertexts[0].rlwe();
+    let ct = output.ciphertexts()[0].rlwe();
     for read in [0, 1, 2, 3, 4, 5, 6, 0, 4] {
         w.u64(read);
         match read {

@@ -91,17 +91,7 @@ pub(crate) fn predict(
     Ok(Memory {
         process: (BASE + PROGRAM_EXPANSION * text) as u64,
         keys: keys as u64,
-        writing: writing(params, needs) as u64,
+        writing: needs.writing_byte_len(params) as u64,
         running: (needs.baby_steps_byte_len(params)? + most + ring::POOL_BYTES) as u64,
     })
-}
-
-/// Working memory of the largest key. Its digits are counted twice: each exists once as it is made
-/// and once as it is kept.
-fn writing(params: &LoopParams, needs: &Needs) -> usize {
-    let rlwe = params.bfv().rlwe();
-    let levels = needs.galois_elements().values().copied();
-    let top = levels.chain(needs.relinearization()).max().unwrap_or(0);
-    let words = 2 * rlwe.extended(top).len() * rlwe::SwitchKey::digit_count(rlwe, top) * rlwe.n();
-    2 * words * size_of::<u64>()
 }

@@ -10,7 +10,7 @@ use circuits::operations::Dry;
 use circuits::steps::{Action, Made, MadeBy};
 use circuits::{Counts, DryValue, Value, dry_engine, total_failure};
 use exchange::{LoopParams, Needs};
-use program::{Error, Op, Program, Type};
+use program::{Error, Form, MAX_LOG2_DISTANCE, Op, Parameters, Program, Type};
 use std::fmt::Debug;
 
 /// Noise in bits may differ by this much between machines, because their logarithms round
@@ -74,6 +74,7 @@ pub(crate) fn rehearse(
         }
         .into());
     }
+    check_floods(program)?;
     let (used, listed) = (engine.needs(), &program.keys);
     let listed = Needs::new(listed.relinearization, &listed.galois, &listed.packing);
     same(
@@ -96,6 +97,45 @@ pub(crate) fn rehearse(
         failure,
         counts: engine.counts(),
     })
+}
+
+/// Checks that the floods of a program's outputs hide their noise. The noise of each step has been
+/// compared with the circuits'.
+fn check_floods(program: &Program) -> Result<()> {
+    let Parameters { t, n, .. } = program.parameters;
+    let distances = program
+        .steps
+        .iter()
+        .filter_map(|step| match (&step.op, step.ty) {
+            (
+                Op::Output {
+                    at,
+                    flood: Some(flood),
+                    ..
+                },
+                Type::Ciphertext {
+                    form, noise_bits, ..
+                },
+            ) => {
+                let coefficients = match form {
+                    Form::Coefficients => at.len(),
+                    Form::Slots(_) => n,
+                };
+                Some(flood.log2_distance(noise_bits, t, coefficients))
+            }
+            _ => None,
+        });
+    let squares: f64 = distances.map(|log2| (2.0 * log2).exp2()).sum();
+    let found = squares.log2() / 2.0;
+    if found <= MAX_LOG2_DISTANCE {
+        return Ok(());
+    }
+    Err(Error::Parameters {
+        what: "the statistical distance that the floods leave",
+        found: format!("2^{found:.1}"),
+        expected: format!("at most 2^{MAX_LOG2_DISTANCE}"),
+    }
+    .into())
 }
 
 /// Compares level and noise with those that the step states. The factor must be 1, except for

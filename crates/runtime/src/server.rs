@@ -7,8 +7,10 @@ use crate::record::step_name;
 use circuits::operations::Run;
 use circuits::steps::Made;
 use circuits::{Engine, Value, engine};
-use exchange::{Answer, EvaluationKeys, Query};
+use exchange::{Answer, EvaluationKeys, Query, RawAnswer};
 use program::Op;
+use ring::sample::SecretRng;
+use rlwe::bytes::Fingerprint;
 use rlwe::lwe::LweBatch;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -59,6 +61,9 @@ pub struct Report {
     pub seconds: f64,
     /// Number of steps that were resumed from a checkpoint.
     pub resumed: usize,
+    /// [`RawAnswer::digest`]: runs of one query with the same keys have the same. It is not for
+    /// clients.
+    pub raw_digest: Fingerprint,
     /// The other steps by layer and operation, in the order in which these first occurred.
     pub steps: Vec<StepReport>,
 }
@@ -69,8 +74,8 @@ impl<'a> Server<'a> {
         Self { prepared, keys }
     }
 
-    /// Runs the program. `observe` is called for every step, and stops the run by returning
-    /// `false`.
+    /// Runs the program. The answer shows the outputs alone: see [`RawAnswer::hide`]. `observe` is
+    /// called for every step, and stops the run by returning `false`.
     ///
     /// # Errors
     /// [`Error::Stopped`] if `observe` returned `false`, [`exchange::Error::Bytes`] for a query of
@@ -84,8 +89,7 @@ impl<'a> Server<'a> {
         self.resume(query, None, observe, |_| true)
     }
 
-    /// As [`run`](Self::run), but starts from a checkpoint if there is one. With the same keys the
-    /// result is the same, bit for bit. After each layer except the last, `save` is called with the
+    /// As [`run`](Self::run), but starts from a checkpoint if there is one. After each layer except the last, `save` is called with the
     /// state of the run, and stops the run by returning `false`.
     ///
     /// # Errors
@@ -95,9 +99,28 @@ impl<'a> Server<'a> {
         &self,
         query: &Query,
         from: Option<Checkpoint>,
+        observe: impl FnMut(Event<'_>) -> bool,
+        save: impl FnMut(&Checkpoint) -> bool,
+    ) -> Result<(Answer, Report)> {
+        self.keys.public()?;
+        let (raw, report) = self.raw_answer(query, from, observe, save)?;
+        let rng = &mut SecretRng::from_os();
+        Ok((raw.hide(self.prepared, self.keys, rng)?, report))
+    }
+
+    /// As [`resume`](Self::resume), but returns the ciphertexts as the steps leave them. They are
+    /// the same, bit for bit, in all runs of a query with the same keys. They show a client more
+    /// than the outputs, so they never leave the server.
+    ///
+    /// # Errors
+    /// As [`resume`](Self::resume).
+    pub fn raw_answer(
+        &self,
+        query: &Query,
+        from: Option<Checkpoint>,
         mut observe: impl FnMut(Event<'_>) -> bool,
         mut save: impl FnMut(&Checkpoint) -> bool,
-    ) -> Result<(Answer, Report)> {
+    ) -> Result<(RawAnswer, Report)> {
         let program = self.prepared.program();
         self.check(query)?;
         let mut state = match from {
@@ -146,7 +169,7 @@ impl<'a> Server<'a> {
             StepResult::Ciphertext(value) => Some(value.into_ciphertext()),
             StepResult::Samples(_) => None,
         });
-        let answer = Answer {
+        let raw = RawAnswer {
             query: state.query,
             images: query.images,
             ciphertexts: ciphertexts.collect(),
@@ -154,9 +177,10 @@ impl<'a> Server<'a> {
         let report = Report {
             seconds: begin.elapsed().as_secs_f64(),
             resumed,
+            raw_digest: raw.digest(),
             steps,
         };
-        Ok((answer, report))
+        Ok((raw, report))
     }
 
     /// Checks that keys and query belong to this program.

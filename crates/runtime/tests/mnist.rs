@@ -64,15 +64,15 @@ struct Trail {
 }
 
 impl Trail {
-    fn observe(&mut self, client: &Client, event: &Event<'_>) {
+    fn observe(&mut self, prepared: &Prepared, client: &Client, event: &Event<'_>) {
         let &Event::End { step, value } = event else {
             return;
         };
-        let op = &client.verified().program().steps[step].op;
+        let op = &prepared.program().steps[step].op;
         match value {
             StepResult::Samples(batch) => drop(self.samples.insert(step, batch.as_ref().clone())),
             StepResult::Ciphertext(value) if matches!(op, Op::Pack { .. } | Op::Table { .. }) => {
-                let bfv = client.verified().params().bfv();
+                let bfv = prepared.params().bfv();
                 let ct = value.ciphertext();
                 let message = bfv::decrypt(bfv, client.keys().secret(), ct).unwrap();
                 let slots = bfv.encoder().slots_of(&message).into_iter();
@@ -149,7 +149,7 @@ fn check_loop([count, batch]: [usize; 2], words: Words, seed: u64) -> Prepared {
     let mut trail = Trail::default();
     let (output, report) = Server::new(&prepared, &keys)
         .run(&input, |event| {
-            trail.observe(&client, &event);
+            trail.observe(&prepared, &client, &event);
             true
         })
         .unwrap();
@@ -173,7 +173,9 @@ fn check_loop([count, batch]: [usize; 2], words: Words, seed: u64) -> Prepared {
             .collect();
         let mut entered: Vec<Vec<Option<i64>>> = vec![vec![None; sums[0].len()]; count];
         for pack in steps_of(program, &described.name, "pack") {
-            for (Packed(_, image, output, samples), phase) in check_packing(&client, &trail, pack) {
+            for (Packed(_, image, output, samples), phase) in
+                check_packing(&prepared, &client, &trail, pack)
+            {
                 if *image >= count {
                     continue;
                 }
@@ -231,8 +233,12 @@ fn steps_of<'p>(
 
 /// Returns what was packed, with the phases. Checks that every copy in the slots equals its phase
 /// and that other slots are 0.
-fn check_packing<'c>(client: &'c Client, trail: &Trail, id: ValueId) -> Vec<(&'c Packed, i64)> {
-    let prepared = client.verified();
+fn check_packing<'c>(
+    prepared: &'c Prepared,
+    client: &Client,
+    trail: &Trail,
+    id: ValueId,
+) -> Vec<(&'c Packed, i64)> {
     let step = &prepared.program().steps[id];
     let Op::Pack {
         sources, values, ..

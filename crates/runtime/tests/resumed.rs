@@ -4,7 +4,7 @@
 
 use crate::common::{PIXELS, small_program, table_program};
 use client::Client;
-use exchange::{EvaluationKeys, Query, files};
+use exchange::{EvaluationKeys, Query, RawAnswer};
 use lower::names::{Held, place_of_answer};
 use program::Program;
 use program::trace::Type;
@@ -36,11 +36,11 @@ impl Run {
         }
     }
 
-    /// The answer and the checkpoints of a run on the CPU.
-    fn ran(&self) -> (Vec<u8>, Vec<Vec<u8>>) {
+    /// The answer before it is hidden, and the checkpoints of a run on the CPU.
+    fn ran(&self) -> (RawAnswer, Vec<Vec<u8>>) {
         let mut saved = Vec::new();
         let server = Server::new(&self.prepared, &self.keys);
-        let ran = server.resume(
+        let ran = server.raw_answer(
             &self.query,
             None,
             |_| true,
@@ -50,11 +50,11 @@ impl Run {
             },
         );
         let (answer, _) = ran.unwrap();
-        (files::answer_to_bytes(&self.prepared, &answer), saved)
+        (answer, saved)
     }
 
-    /// The answer and the checkpoints of a replay.
-    fn replayed(&self, from: Option<&Checkpoint>) -> (Vec<u8>, Vec<Vec<u8>>) {
+    /// The answer before it is hidden, and the checkpoints of a replay.
+    fn replayed(&self, from: Option<&Checkpoint>) -> (RawAnswer, Vec<Vec<u8>>) {
         let trace = self.prepared.lower_saving(from).unwrap();
         let results = from.map(|from| from.results(&self.prepared).unwrap());
         let mut saving = Saving {
@@ -66,7 +66,6 @@ impl Run {
         };
         replay(&trace, &mut saving, |_| true).unwrap();
         let answer = saving.results.answer(&self.prepared, &self.query).unwrap();
-        let answer = files::answer_to_bytes(&self.prepared, &answer);
         (answer, saving.saved)
     }
 }

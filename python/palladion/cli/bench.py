@@ -54,7 +54,7 @@ def loop(samples: int, hear: Callable[[Row], None]) -> None:
     network = palladion.mnist_network()
     program = palladion.compile_network(network.to_json(), batch=1)
     report = program.report()
-    secret, keys = palladion.keygen(program)
+    secret, keys = palladion.keygen(program.terms())
     image = network.inputs_of_pixels(palladion.mnist_sample().images[:1]).tolist()
     seconds: dict[str, list[float]] = defaultdict(list)
     for _ in range(samples + 1):

@@ -99,7 +99,23 @@ def program_option(command: Command) -> Command:
         type=FILE,
         required=True,
         callback=read,
-        help="Program, as compile or keygen wrote it.",
+        help="Program, as compile wrote it.",
+    )(command)
+
+
+def client_option(command: Command) -> Command:
+    """``--client FILE``, given to the command as ``terms``."""
+
+    def read(_context: click.Context, _option: click.Parameter, path: Path) -> palladion.Terms:
+        return files.parsed(path, palladion.Terms.from_bytes, b"CLNT")
+
+    return click.option(
+        "--client",
+        "terms",
+        type=FILE,
+        required=True,
+        callback=read,
+        help="Client's file, as compile wrote it beside the program: PROGRAM.client.",
     )(command)
 
 

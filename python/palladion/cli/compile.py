@@ -25,6 +25,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.hybrid import MBIT, Link, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
+from palladion.cli.split import client_file
 from palladion.errors import UsageError
 from palladion.nn.export import is_ours
 from palladion.nn.quantisation.report import refuse_warned
@@ -57,6 +58,10 @@ from palladion.text import at_most, size
     help="For hybrid: Mbit/s of the connection, to choose layouts and to predict with.",
 )  # fmt: skip
 @click.option("--latency", type=float, default=0.2, help="For hybrid: ms there and back.")
+@click.option(
+    "--inputs-per-client", type=click.IntRange(min=1, max=1_000_000), default=10,
+    help="For hybrid: inputs of one client that floods hide together. Default: 10.",
+)  # fmt: skip
 @words_option
 @calibration_options
 @budget_options
@@ -72,11 +77,15 @@ def compile_(
     reveal_accumulators: bool,
     bandwidth: float,
     latency: float,
+    inputs_per_client: int,
     budget: Budget,
     as_json: bool,
     **options: Any,
 ) -> None:
     """Compile a network to a program over ciphertexts.
+
+    Writes the program, for the server, and the client's file beside it, with the ending .client.
+    The client's file has no weight, bias or table of the network.
 
     NETWORK is an integer network or an ONNX model. An ONNX model is quantised first, as by
     quantize, with --data and the options after it.
@@ -84,8 +93,9 @@ def compile_(
     hybrid = not batches
     if hybrid:
         refuse_fhe_options()
-    elif reveal_accumulators or given("bandwidth") or given("latency"):
-        raise UsageError("--reveal-accumulators, --bandwidth and --latency are for --mode hybrid")
+    elif reveal_accumulators or any(map(given, ("bandwidth", "latency", "inputs_per_client"))):
+        raise UsageError("--reveal-accumulators, --bandwidth, --latency and "
+                         "--inputs-per-client are for --mode hybrid")  # fmt: skip
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
@@ -103,7 +113,11 @@ def compile_(
         if hybrid:
             link = Link(bandwidth, latency)
             found_hybrid = compile_hybrid(
-                net.to_json(), output, revealed=reveal_accumulators, link=link
+                net.to_json(),
+                output,
+                revealed=reveal_accumulators,
+                link=link,
+                inputs=inputs_per_client,
             )
         else:
             found_hybrid = None
@@ -111,8 +125,9 @@ def compile_(
                 net.to_json(), batches, budget, steps, failure=failure, words=words
             )
             report = program.report()
-            data = program.to_bytes()
+            data, for_client = program.to_bytes(), program.terms().to_bytes()
             files.write(output, data)
+            files.write(client_file(output), for_client)
     if found_hybrid is not None:
         if as_json:
             print_json({**found_hybrid, "notes": list(notes), "warnings": list(net.warnings)})
@@ -125,12 +140,15 @@ def compile_(
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
+                    "client_bytes": len(for_client), "client": str(client_file(output)),
                     "notes": list(notes), "warnings": list(net.warnings)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
         {
-            f"{output}": f"{size(len(data))}, for keygen, encrypt, run and decrypt",
+            f"{output}": f"{size(len(data))}, for the server's run: it has the network's weights",
+            f"{client_file(output)}": f"{size(len(for_client))}, for the client's keygen, encrypt "
+            "and decrypt",
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             **security_rows(report["security"]),
             "moduli": f"{report['limbs']} limbs and {report['special_limbs']} special ones, "

@@ -12,14 +12,14 @@ import numpy as np
 
 import palladion
 from palladion import files
-from palladion.cli.common import FILE, json_option, print_json, program_option, threads_option
+from palladion.cli.common import FILE, client_option, json_option, print_json, threads_option
 from palladion.nn.boundary import Boundary
 
 SHOWN = 16  # numbers of an output in one line
 
 
 @click.command()
-@program_option
+@client_option
 @click.option("--secret", type=FILE, required=True, help="The client's secret key.")
 @click.option("--query", type=FILE, required=True, help="The query, as encrypt wrote it.")
 @click.option("--integers", is_flag=True, help="Print the network's integers too.")
@@ -28,7 +28,7 @@ SHOWN = 16  # numbers of an output in one line
 @threads_option
 @json_option
 def decrypt(
-    program: palladion.Program,
+    terms: palladion.Terms,
     secret: Path,
     query: Path,
     integers: bool,
@@ -40,11 +40,11 @@ def decrypt(
 
     Prints the model's outputs for each input, in the model's own units.
     """
-    key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, program), b"SKEY")
-    sent = files.parsed(query, partial(palladion.Query.from_bytes, program), b"ENCI")
-    received = files.parsed(answer, partial(palladion.Answer.from_bytes, program), b"ENCO")
+    key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, terms), b"SKEY")
+    sent = files.parsed(query, partial(palladion.Query.from_bytes, terms), b"ENCI")
+    received = files.parsed(answer, partial(palladion.Answer.from_bytes, terms), b"ENCO")
     found, margin = key.decrypt(received, sent)
-    boundary = Boundary.of_program(program)
+    boundary = Boundary.of_terms(terms)
     logits = np.array(found, dtype=np.int64)
     outputs = boundary.outputs(logits)
     classes = boundary.interface.classes(outputs)
@@ -56,7 +56,7 @@ def decrypt(
             "predicted": predicted,
             "outputs": {name: values.tolist() for name, values in outputs.items()},
             **({"logits": found} if integers else {}),
-            "noise_margin_bits": margin,
+            "noise_margin_bits": round(margin, 1),
         })  # fmt: skip
         return
     show_outputs(outputs, predicted, logits if integers else None)

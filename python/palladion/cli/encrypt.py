@@ -11,9 +11,9 @@ import palladion
 from palladion import files
 from palladion.cli.common import (
     FILE,
+    client_option,
     json_option,
     print_json,
-    program_option,
     threads_option,
     warned,
 )
@@ -26,14 +26,14 @@ from palladion.text import size
 
 
 @click.command()
-@program_option
+@client_option
 @click.option("--secret", type=FILE, required=True, help="The client's secret key.")
 @click.option("--output", type=FILE, required=True, help="File to write the ciphertexts to.")
 @click.argument("images", type=FILE, nargs=-1, required=True)
 @threads_option
 @json_option
 def encrypt(
-    program: palladion.Program,
+    terms: palladion.Terms,
     secret: Path,
     output: Path,
     images: tuple[Path, ...],
@@ -44,12 +44,12 @@ def encrypt(
     Pictures are PNG or JPEG files. Arrays are .npy files, or x of .npz files. An array has the
     model's own shape and unit, for one input or for N inputs.
     """
-    boundary = Boundary.of_program(program)
+    boundary = Boundary.of_terms(terms)
     with warned() as warnings:
-        inputs = load_inputs(boundary, images, digits=takes_digits(program))
-    check_count(len(inputs), program.report())
+        inputs = load_inputs(boundary, images, digits=takes_digits(terms))
+    check_count(len(inputs), terms.report())
     with Steps(quiet=as_json) as steps:
-        key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, program), b"SKEY")
+        key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, terms), b"SKEY")
         with steps.step("encrypt"):
             query = key.encrypt(inputs.tolist())
         data = query.to_bytes()

@@ -47,7 +47,7 @@ def both_halves(
     target.check_run(report)
     batch = report["batch"]
     with steps.step("make keys"):
-        secret, keys = palladion.keygen(program)
+        secret, keys = palladion.keygen(program.terms())
     found = Outcome([], 0.0, {}, float("inf"), 0, keys.byte_len())
     for start in range(0, len(inputs), batch):
         began = time.perf_counter()
@@ -81,7 +81,7 @@ def figures(program: palladion.Program, outcome: Outcome) -> dict[str, Any]:
         "log_n": report["log_n"],
         "log_qp": report["log_qp"],
         "plaintext_modulus": report["plaintext_modulus"],
-        "noise_margin_bits": outcome.noise_margin_bits,
+        "noise_margin_bits": round(outcome.noise_margin_bits, 1),
         "ciphertext_bytes": outcome.ciphertext_bytes,
         "evaluation_key_bytes": outcome.evaluation_key_bytes,
         "peak_memory_bytes": peak_memory(),

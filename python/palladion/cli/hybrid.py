@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
 from palladion.nn.boundary import Boundary
+from palladion.nn.dataset import read_array
 from palladion.text import size
 
 MOST_INPUTS = 10_000
@@ -34,10 +36,10 @@ MBIT = click.FloatRange(min=0, min_open=True)
 
 
 def compile_hybrid(
-    network_json: str, output: Path, *, revealed: bool, link: Link
+    network_json: str, output: Path, *, revealed: bool, link: Link, inputs: int
 ) -> dict[str, Any]:
     """Compile a network for two parties, and write the program."""
-    program = _native.hybrid_compile(network_json, revealed, link.bandwidth * 125_000)
+    program = _native.hybrid_compile(network_json, revealed, link.bandwidth * 125_000, inputs)
     report: dict[str, Any] = json.loads(program.report())
     data = program.to_bytes()
     files.write(output, data)
@@ -122,7 +124,8 @@ def show_compiled(report: Mapping[str, Any], link: Link) -> None:
             "holds the weights",
             "program": report["program_hash"],
             "security": bits,
-            "flooding": f"distance at most 2^-{report['statistical_bits']} for one input",
+            "flooding": f"distance 2^{report['log2_distance']:.1f} for one input, at most "
+            f"2^-{report['statistical_bits']} for {hidden_inputs(report)} of one client",
             "accumulators": "REVEALED to the client, and with them much of the weights"
             if report["reveals_accumulators"]
             else "seen by neither party",
@@ -139,6 +142,11 @@ def show_compiled(report: Mapping[str, Any], link: Link) -> None:
             "packing": packing_text(report["packings"]),
         }
     )
+
+
+def hidden_inputs(report: Mapping[str, Any]) -> int:
+    """Inputs of one client whose distances add up to the bound."""
+    return int(2.0 ** (-report["statistical_bits"] - report["log2_distance"]))
 
 
 def packing_text(packings: Sequence[Mapping[str, Any]]) -> str:
@@ -180,9 +188,34 @@ def total_bytes(part: Mapping[str, Any]) -> int:
     return total
 
 
+@click.command(name="identity")
+@click.argument("output", type=FILE)
+@json_option
+def identity_(output: Path, as_json: bool) -> None:
+    """Make a certificate with its private key for `query --identity`.
+
+    It prints the certificate's hash, which the server's owner gives to `serve-hybrid --client`.
+    Only the owner of OUTPUT can read it.
+    """
+    if output.exists():
+        raise UsageError(f"{output} exists: an identity that is replaced is lost, so choose "
+                         "another name or remove it")  # fmt: skip
+    text, found = _native.hybrid_identity()
+    files.write(output, text.encode(), secret=True)
+    if as_json:
+        print_json({"output": str(output), "certificate_hash": found})
+    else:
+        print_rows({str(output): "the certificate and its private key: keep it",
+                    "certificate": found})  # fmt: skip
+
+
 @click.command(name="serve-hybrid")
 @click.argument("program", type=FILE)
 @click.option("--listen", default="127.0.0.1:7700", help="HOST:PORT; default: 127.0.0.1:7700.")
+@click.option("--client", "clients", multiple=True, help="Hash of a client's certificate.")
+@click.option(
+    "--any-client", is_flag=True, help="Answer whoever connects: any of them can read the weights."
+)
 @click.option("--cert", type=FILE, help="Certificate in PEM form; default: a fresh one.")
 @click.option("--key", type=FILE, help="Private key of --cert.")
 @click.option("--sessions", type=click.IntRange(min=1), help="End after so many; default: never.")
@@ -192,24 +225,55 @@ def total_bytes(part: Mapping[str, Any]) -> int:
     default=16,
     help="Sessions side by side; further clients wait. Default: 16.",
 )
+@click.option(
+    "--per-address",
+    type=click.IntRange(min=1),
+    default=4,
+    help="Sessions side by side from one address. Default: 4.",
+)
+@click.option(
+    "--inputs-per-client",
+    type=click.IntRange(min=1),
+    help="Inputs of one client; default: as many as the floods hide to 2^-40 together.",
+)
+@click.option(
+    "--least-rate",
+    type=MBIT,
+    default=0.5,
+    help="Mbit/s: a session that is slower in all is ended. Default: 0.5.",
+)
 @click.option("--hash-file", type=FILE, help="File to write the certificate's hash to.")
 @threads_option
 @json_option
 def serve_hybrid(
     program: Path,
     listen: str,
+    clients: tuple[str, ...],
+    any_client: bool,
     cert: Path | None,
     key: Path | None,
     sessions: int | None,
     at_once: int,
+    per_address: int,
+    inputs_per_client: int | None,
+    least_rate: float,
     hash_file: Path | None,
     as_json: bool,
 ) -> None:
     """Serve a program of `compile --mode hybrid` to clients.
 
     The server sees neither inputs nor outputs. It prints the hash of its certificate, which clients
-    give to `query`.
+    give to `query`. A client whose program was changed can read the weights, so the server answers
+    only clients with known certificates, unless --any-client says otherwise.
     """
+    if bool(clients) == any_client:
+        raise UsageError(
+            "give --client HASH for each client, the hash that `palladion identity` printed to it, "
+            "or --any-client alone: with it, any stranger who connects can read the weights"
+        )
+    if (cert is None) != (key is None):
+        raise UsageError("a certificate without its key, or a key alone: give both, or neither for "
+                         "a fresh certificate")  # fmt: skip
     found = files.parsed(program, _native.HybridProgram.from_bytes, b"HYBR")
 
     def hear(text: str) -> None:
@@ -221,14 +285,36 @@ def serve_hybrid(
         else:
             show_event(event)
 
-    found.serve(listen, cert, key, sessions, at_once, MOST_INPUTS, hear)
+    found.serve(
+        listen,
+        hear,
+        identity=None if cert is None or key is None else (cert, key),
+        clients=clients,
+        sessions=sessions,
+        at_once=at_once,
+        of_address=per_address,
+        most_inputs=MOST_INPUTS,
+        inputs_of_client=inputs_per_client,
+        least_rate=least_rate * 125_000,
+    )
 
 
 def show_event(event: Mapping[str, Any]) -> None:
     """Print what happened at the server."""
     if event["event"] == "listening":
+        most = event["inputs_of_client"]
+        bits = event["log2_distance"] + math.log2(most)
         print_rows({"listening at": event["address"], "certificate": event["certificate_hash"],
-                    "program": event["program_hash"]})  # fmt: skip
+                    "program": event["program_hash"],
+                    "inputs of a client": f"{most}, distance of the floods 2^{bits:.1f} in all",
+                    })  # fmt: skip
+        if event["any_client"]:
+            click.echo("warning: ANY STRANGER who connects can read the weights exactly, with a "
+                       "changed program and a few dozen inputs; --client HASH serves known clients "
+                       "alone", err=True)  # fmt: skip
+        if bits > -40:
+            click.echo(f"warning: {most} inputs of one client add up to 2^{bits:.1f}, more than "
+                       "2^-40: compile with --inputs-per-client", err=True)  # fmt: skip
     elif event["event"] == "connected":
         click.echo(f"{event['from']}: connected", err=True)
     elif event["event"] == "failed":
@@ -237,7 +323,14 @@ def show_event(event: Mapping[str, Any]) -> None:
         report = event["report"]
         click.echo(f"{event['from']}: {report['inputs']} answered, offline "
                    f"{report['offline']['seconds']:.2f} s, online "
-                   f"{report['online']['seconds']:.2f} s", err=True)  # fmt: skip
+                   f"{report['online']['seconds']:.2f} s; {whose(event)}: {event['inputs']} "
+                   f"inputs, distance 2^{event['log2_distance']:.1f}", err=True)  # fmt: skip
+
+
+def whose(event: Mapping[str, Any]) -> str:
+    """Whose inputs are counted together."""
+    client: str | None = event["client"]
+    return "all strangers" if client is None else f"client {client[:12]}"
 
 
 @click.command()
@@ -245,6 +338,13 @@ def show_event(event: Mapping[str, Any]) -> None:
 @click.option("--input", "inputs", type=FILE, multiple=True, help="Pictures, .npy or .npz files.")
 @click.option("--trust", help="Hash of the server's certificate, as serve-hybrid printed it.")
 @click.option("--cert", type=FILE, help="The server's certificate itself, in PEM form.")
+@click.option("--identity", type=FILE, help="This client's certificate and key, in one file.")
+@click.option(
+    "--patience",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    help="Seconds to wait for each message; default: 300, and at most 10 for the first.",
+)
 @click.option("--program", "program_hash", help="Hash of the program, to refuse another one.")
 @click.option("--count", type=click.IntRange(min=1), help="Number of inputs; default: all.")
 @click.option("--offline-only", is_flag=True, help="Make keys and material only, to measure it.")
@@ -259,6 +359,8 @@ def query(
     inputs: tuple[Path, ...],
     trust: str | None,
     cert: Path | None,
+    identity: Path | None,
+    patience: float,
     program_hash: str | None,
     count: int | None,
     offline_only: bool,
@@ -281,7 +383,11 @@ def query(
     if trust is None:
         assert cert is not None, "one of the two is given"
         trust = _native.hybrid_certificate_hash(cert)
-    client = _native.HybridClient.connect(address, trust, program_hash)
+    for path in inputs:
+        readable(path)
+    with Steps(quiet=as_json) as steps, steps.step(f"connect to {address}"):
+        own = None if identity is None else (identity, identity)
+        client = _native.HybridClient.connect(address, trust, program_hash, own, patience)
     known: dict[str, Any] = json.loads(client.report())
     boundary = Boundary.of_description(known, known["classes"])
     with warned() as warnings:
@@ -322,6 +428,14 @@ def query(
     if found:
         show_outputs(outputs, predicted_classes, logits if integers else None)
     show_costs(report, known, predicted, number)
+
+
+def readable(path: Path) -> None:
+    """Read the inputs of a file once, before anything is sent. Raises as :func:`load_inputs`."""
+    if path.suffix.lower() in (".npy", ".npz"):
+        read_array(path)
+    else:
+        files.read(path)
 
 
 def show_costs(

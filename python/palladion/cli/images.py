@@ -39,6 +39,11 @@ def load_inputs(boundary: Boundary, paths: tuple[Path, ...], *, digits: bool) ->
 def of_array(boundary: Boundary, path: Path) -> Ints:
     """Integers for one array or N arrays of the model's inputs."""
     found = read_array(path)
+    pixels = boundary.interface.takes.pixels
+    if found.dtype == np.uint8 and pixels is not None and not pixels.plain:
+        raise DataError(f"{path} holds bytes, and this model takes numbers made of pixels by a "
+                        "mean and a deviation: give the pictures themselves as PNG or JPEG files, "
+                        "or those numbers as floating point")  # fmt: skip
     single = found.shape == boundary.interface.takes.shape
     try:
         return boundary.inputs(found[None] if single else found)

@@ -90,7 +90,7 @@ def inspect(
         else:
             program = files.parsed(file, palladion.Program.from_bytes, b"PROG")
     network = None if beside is None else IntNetwork.load(beside)
-    report, boundary = program.report(), Boundary.of_program(program)
+    report, boundary = program.report(), Boundary.of_terms(program.terms())
     if network is not None and boundary != network.boundary:
         raise DataError(f"the program {file} and the network {beside} take or give other values: "
                         "it was compiled from another")  # fmt: skip

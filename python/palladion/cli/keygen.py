@@ -12,6 +12,7 @@ from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
     FOLDER,
+    given,
     json_option,
     print_json,
     print_rows,
@@ -19,6 +20,7 @@ from palladion.cli.common import (
     threads_option,
 )
 from palladion.cli.progress import Steps
+from palladion.cli.split import client_file
 from palladion.errors import DataError, UsageError
 from palladion.text import size
 
@@ -27,11 +29,13 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 
 @click.command()
 @click.option(
+    "--client", type=FILE, help="Client's file, as compile wrote it beside the program."
+)  # fmt: skip
+@click.option(
     "--network",
     type=FILE,
-    help="Integer network, as JSON; default: the packaged MNIST network.",
+    help="Integer network to compile first, as JSON; default: the packaged MNIST network.",
 )
-@click.option("--program", "compiled", type=FILE, help="Program, as compile wrote it.")
 @click.option("--batch", type=click.IntRange(min=1), help="Images in one run; default 1.")
 @click.option("--output", type=FOLDER, required=True, help="Folder to write to.")
 @click.option("--force", is_flag=True, help="Replace existing keys.")  # fmt: skip
@@ -39,8 +43,8 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 @threads_option
 @json_option
 def keygen(
+    client: Path | None,
     network: Path | None,
-    compiled: Path | None,
     batch: int | None,
     output: Path,
     force: bool,
@@ -49,43 +53,55 @@ def keygen(
 ) -> None:
     """Make the keys for a program or a network.
 
-    A network is compiled first. Writes three files. `secret.key` stays with the client.
-    `evaluation.key` and `program` are for the server.
+    `secret.key` stays with the client. `evaluation.key` is for the server. A network is compiled
+    first: then `program` is written too, for the server, and `program.client`, for the client.
     """
     if (output / SECRET).exists() and not force:
         raise DataError(f"{output / SECRET} exists: give another folder, or --force to replace it")
-    if compiled is not None and (network is not None or batch is not None):
-        raise UsageError("--program is compiled already: give no --network and no --batch with it")
+    if client is not None:
+        refuse_compiling()
     with Steps(quiet=as_json) as steps:
-        if compiled is not None:
-            program = files.parsed(compiled, palladion.Program.from_bytes, b"PROG")
+        program = None
+        if client is not None:
+            terms = files.parsed(client, palladion.Terms.from_bytes, b"CLNT")
+            report = terms.report()
         else:
-            given = palladion.mnist_network() if network is None else IntNetwork.load(network)
+            chosen = palladion.mnist_network() if network is None else IntNetwork.load(network)
             with steps.step("compile"):
-                program = palladion.compile_network(given.to_json(), batch or 1)
-        report = program.report()
-        budget.check(report)
+                program = palladion.compile_network(chosen.to_json(), batch or 1)
+            terms, report = program.terms(), program.report()
+            budget.check(report)
         memory.check_writing(report)
         try:
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise DataError(f"cannot make the folder {output}: {error.strerror}") from error
         with steps.step("make and write keys"):
-            secret = palladion.SecretKey.generate(program)
+            secret = palladion.SecretKey.generate(terms)
             with files.replacing(output / EVALUATION) as name:
                 written = secret.write_evaluation_keys(name)
-            data = program.to_bytes()
-            files.write(output / PROGRAM, data)
+            if program is not None:
+                files.write(output / PROGRAM, program.to_bytes())
+                files.write(client_file(output / PROGRAM), terms.to_bytes())
             files.write(output / SECRET, secret.to_bytes(), secret=True)
     if as_json:
         sizes = {"evaluation_key_bytes": written}
         print_json({**report, **sizes, "output": str(output)})
         return
-    print_rows(
-        {
-            f"{output / SECRET}": "keep it: only this file decrypts",
-            f"{output / EVALUATION}": f"{size(written)}, for the server",
-            f"{output / PROGRAM}": f"{size(len(data))}, for both",
-            **security_rows(report["security"]),
-        }
-    )
+    rows: dict[str, object] = {
+        f"{output / SECRET}": "keep it: only this file decrypts",
+        f"{output / EVALUATION}": f"{size(written)}, for the server",
+    }
+    if program is not None:
+        rows[f"{output / PROGRAM}"] = "for the server: it has the network's weights"
+        rows[f"{client_file(output / PROGRAM)}"] = "for the client"
+    print_rows({**rows, **security_rows(report["security"])})
+
+
+def refuse_compiling() -> None:
+    """Refuse options of compiling where there is a client's file."""
+    for option in ("network", "batch", "budget_seconds", "budget_memory"):
+        if given(option):
+            name = option.replace("_", "-")
+            raise UsageError(f"--{name} is for compiling, and the program of --client is compiled "
+                             f"already: give --{name} to compile")  # fmt: skip

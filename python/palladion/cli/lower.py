@@ -91,9 +91,9 @@ def replay(
 ) -> None:
     """Execute a trace, instruction by instruction, on an encrypted query.
 
-    The answer has the bytes that `run` writes. On the target cpu a replay fuses nothing, so it
-    takes longer than a run: it is the definition that runs, simulators and other machines are held
-    to.
+    Before the answer is hidden it has the words of `run`: both print the same digest of them with
+    --json. On the target cpu a replay fuses nothing, so it takes longer than a run: it is the
+    definition that runs, simulators and other machines are held to.
     """
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
@@ -103,13 +103,14 @@ def replay(
                 check(given, trace, program)
         with steps.step("read keys"):
             evaluation = files.parsed(
-                keys, partial(palladion.EvaluationKeys.for_trace, given), b"EKEY"
+                keys, partial(palladion.EvaluationKeys.from_bytes, given), b"EKEY"
             )
-        sent = files.parsed(query, partial(palladion.Query.for_trace, given), b"ENCI")
-        answer = target.replay(given, evaluation, sent, steps)
+        sent = files.parsed(query, partial(palladion.Query.from_bytes, given), b"ENCI")
+        answer, digest = target.replay(given, evaluation, sent, steps)
     files.write(output, answer)
     if as_json:
-        print_json({**given.counts(), "answer_bytes": len(answer), "output": str(output)})
+        print_json({**given.counts(), "answer_bytes": len(answer), "raw_digest": digest,
+                    "output": str(output)})  # fmt: skip
         return
     click.echo(f"{output}: {size(len(answer))}")
 

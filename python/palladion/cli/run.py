@@ -136,9 +136,9 @@ def run_inputs(
 ) -> None:
     """Run both halves on the user's inputs, and compare with their labels if there are any."""
     refuse_ciphertexts(path)
-    boundary = Boundary.of_program(program)
+    boundary = Boundary.of_terms(program.terms())
     with warned() as warnings:
-        inputs = load_inputs(boundary, (path,), digits=takes_digits(program))
+        inputs = load_inputs(boundary, (path,), digits=takes_digits(program.terms()))
     chosen = slice(count or program.report()["batch"])
     labels = labels_beside(path) if path.suffix.lower() == ".npz" else None
     if labels is not None:

@@ -75,8 +75,11 @@ class Target:
         keys: palladion.EvaluationKeys,
         query: palladion.Query,
         steps: Steps,
-    ) -> bytes:
-        """Execute the trace of a program on ciphertexts. Returns the bytes of the answer."""
+    ) -> tuple[bytes, str]:
+        """Execute the trace of a program on ciphertexts.
+
+        Returns the bytes of the answer, and the digest of the answer before it was hidden.
+        """
         if self.name == "cpu":
             steps.start_run()
             return trace.replay(keys, query, steps.count)
@@ -90,7 +93,8 @@ class Target:
         steps.start_run()
         outside = _native.WavesOutside.of_trace(trace, keys, query)
         prepared.execute(outside, steps.update)
-        return outside.answer().to_bytes()
+        answer, digest = outside.answer()
+        return answer.to_bytes(), digest
 
     def _run_shared(
         self,

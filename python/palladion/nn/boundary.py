@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,11 @@ import numpy.typing as npt
 from palladion.errors import InputWarning, NetworkError
 from palladion.nn.interface import Clipped, Gives, Interface, Takes, array_of
 from palladion.nn.linear import Ints
+from palladion.tabular import check_columns, columns_of
 from palladion.text import times
 
 if TYPE_CHECKING:
-    from palladion._native import Program
+    from palladion._native import Terms
 
 
 @dataclass(frozen=True)
@@ -95,15 +96,15 @@ class Boundary:
     interface: Interface
 
     @classmethod
-    def of_program(cls, program: Program) -> Boundary:
+    def of_terms(cls, terms: Terms) -> Boundary:
         """The boundary of the network from which a program was compiled.
 
         Raises
         ------
         NetworkError
-            If the program does not describe it, or not in a readable way.
+            If the terms do not describe it, or not in a readable way.
         """
-        report, text = program.report(), program.interface()
+        report, text = terms.report(), terms.interface()
         if text is None:
             raise NetworkError(f"the program of {report['network']} does not say what its inputs "
                                "mean: compile the network again")  # fmt: skip
@@ -138,10 +139,13 @@ class Boundary:
             perhaps pixels, but the model takes pictures in another unit.
         """
         given, takes = array_of(x), self.interface.takes
+        check_columns(columns_of(x), takes.columns, "inputs")
         if given.dtype == np.uint8 and takes.pixels is not None and not takes.pixels.plain:
             raise NetworkError(
-                "inputs of bytes: this model takes numbers made of pixels by a mean and a "
-                "deviation; give pixels to inputs_of_pixels, and others as floating point"
+                "inputs of bytes, as pixels are: this model takes (p / 255 - mean) / std of a "
+                f"pixel p, with mean {shown(takes.pixels.mean)} and std "
+                f"{shown(takes.pixels.std)}; give these numbers as floating point, or files of "
+                "pictures"
             )
         return self._integers(takes.arranged(given))
 
@@ -188,3 +192,8 @@ class Boundary:
     def classes(self, logits: Ints) -> npt.NDArray[Any] | None:
         """The class of each input: see :meth:`~palladion.nn.interface.Interface.classes`."""
         return self.interface.classes(self.outputs(logits))
+
+
+def shown(numbers: Sequence[float]) -> str:
+    """Numbers of channels in a few words."""
+    return ", ".join(f"{number:.4g}" for number in dict.fromkeys(numbers))

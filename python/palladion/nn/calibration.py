@@ -87,7 +87,7 @@ def pixels_of(shape: tuple[int, ...], normalisation: Normalisation) -> Pixels:
 
 
 def check_pictures(takes: Takes) -> None:
-    """Refuse pictures if the network's inputs are truth values of tests.
+    """Refuse pictures if the client computes the network's inputs from those of the model.
 
     Raises
     ------
@@ -95,9 +95,9 @@ def check_pictures(takes: Takes) -> None:
         If they are.
     """
     if takes.head.model:
-        raise UsageError("the model is one of decision trees, which take arrays, not pictures: "
-                         "give an array of their numbers, without a mean and a deviation of "
-                         "pixels")  # fmt: skip
+        raise UsageError("the model begins with decision trees or an imputer, which take arrays, "
+                         "not pictures: give an array of their numbers, without a mean and a "
+                         "deviation of pixels")  # fmt: skip
 
 
 def of_pictures(network: IntNetwork, normalisation: Normalisation) -> IntNetwork:

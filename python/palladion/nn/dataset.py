@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
-from zipfile import BadZipFile
+from typing import Any, BinaryIO, Final, Literal
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -95,6 +97,7 @@ def held_in(path: Path, name: str) -> tuple[Array | None, list[str] | None]:
     names = None
     try:
         with path.open("rb") as file:
+            refuse_large(path, file)
             found = np.load(file, allow_pickle=False)
             if isinstance(found, np.lib.npyio.NpzFile):
                 names = found.files
@@ -113,6 +116,31 @@ def held_in(path: Path, name: str) -> tuple[Array | None, list[str] | None]:
     return found, names
 
 
+def refuse_large(path: Path, file: BinaryIO) -> None:
+    """Refuse files that are no regular ones or too large, also when an ``.npz`` file is unpacked.
+
+    An archive of some hundred kilobytes can hold gigabytes of zeros.
+
+    Raises
+    ------
+    DataError
+        Says how large it is, and what would be read.
+    """
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode):
+        raise DataError(f"cannot read {path}: it is no regular file")
+    held, what = found.st_size, "it has"
+    if file.read(2) == b"PK":
+        with ZipFile(file) as archive:
+            held, what = sum(entry.file_size for entry in archive.infolist()), "its arrays have"
+    file.seek(0)
+    if held > LARGEST_ARRAYS:
+        raise DataError(f"cannot read {path}: {what} {held} bytes, expected at most "
+                        f"{LARGEST_ARRAYS}: give fewer inputs at a time")  # fmt: skip
+
+
+LARGEST_ARRAYS: Final = 8_000_000_000
+"""Most bytes of arrays that are read, after they are unpacked: those of 10 million digits."""
 SAVE: Final = "np.savez('data.npz', x=inputs, y=labels) makes one"
 EXPECTED: Final = "an .npy file of inputs, or an .npz file of inputs x and labels y"
 

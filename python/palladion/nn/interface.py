@@ -12,14 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import DataError, NetworkError
+from palladion.masks import masked
 from palladion.nn.head import Head
 from palladion.nn.tail import Tail
+from palladion.tabular import dense
 from palladion.text import times
 
 Array = npt.NDArray[Any]
@@ -33,10 +35,13 @@ def array_of(given: npt.ArrayLike, what: str = "inputs") -> Array:
     Raises
     ------
     DataError
-        If rows have different lengths.
+        If rows have different lengths, values are masked, or a column of a table has no numbers.
     """
+    if count := masked(given):
+        raise DataError(f"{what} with {count} masked values, which are missing ones: fill them "
+                        "(x.filled(..)), or leave these inputs out")  # fmt: skip
     try:
-        return np.asarray(given)
+        return np.asarray(dense(given, what))
     except ValueError as error:
         raise DataError(f"{what} are no array, {error}; expected rows of one length") from error
 
@@ -87,7 +92,8 @@ class Takes:
     ``order`` lists the axes of ``shape`` in the network's order: (2, 0, 1) for a model that takes
     (rows, columns, channels). ``pixels`` describes pictures for the model, if known. ``own_grid``
     is set if the model itself rounds and clips its input. ``head`` is the part that the client
-    computes on the input. Its result is then the input of the network.
+    computes on the input. Its result is then the input of the network. ``columns`` are the names of
+    the columns of tables, if the model has any.
     """
 
     name: str
@@ -96,6 +102,7 @@ class Takes:
     pixels: Pixels | None = None
     own_grid: bool = False
     head: Head = field(default_factory=Head)
+    columns: tuple[str, ...] = ()
 
     def arranged(self, x: Array) -> Array:
         """Arrays of the model, checked, in the network's order: shape (N, values).
@@ -115,13 +122,15 @@ class Takes:
             raise NetworkError(f"inputs of type {x.dtype}, expected real numbers: give "
                                "x.astype('float32')")  # fmt: skip
         finite = np.isfinite(x)
+        if self.head.missing:  # NaN is a value: tests of trees and imputers take it
+            finite |= np.isnan(x)
         if not finite.all():
             first = int(np.flatnonzero(~finite.reshape(len(x), -1).all(axis=1))[0])
             raise NetworkError(f"inputs with NaN or infinite numbers, {x.size - finite.sum()} of "
                                f"{x.size}, the first in input {first}; expected finite ones: "
                                "replace them, or leave these inputs out")  # fmt: skip
         if self.head.model:
-            return self.head.tests(x)
+            return self.head.values(x)
         if self.order:
             x = x.transpose(0, *(axis + 1 for axis in self.order))
         return x.reshape(len(x), -1)
@@ -213,6 +222,8 @@ class Interface:
         if takes.head.model:
             given["head"] = base64.b64encode(takes.head.model).decode()
             given["batched"] = takes.head.batched
+        if takes.columns:
+            given["columns"] = list(takes.columns)
         found: dict[str, Any] = {"name": gives.name, "shape": list(gives.shape)}
         found["scale"] = list(gives.scale)
         if any(gives.shift):
@@ -245,6 +256,7 @@ class Interface:
                 None if pixels is None else Pixels(numbers(pixels["mean"]), numbers(pixels["std"])),
                 bool(given.get("own_grid", False)),
                 Head(model_in(given, "head"), bool(given.get("batched", True))),
+                tuple(str(name) for name in given.get("columns", ())),
             )
             gives = Gives(
                 tuple(int(side) for side in found["shape"]),
@@ -279,6 +291,21 @@ class Interface:
         return np.asarray(flat[:, 0] > (0.5 if self.gives.tail.is_probability(name) else 0)).astype(
             int
         )
+
+    def deciding(
+        self, outputs: Mapping[str, Array]
+    ) -> tuple[str, Literal["label", "probability", "number", "numbers"] | None]:
+        """The output that determines the class, and what it is: the model's own label, a
+        probability, one real number whose sign is the class, or several, of which the class is the
+        largest."""
+        own, name = self._deciding(outputs)
+        if name is None:
+            return "", None
+        if own:
+            return name, "label"
+        if outputs[name].size > len(outputs[name]):
+            return name, "numbers"
+        return name, "probability" if self.gives.tail.is_probability(name) else "number"
 
     def known(self, outputs: Mapping[str, Array]) -> int | None:
         """The number of classes, if :meth:`classes` counts them from 0."""

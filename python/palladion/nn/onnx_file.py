@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError
 from onnx import TensorProto
 
 from palladion import files
-from palladion.errors import NetworkError
+from palladion.errors import DataError, NetworkError
 
 FAULTS: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
                  RuntimeError, ArithmeticError, NotImplementedError, MemoryError)  # fmt: skip
@@ -37,15 +37,14 @@ def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
         If the file is not an ONNX model. The message has its kind and the remedy.
     """
     path = Path(path)
+    if not path.exists():
+        raise NetworkError(f"{path} is missing, expected an ONNX model")
+    if path.is_dir():
+        raise NetworkError(f"cannot read {path}: it is a folder, expected the ONNX file itself")
     try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise NetworkError(f"{path} is missing, expected an ONNX model") from error
-    except IsADirectoryError as error:
-        raise NetworkError(f"cannot read {path}: it is a folder, expected the ONNX file "
-                           "itself") from error  # fmt: skip
-    except OSError as error:
-        raise NetworkError(f"cannot read {path}: {error.strerror}") from error
+        data = files.read(path)
+    except DataError as error:
+        raise NetworkError(str(error)) from error
     model = parse(data, str(path))
     for tensor in model.graph.initializer:
         if tensor.data_location != TensorProto.EXTERNAL:

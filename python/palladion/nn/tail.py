@@ -33,8 +33,9 @@ MAX_BYTES: Final = 1 << 20
 FUNCTIONS: Final = {
     "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BipolarQuant", "Cast", "CastLike",
     "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid",
-    "HardSwish", "Hardmax", "IsInf", "IsNaN", "LeakyRelu", "Log", "LogSoftmax", "Mish", "Neg",
-    "Not", "PRelu", "Quant", "QuantizeLinear", "DequantizeLinear", "Reciprocal", "Relu", "Round",
+    "HardSwish", "Hardmax", "IsInf", "IsNaN", "LayerNormalization", "LeakyRelu", "Log",
+    "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "Quant", "QuantizeLinear", "DequantizeLinear",
+    "Reciprocal", "Relu", "Round",
     "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt",
     "Swish", "Tan", "Tanh", "ThresholdedRelu",
 }  # fmt: skip
@@ -47,8 +48,8 @@ ARITHMETIC: Final = {
 """Functions of several numbers at the same place."""
 
 MOVES: Final = {
-    "Concat", "Dropout", "Flatten", "Gather", "GatherElements", "Identity", "Reshape", "Shape",
-    "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
+    "Concat", "Dropout", "Expand", "Flatten", "Gather", "GatherElements", "Identity", "Reshape",
+    "Shape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
 }  # fmt: skip
 
 REDUCTIONS: Final = {
@@ -128,6 +129,12 @@ class Tail:
         if strange or inputs != [self.INPUT] or model.functions:
             raise NetworkError(f"{self.WHAT} has operators {sorted(strange)} and inputs "
                                f"{inputs}, expected functions of {self.INPUT}")  # fmt: skip
+        sizes = {name for node in model.graph.node if node.op_type == "Shape"
+                 for name in node.output}  # fmt: skip
+        for node in model.graph.node:
+            if node.op_type == "Expand" and node.input[1] not in sizes:
+                raise NetworkError(f"{self.WHAT} has an Expand to {node.input[1]}, expected the "
+                                   "shape of another tensor")  # fmt: skip
         return model
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion.errors import UsageError
+from palladion.masks import masked
 from palladion.schemes.encrypted import Encrypted
 
 Complex = NDArray[np.complex128]
@@ -86,6 +87,8 @@ def plain(values: object, expected: str) -> None:
 def one_dimension(values: ArrayLike, slots: int, kinds: str, expected: str) -> NDArray[Any]:
     """An array of one dimension with at most ``slots`` values, of NumPy's ``kinds`` of numbers."""
     plain(values, expected)
+    if count := masked(values):
+        raise UsageError(f"{count} masked values, which are missing ones: fill them (x.filled(..))")
     try:
         found = np.asarray(values)
     except ValueError as error:

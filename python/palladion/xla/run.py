@@ -120,7 +120,8 @@ class Run:
         *,
         profile: bool = False,
     ) -> tuple[_native.Answer, dict[str, Any]]:
-        """Run the program on ciphertexts. The answer has the bytes of a run on the CPU.
+        """Run the program on ciphertexts. Before it is hidden, the answer is that of a run on the
+        CPU: ``raw_digest`` of the report is the same.
 
         ``save`` gets the bytes of a checkpoint after each layer but the last, if the run is one
         with ``saving``. The report is that of :meth:`Prepared.execute` with ``resumed_steps``, as
@@ -144,4 +145,9 @@ class Run:
         report = self.prepared.execute(
             outside, progress, ended=ended if self.saving else None, profile=profile
         )
-        return outside.answer(), {**report, "resumed_steps": outside.resumed_steps}
+        answer, digest = outside.answer()
+        return answer, {
+            **report,
+            "resumed_steps": outside.resumed_steps,
+            "raw_digest": digest,
+        }

@@ -5,12 +5,13 @@
 //! average, so that further products may make it grow there
 //! (`docs/adr/0015-noise-at-single-points.md`).
 
-use super::{Engine, Product, Value, ValueOf};
+use super::{DryValue, Engine, Product, Value, ValueOf};
 use crate::error::{Error, Result};
 use crate::operations::Operations;
 use crate::passes;
 use crate::residual::{Residual, Squares};
 use bfv::noise::{Factors, Noise, SETTLED};
+use program::Flood;
 
 /// Limbs that the product of a hot value drops in addition to those that its noise requires on
 /// average.
@@ -191,6 +192,22 @@ impl<O: Operations> Engine<O> {
         let rlwe = self.params().rlwe();
         let log_q = rlwe.log_q(a.level) - bits;
         a.residual.log2_beyond(&self.model, rlwe.n(), log_q) <= SETTLED
+    }
+
+    /// What is known of an answer's ciphertext after a server has hidden it: an encryption of zero
+    /// under the public key is added, and a flood if there is one. Notes the probability that an
+    /// output is then wrong.
+    pub fn hidden<C>(&self, a: &Value<C>, flood: Option<Flood>) -> DryValue {
+        let flood = flood.map_or(Noise::ZERO, |flood| {
+            Noise::free((2.0 * flood.residual_bits(self.params().t().value())).exp2())
+        });
+        let added = self.model.fresh_public().plus(flood);
+        let residual = a.residual.plus(Residual::even(added));
+        self.note_residual(a.level, residual);
+        Value {
+            residual,
+            ..a.to_dry()
+        }
     }
 
     /// Bits between six deviations of the largest coefficients' predicted noise and the limit of

@@ -5,6 +5,7 @@
 use circuits::transform::coefficient_of_slot;
 use network::{IntNetwork, Trace};
 use program::{Form, Op, Packed, Patch, Program, Row, Term, Type, ValueId};
+use std::collections::BTreeMap;
 
 /// A message: `N` coefficients, samples or slots, in `[0, t)`.
 type Message = Vec<i64>;
@@ -18,16 +19,20 @@ pub struct Clear<'a> {
     values: Vec<Message>,
     /// Accumulators that have entered a table, and logits, by layer, image and output.
     seen: Vec<Vec<Vec<bool>>>,
+    /// The number and the sum of the parts of each result, by image and output.
+    results: BTreeMap<(usize, usize), (usize, i64)>,
+    most_parts: usize,
 }
 
 impl<'a> Clear<'a> {
-    /// Runs the whole program and compares every layer with the exact integers.
+    /// Runs the whole program and compares every layer with the exact integers. Returns the largest
+    /// number of parts of which a result is the sum.
     pub fn check(
         program: &'a Program,
         network: &'a IntNetwork,
         images: &'a [Vec<i64>],
         traces: &'a [Trace],
-    ) {
+    ) -> usize {
         let none = |layer: usize| -> Vec<Vec<bool>> {
             let outputs = traces[0].layers[layer].outputs.len();
             vec![vec![false; outputs]; images.len()]
@@ -39,10 +44,17 @@ impl<'a> Clear<'a> {
             traces,
             values: Vec::new(),
             seen: (0..network.layers.len()).map(none).collect(),
+            results: BTreeMap::new(),
+            most_parts: 0,
         };
         for step in 0..program.steps.len() {
             let made = clear.step(step);
             clear.values.push(made);
+        }
+        let last = program.steps.len() - 1;
+        for ((image, output), (parts, sum)) in std::mem::take(&mut clear.results) {
+            clear.most_parts = clear.most_parts.max(parts);
+            clear.accumulator(last, Row { image, output }, sum);
         }
         for (layer, seen) in network.layers.iter().zip(&clear.seen) {
             let missing = seen.iter().flatten().filter(|seen| !**seen).count();
@@ -52,6 +64,7 @@ impl<'a> Clear<'a> {
                 layer.name
             );
         }
+        clear.most_parts
     }
 
     fn t(&self) -> i64 {
@@ -124,10 +137,13 @@ impl<'a> Clear<'a> {
                 }
                 message
             }
-            Op::Output { value, rows, at } => {
+            Op::Output {
+                value, rows, at, ..
+            } => {
                 let (message, rows, at) = (self.values[*value].clone(), rows.clone(), at.clone());
                 for (row, at) in rows.into_iter().zip(at) {
-                    self.accumulator(step, row, message[at]);
+                    let (parts, sum) = self.results.entry((row.image, row.output)).or_default();
+                    (*parts, *sum) = (*parts + 1, *sum + message[at]);
                 }
                 message
             }

@@ -8,16 +8,16 @@ use crate::needs::Need;
 use crate::packing;
 use crate::terms::Exchange;
 use ring::sample::Seed;
-use rlwe::SwitchKey;
 use rlwe::bytes::{
     Kind, Reader, Sealer, Writer, dimension_key_len, poly_len, sealed_len, switch_key_len,
 };
+use rlwe::{PublicKey, SwitchKey};
 use std::collections::VecDeque;
 use std::io::Write;
 
 /// Bytes of a Galois element or of a number of values.
 pub(super) const NUMBER: usize = size_of::<u64>();
-const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 1);
+const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 2);
 
 /// Returns the byte form of the evaluation keys that the program needs, and no others.
 ///
@@ -33,6 +33,7 @@ pub fn keys_to_bytes(exchange: &Exchange, keys: &EvaluationKeys) -> Result<Vec<u
             }
             Need::Packing { values, .. } => write_packing(&mut w, values, keys.packing(values)?),
             Need::Dimension => w.dimension_key(keys.switch()?),
+            Need::Public { .. } => write_public(&mut w, keys.public()?),
         }
     }
     Ok(w.seal(&EVALUATION_KEYS, exchange.fingerprint()))
@@ -79,6 +80,7 @@ impl<'a, W: Write> KeysWriter<'a, W> {
             EvaluationKey::Galois(element, key) => write_galois(&mut w, *element, key),
             EvaluationKey::Packing(values, key) => write_packing(&mut w, *values, key),
             EvaluationKey::Dimension(key) => w.dimension_key(key),
+            EvaluationKey::Public(key) => write_public(&mut w, key),
         }
         drop(key);
         let expected = need_len(self.exchange, found)?;
@@ -120,6 +122,12 @@ fn write_packing(w: &mut Writer, values: usize, key: &PackingKey) {
     ciphertexts.for_each(|ct| w.poly(&ct.rlwe().components()[0]));
 }
 
+fn write_public(w: &mut Writer, key: &PublicKey) {
+    let (body, seed) = key.parts();
+    w.seed(seed);
+    w.poly(body);
+}
+
 /// Length of a file of evaluation keys, in bytes.
 ///
 /// # Errors
@@ -147,6 +155,7 @@ pub(super) fn need_len(exchange: &Exchange, need: Need) -> Result<usize> {
             NUMBER + size_of::<Seed>() + bodies
         }
         Need::Dimension => dimension_key_len(params.small()),
+        Need::Public { level } => size_of::<Seed>() + poly_len(rlwe.basis(level)),
     })
 }
 
@@ -185,6 +194,10 @@ fn read(r: &mut Reader<'_>, exchange: &Exchange, need: Need) -> Result<Evaluatio
             EvaluationKey::Packing(values, PackingKey::new(seed, ciphertexts))
         }
         Need::Dimension => EvaluationKey::Dimension(r.dimension_key(params.small())?),
+        Need::Public { level } => {
+            let seed = r.seed()?;
+            EvaluationKey::Public(PublicKey::from_parts(r.poly(rlwe.basis(level))?, seed))
+        }
     })
 }
 

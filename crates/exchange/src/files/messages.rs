@@ -46,9 +46,9 @@ pub fn query_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Query> {
 /// Returns the byte form of an answer.
 pub fn answer_to_bytes(exchange: &Exchange, answer: &Answer) -> Vec<u8> {
     let mut w = Writer::new();
-    w.block(&answer.query);
-    w.u64(answer.images as u64);
-    for ct in &answer.ciphertexts {
+    w.block(answer.query());
+    w.u64(answer.images() as u64);
+    for ct in answer.ciphertexts() {
         w.u64(ct.factor());
         w.ciphertext(ct.rlwe());
     }
@@ -68,18 +68,14 @@ pub fn answer_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Answer> {
     let query = read_hash(&mut r)?;
     let images = r.bounded("the number of images", 1..=exchange.batch())?;
     let ciphertexts = exchange
-        .output_levels()
+        .outputs()
         .iter()
-        .map(|&level| {
+        .map(|outputs| {
             let factor = r.bounded("the factor of a result", 1..=t - 1)?;
-            let ct = r.ciphertext(rlwe, level, 2)?;
+            let ct = r.ciphertext(rlwe, outputs.level, 2)?;
             Ok(bfv::Ciphertext::new(ct, factor as u64))
         })
         .collect::<Result<_>>()?;
     r.end()?;
-    Ok(Answer {
-        query,
-        images,
-        ciphertexts,
-    })
+    Ok(Answer::new(query, images, ciphertexts))
 }

@@ -37,6 +37,7 @@ pub fn places(exchange: &Exchange) -> Result<Vec<Place>> {
             Need::Galois { level, .. } => (2 * NUMBER, poly_len(&rlwe.extended(level))),
             Need::Packing { level, .. } => (NUMBER, poly_len(rlwe.basis(level))),
             Need::Dimension => (0, poly_len(small.basis())),
+            Need::Public { level } => (0, poly_len(rlwe.basis(level))),
         };
         let (seed, end) = (start + before, start + need_len(exchange, need)?);
         found.push(Place {

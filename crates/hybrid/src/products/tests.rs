@@ -159,3 +159,35 @@ fn squares_both_ways() {
         );
     }
 }
+
+/// What masks the numbers that are multiplied later, and so hides every factor.
+#[test]
+fn numbers_are_fresh() {
+    for (kind, bits) in [(ProductKind::Squares, 36), (ProductKind::Triples, 24)] {
+        let products = products(kind, bits, 1000);
+        let drawn: Vec<u64> = [(); 2]
+            .into_iter()
+            .flat_map(|()| products.draw(1000))
+            .flat_map(|numbers| numbers.to_vec())
+            .collect();
+        assert!(drawn.iter().all(|number| *number <= mask(bits)));
+        let different: std::collections::BTreeSet<u64> = drawn.iter().copied().collect();
+        assert!(
+            different.len() > drawn.len() * 99 / 100,
+            "{}",
+            different.len()
+        );
+        // Each bit is one half of the time: six deviations.
+        for bit in 0..bits {
+            let ones = drawn
+                .iter()
+                .filter(|number| **number >> bit & 1 == 1)
+                .count() as f64;
+            let count = drawn.len() as f64;
+            assert!(
+                (ones - count / 2.0).abs() < 3.0 * count.sqrt(),
+                "bit {bit}: {ones}"
+            );
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! A server's certificate, and how a client knows it.
+//! A party's certificate, and how the other one knows it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,12 +6,13 @@ use std::str::FromStr;
 use ring::digest::{SHA256, digest};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use zeroize::Zeroizing;
 
 use super::tls::tls;
 use crate::{Error, Result};
 
 /// SHA-256 of a certificate. Written as 64 hexadecimal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
@@ -59,20 +60,19 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// A server's certificate and its private key.
-pub struct ServerIdentity {
+/// A party's certificate and its private key.
+pub struct Identity {
     pub(super) certificates: Vec<CertificateDer<'static>>,
     pub(super) key: PrivateKeyDer<'static>,
 }
 
-impl ServerIdentity {
+impl Identity {
     /// Makes a key and a certificate that signs itself.
     ///
     /// # Errors
     /// [`Error::Tls`] if the operating system gives no randomness.
     pub fn generate() -> Result<Self> {
-        let made = rcgen::generate_simple_self_signed(["palladion".to_owned()]);
-        let made = made.map_err(|e| tls(format!("no certificate can be made: {e}")))?;
+        let made = generate()?;
         let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
         Ok(Self {
             certificates: vec![made.cert.der().clone()],
@@ -80,7 +80,17 @@ impl ServerIdentity {
         })
     }
 
-    /// Reads a certificate chain, the server's first, and a private key.
+    /// As [`generate`](Self::generate), in PEM form: the certificate, and then the private key.
+    ///
+    /// # Errors
+    /// As [`generate`](Self::generate).
+    pub fn generate_pem() -> Result<Zeroizing<String>> {
+        let made = generate()?;
+        let key = Zeroizing::new(made.signing_key.serialize_pem());
+        Ok(Zeroizing::new(made.cert.pem() + &key))
+    }
+
+    /// Reads a certificate chain, the party's own first, and a private key.
     ///
     /// # Errors
     /// [`Error::Tls`] if either is missing or unreadable.
@@ -96,8 +106,13 @@ impl ServerIdentity {
         Ok(Self { certificates, key })
     }
 
-    /// What clients need to trust this server.
+    /// What the other party needs to know this one.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.certificates[0])
     }
+}
+
+fn generate() -> Result<rcgen::CertifiedKey<rcgen::KeyPair>> {
+    let made = rcgen::generate_simple_self_signed(["palladion".to_owned()]);
+    made.map_err(|e| tls(format!("no certificate can be made: {e}")))
 }

@@ -3,17 +3,21 @@
 //! Both parties know the length of every message beforehand, so a message has no header. A channel
 //! never blocks in `send` because the other party is sending too: implementations read ahead.
 
+mod ahead;
 mod identity;
 mod memory;
 mod tls;
+mod verify;
 
 use std::io::{self, ErrorKind, Read, Write};
 
 use crate::{Error, Result};
 
-pub use identity::{Fingerprint, ServerIdentity};
+use ahead::Ahead;
+pub use identity::{Fingerprint, Identity};
 pub use memory::memory_pair;
-pub use tls::{accept, connect};
+pub use tls::{Patience, accept, connect};
+pub use verify::Clients;
 
 /// Bytes and rounds that a channel has carried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +59,9 @@ pub trait Channel: Send {
     /// Counts rounds of what went through [`Channel::halves`].
     fn add_rounds(&mut self, rounds: u64);
 
+    /// Says that no message is longer than this many bytes, so that no more are read ahead.
+    fn limit_ahead(&mut self, _bytes: usize) {}
+
     /// One exchange: sends `bytes`, then receives `expected` bytes.
     ///
     /// # Errors
@@ -91,6 +98,10 @@ impl<C: Channel + ?Sized> Channel for &mut C {
 
     fn add_rounds(&mut self, rounds: u64) {
         (**self).add_rounds(rounds);
+    }
+
+    fn limit_ahead(&mut self, bytes: usize) {
+        (**self).limit_ahead(bytes);
     }
 }
 
@@ -162,6 +173,7 @@ pub struct Duplex {
     incoming: Incoming,
     rounds: u64,
     has_sent: bool,
+    ahead: Option<Ahead>,
 }
 
 impl Duplex {
@@ -180,6 +192,19 @@ impl Duplex {
             incoming,
             rounds: 0,
             has_sent: false,
+            ahead: None,
+        }
+    }
+
+    /// A channel whose reader takes bytes from a queue.
+    fn reading_ahead(
+        writer: impl Write + Send + 'static,
+        reader: impl Read + Send + 'static,
+        ahead: Ahead,
+    ) -> Self {
+        Self {
+            ahead: Some(ahead),
+            ..Self::new(writer, reader)
         }
     }
 }
@@ -215,5 +240,11 @@ impl Channel for Duplex {
 
     fn add_rounds(&mut self, rounds: u64) {
         self.rounds += rounds;
+    }
+
+    fn limit_ahead(&mut self, bytes: usize) {
+        if let Some(ahead) = &self.ahead {
+            ahead.limit(bytes);
+        }
     }
 }

@@ -1,141 +1,243 @@
 //! A channel over TCP with TLS 1.3.
 //!
-//! The server has a certificate. The client trusts exactly one, by its fingerprint: no authority is
-//! asked, and no name is compared.
+//! The server has a certificate, and the client trusts exactly one, by its fingerprint. The server
+//! speaks with clients whose certificates it knows, or with all.
 
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls13_signature};
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::ServerName;
 use rustls::{
-    ClientConfig, ClientConnection, Connection, DigitallySignedStruct, ServerConfig,
-    ServerConnection, SignatureScheme,
+    AlertDescription, ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection,
 };
 
 use super::Duplex;
-use super::identity::{Fingerprint, ServerIdentity};
+use super::ahead::Ahead;
+use super::identity::{Fingerprint, Identity};
+use super::verify::{Clients, Listed, Pinned};
 use crate::{Error, Result};
 
 /// Bytes that are written or read at once: some records of TLS.
 const CHUNK: usize = 1 << 16;
 
-/// Chunks that are read ahead: up to 512 MB, more than any exchange sends. Beyond that the other
-/// party has to wait.
-const CHUNKS_AHEAD: usize = 1 << 13;
+/// How long one call of the socket lasts, after which its caller looks at the clock.
+const TICK: Duration = Duration::from_millis(250);
 
-/// The server's end of a connection. `timeout` limits the handshake and every wait for the client.
+/// How long a channel that is dropped waits for the other party to read what was sent last.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long a party waits for the other one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// For the whole handshake.
+    pub handshake: Duration,
+    /// For each message, to come or to be taken.
+    pub message: Duration,
+}
+
+/// The server's end of a connection, and the certificate of the client if it was asked for one.
 ///
 /// # Errors
-/// [`Error::Tls`] if the handshake fails, [`Error::Connection`].
-pub fn accept(socket: TcpStream, identity: &ServerIdentity, timeout: Duration) -> Result<Duplex> {
+/// [`Error::Tls`] if the handshake fails or the client is unknown, [`Error::Connection`].
+pub fn accept(
+    socket: TcpStream,
+    identity: &Identity,
+    clients: &Clients,
+    patience: Patience,
+) -> Result<(Duplex, Option<Fingerprint>)> {
     let builder = ServerConfig::builder_with_provider(provider())
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|e| tls(e.to_string()))?;
+    let listed = match clients {
+        Clients::Any => None,
+        Clients::Known(known) => Some(Arc::new(Listed {
+            known: known.clone(),
+            shown: Mutex::default(),
+            provider: provider(),
+        })),
+    };
+    let builder = match &listed {
+        None => builder.with_no_client_auth(),
+        Some(listed) => builder.with_client_cert_verifier(Arc::clone(listed) as _),
+    };
     let mut config = builder
-        .with_no_client_auth()
         .with_single_cert(identity.certificates.clone(), identity.key.clone_key())
         .map_err(|e| tls(format!("the certificate and its key: {e}")))?;
     // Nobody resumes a session, so nothing but the protocol's bytes follows the handshake.
     config.send_tls13_tickets = 0;
     let connection = ServerConnection::new(Arc::new(config)).map_err(|e| tls(e.to_string()))?;
-    open(socket, connection.into(), timeout)
+    let shown = || listed.as_ref().and_then(|listed| listed.shown());
+    match open(socket, connection.into(), patience) {
+        Ok(channel) => Ok((channel, shown())),
+        Err(Error::Tls { reason }) => Err(tls(match shown() {
+            Some(found) => format!("{reason}: the client's certificate has the hash {found}"),
+            None => reason,
+        })),
+        Err(error) => Err(error),
+    }
 }
 
-/// The client's end of a connection. `timeout` limits the handshake and every wait for the server.
+/// The client's end of a connection. A server that asks for a certificate is shown `identity`.
 ///
 /// # Errors
 /// [`Error::Tls`] if the server has another certificate or the handshake fails otherwise,
 /// [`Error::Connection`].
-pub fn connect(socket: TcpStream, trusted: Fingerprint, timeout: Duration) -> Result<Duplex> {
+pub fn connect(
+    socket: TcpStream,
+    trusted: Fingerprint,
+    identity: Option<&Identity>,
+    patience: Patience,
+) -> Result<Duplex> {
     let provider = provider();
     let verifier = Pinned {
         trusted,
         provider: provider.clone(),
     };
-    let config = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(provider)
         .with_protocol_versions(&[&rustls::version::TLS13])
         .map_err(|e| tls(e.to_string()))?
         .dangerous()
-        .with_custom_certificate_verifier(Arc::new(verifier))
-        .with_no_client_auth();
+        .with_custom_certificate_verifier(Arc::new(verifier));
+    let config = match identity {
+        None => builder.with_no_client_auth(),
+        Some(identity) => builder
+            .with_client_auth_cert(identity.certificates.clone(), identity.key.clone_key())
+            .map_err(|e| tls(format!("the client's certificate and its key: {e}")))?,
+    };
     let name = ServerName::try_from("palladion").expect("a DNS name");
     let connection = ClientConnection::new(Arc::new(config), name);
     let connection = connection.map_err(|e| tls(e.to_string()))?;
-    open(socket, connection.into(), timeout)
+    open(socket, connection.into(), patience)
 }
 
-fn open(mut socket: TcpStream, mut connection: Connection, timeout: Duration) -> Result<Duplex> {
-    let failed = |doing| move |source| Error::Connection { doing, source };
-    let preparing = failed("preparing the socket");
+fn open(socket: TcpStream, connection: Connection, patience: Patience) -> Result<Duplex> {
+    let preparing = |source| Error::Connection {
+        doing: "preparing the socket",
+        source,
+    };
     socket.set_nodelay(true).map_err(preparing)?;
-    socket.set_read_timeout(Some(timeout)).map_err(preparing)?;
-    while connection.is_handshaking() {
-        connection.complete_io(&mut socket).map_err(|source| {
-            match source
-                .get_ref()
-                .and_then(|e| e.downcast_ref::<rustls::Error>())
-            {
-                Some(error) => tls(format!("the handshake failed: {error}")),
-                None => failed("greeting the other party")(source),
-            }
-        })?;
-    }
-    // The client's last words of the handshake.
-    while connection.wants_write() {
-        connection
-            .write_tls(&mut socket)
-            .map_err(failed("greeting the other party"))?;
-    }
-    // The first message may have come together with the end of the handshake.
-    let mut chunk = Vec::new();
-    let state = connection.process_new_packets();
-    let state = state.map_err(|e| tls(format!("the handshake failed: {e}")))?;
-    chunk.resize(state.plaintext_bytes_to_read(), 0);
-    let first = connection.reader().read_exact(&mut chunk);
-    first.map_err(failed("greeting the other party"))?;
-    socket.set_read_timeout(None).map_err(preparing)?;
+    socket.set_read_timeout(Some(TICK)).map_err(preparing)?;
+    socket.set_write_timeout(Some(TICK)).map_err(preparing)?;
+    let (connection, first) = shake_hands(&socket, connection, patience.handshake)?;
     let reading = socket.try_clone().map_err(preparing)?;
     let connection = Arc::new(Mutex::new(connection));
-    let (ahead, chunks) = sync_channel(CHUNKS_AHEAD);
-    let reader_connection = Arc::clone(&connection);
-    thread::spawn(move || read_ahead(reading, &reader_connection, &ahead));
-    let writer = TlsWriter { socket, connection };
+    let ahead = Ahead::new();
+    let (queue, state) = (ahead.clone(), Arc::clone(&connection));
+    let reader = thread::Builder::new().spawn(move || {
+        let failure = read_ahead(reading, &state, &queue).err();
+        queue.end(failure);
+    });
+    let writer = TlsWriter {
+        socket,
+        connection,
+        waiting: Vec::new(),
+        patience: patience.message,
+        is_broken: false,
+        ahead: ahead.clone(),
+        reader: Some(reader.map_err(|source| Error::Connection {
+            doing: "starting a thread",
+            source,
+        })?),
+    };
     let reader = TlsReader {
-        chunks,
-        timeout,
-        chunk,
+        ahead: ahead.clone(),
+        patience: patience.message,
+        chunk: first,
         at: 0,
     };
-    Ok(Duplex::new(BufWriter::with_capacity(CHUNK, writer), reader))
+    Ok(Duplex::reading_ahead(writer, reader, ahead))
 }
 
-/// Reads until the other party closes, so that it never waits for us to read.
+/// The whole handshake, within `patience`, however the other party cuts its bytes. Returns what came
+/// after it.
+fn shake_hands(
+    mut socket: &TcpStream,
+    mut connection: Connection,
+    patience: Duration,
+) -> Result<(Connection, Vec<u8>)> {
+    let failed = |source| Error::Connection {
+        doing: "greeting the other party",
+        source,
+    };
+    let until = Instant::now() + patience;
+    loop {
+        let step = match connection.wants_write() {
+            true => connection.write_tls(&mut socket),
+            false if !connection.is_handshaking() => break,
+            false => connection
+                .read_tls(&mut socket)
+                .and_then(|count| match count {
+                    0 => Err(io::Error::new(
+                        ErrorKind::UnexpectedEof,
+                        "it closed the connection",
+                    )),
+                    count => Ok(count),
+                }),
+        };
+        match step {
+            Err(error) if is_a_wait(&error) => {}
+            step => drop(step.map_err(failed)?),
+        }
+        if let Err(error) = connection.process_new_packets() {
+            // Says why, and lets the other party read it.
+            while connection.wants_write() && connection.write_tls(&mut socket).is_ok() {}
+            let _ = socket.shutdown(Shutdown::Write);
+            drain(socket, until.min(Instant::now() + GRACE));
+            return Err(tls(format!("the handshake failed: {error}")));
+        }
+        if Instant::now() >= until && (connection.is_handshaking() || connection.wants_write()) {
+            let text = format!("no handshake within {} s", patience.as_secs_f32());
+            return Err(failed(io::Error::new(ErrorKind::TimedOut, text)));
+        }
+    }
+    // The first message may have come together with the end of the handshake.
+    let first = take_plain(&mut connection).map_err(failed)?;
+    Ok((connection, first))
+}
+
+/// Reads what nobody needs, until the other party closes or the time is over.
+fn drain(mut socket: &TcpStream, until: Instant) {
+    let mut bytes = [0; 4096];
+    while Instant::now() < until {
+        match socket.read(&mut bytes) {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(error) if is_a_wait(&error) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn is_a_wait(error: &io::Error) -> bool {
+    use ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
+}
+
+/// Reads until the other party closes, so that it never waits for us to read, as far as the queue
+/// has room. The thread ends with the socket, which the channel shuts when it is dropped.
 fn read_ahead(
     mut socket: TcpStream,
     connection: &Mutex<Connection>,
-    ahead: &SyncSender<io::Result<Vec<u8>>>,
-) {
+    ahead: &Ahead,
+) -> io::Result<()> {
     let mut encrypted = vec![0; CHUNK];
     loop {
-        let read = match socket.read(&mut encrypted) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => Err(error),
-            Ok(0) => return,
-            Ok(count) => decrypt(&mut lock(connection), &encrypted[..count]),
-        };
-        let (chunk, ended) = match read {
-            Ok((chunk, ended)) => (Ok(chunk), ended),
-            Err(error) => (Err(error), true),
-        };
-        // The channel is gone if nobody reads any more.
-        if ahead.send(chunk).is_err() || ended {
-            return;
+        ahead.wait_for_room();
+        match socket.read(&mut encrypted) {
+            Err(error) if is_a_wait(&error) => {}
+            Err(error) => return Err(error),
+            Ok(0) => return Ok(()),
+            Ok(count) => {
+                let (chunk, ended) = decrypt(&mut lock(connection), &encrypted[..count])?;
+                ahead.push(chunk);
+                if ended {
+                    return Ok(());
+                }
+            }
         }
     }
 }
@@ -147,19 +249,35 @@ fn decrypt(connection: &mut Connection, mut encrypted: &[u8]) -> io::Result<(Vec
     while !encrypted.is_empty() && !ended {
         connection.read_tls(&mut encrypted)?;
         let state = connection.process_new_packets();
-        let state = state.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?;
-        ended = state.peer_has_closed();
-        let count = state.plaintext_bytes_to_read();
-        let at = plain.len();
-        plain.resize(at + count, 0);
-        connection.reader().read_exact(&mut plain[at..])?;
+        ended = state.map_err(refusal)?.peer_has_closed();
+        plain.append(&mut take_plain(connection)?);
     }
     Ok((plain, ended))
 }
 
+fn take_plain(connection: &mut Connection) -> io::Result<Vec<u8>> {
+    let state = connection.process_new_packets().map_err(refusal)?;
+    let mut plain = vec![0; state.plaintext_bytes_to_read()];
+    connection.reader().read_exact(&mut plain)?;
+    Ok(plain)
+}
+
+/// A server's refusal of a client comes after the client's handshake.
+fn refusal(error: rustls::Error) -> io::Error {
+    use AlertDescription::{AccessDenied, CertificateRequired};
+    match error {
+        rustls::Error::AlertReceived(CertificateRequired | AccessDenied) => io::Error::new(
+            ErrorKind::PermissionDenied,
+            "the server answers only clients whose certificates it knows, and not this one: make \
+             one with `palladion identity`, and let the server's owner add its hash",
+        ),
+        error => io::Error::new(ErrorKind::InvalidData, error),
+    }
+}
+
 struct TlsReader {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    timeout: Duration,
+    ahead: Ahead,
+    patience: Duration,
     chunk: Vec<u8>,
     at: usize,
 }
@@ -169,16 +287,11 @@ impl Read for TlsReader {
         if into.is_empty() {
             return Ok(0);
         }
-        while self.at == self.chunk.len() {
-            self.chunk = match self.chunks.recv_timeout(self.timeout) {
-                Ok(chunk) => chunk?,
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-                Err(RecvTimeoutError::Timeout) => {
-                    let text = format!("no answer within {} s", self.timeout.as_secs_f32());
-                    return Err(io::Error::new(io::ErrorKind::TimedOut, text));
-                }
-            };
-            self.at = 0;
+        if self.at == self.chunk.len() {
+            match self.ahead.next(self.patience)? {
+                Some(chunk) => (self.chunk, self.at) = (chunk, 0),
+                None => return Ok(0),
+            }
         }
         let count = into.len().min(self.chunk.len() - self.at);
         into[..count].copy_from_slice(&self.chunk[self.at..self.at + count]);
@@ -190,45 +303,96 @@ impl Read for TlsReader {
 struct TlsWriter {
     socket: TcpStream,
     connection: Arc<Mutex<Connection>>,
+    /// Plain bytes that wait for more.
+    waiting: Vec<u8>,
+    patience: Duration,
+    is_broken: bool,
+    ahead: Ahead,
+    reader: Option<JoinHandle<()>>,
 }
 
 impl TlsWriter {
     /// Encrypts under the lock and sends without it, so that reading goes on meanwhile.
-    fn send(
-        &mut self,
-        fill: impl FnOnce(&mut Connection) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        let mut encrypted = Vec::new();
-        let mut connection = lock(&self.connection);
-        let count = fill(&mut connection)?;
-        while connection.wants_write() {
-            connection.write_tls(&mut encrypted)?;
+    fn send(&mut self, mut plain: &[u8]) -> io::Result<()> {
+        while !plain.is_empty() {
+            let mut encrypted = Vec::new();
+            let mut connection = lock(&self.connection);
+            let count = connection.writer().write(plain)?;
+            while connection.wants_write() {
+                connection.write_tls(&mut encrypted)?;
+            }
+            drop(connection);
+            self.write_socket(&encrypted)?;
+            plain = &plain[count..];
         }
-        drop(connection);
-        self.socket.write_all(&encrypted)?;
-        Ok(count)
+        Ok(())
+    }
+
+    /// The other party has `patience` to take a part.
+    fn write_socket(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        if self.is_broken {
+            return Err(ErrorKind::BrokenPipe.into());
+        }
+        let mut began = Instant::now();
+        while !bytes.is_empty() {
+            match self.socket.write(bytes) {
+                Ok(count) => {
+                    bytes = &bytes[count..];
+                    began = Instant::now();
+                }
+                Err(error) if is_a_wait(&error) && began.elapsed() < self.patience => {}
+                Err(error) => {
+                    self.is_broken = true;
+                    if !is_a_wait(&error) {
+                        return Err(error);
+                    }
+                    let text = format!("nothing was read within {} s", self.patience.as_secs_f32());
+                    return Err(io::Error::new(ErrorKind::TimedOut, text));
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 impl Write for TlsWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.send(|connection| connection.writer().write(bytes))
+        if self.waiting.len() + bytes.len() > CHUNK {
+            self.flush()?;
+        }
+        match bytes.len() >= CHUNK {
+            true => self.send(bytes)?,
+            false => self.waiting.extend_from_slice(bytes),
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
+        let waiting = std::mem::take(&mut self.waiting);
+        self.send(&waiting)?;
+        self.waiting = waiting;
+        self.waiting.clear();
+        Ok(())
     }
 }
 
 impl Drop for TlsWriter {
-    /// Says that nothing follows. The other party may be gone already.
+    /// Says that nothing follows, and waits a moment for the other party to close too. Then the
+    /// socket and its thread end, whatever the other party does.
     fn drop(&mut self) {
-        let close = |connection: &mut Connection| {
-            connection.send_close_notify();
-            Ok(0)
-        };
-        if self.send(close).is_ok() {
-            let _ = self.socket.shutdown(Shutdown::Write);
+        self.ahead.close();
+        let mut last = Vec::new();
+        let mut connection = lock(&self.connection);
+        connection.send_close_notify();
+        while connection.wants_write() && connection.write_tls(&mut last).is_ok() {}
+        drop(connection);
+        self.patience = GRACE;
+        if self.write_socket(&last).is_ok() && self.socket.shutdown(Shutdown::Write).is_ok() {
+            self.ahead.wait_for_end(GRACE);
+        }
+        let _ = self.socket.shutdown(Shutdown::Both);
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
         }
     }
 }
@@ -244,58 +408,4 @@ fn provider() -> Arc<CryptoProvider> {
 pub(super) fn tls(reason: impl Into<String>) -> Error {
     let reason = reason.into();
     Error::Tls { reason }
-}
-
-/// Accepts one certificate.
-#[derive(Debug)]
-struct Pinned {
-    trusted: Fingerprint,
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for Pinned {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> std::result::Result<ServerCertVerified, rustls::Error> {
-        let found = Fingerprint::of(end_entity);
-        if found == self.trusted {
-            return Ok(ServerCertVerified::assertion());
-        }
-        let text = format!(
-            "the server's certificate has the fingerprint {found}, expected {}: it is another \
-             server, or has a new certificate since",
-            self.trusted
-        );
-        Err(rustls::Error::General(text))
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _: &[u8],
-        _: &CertificateDer<'_>,
-        _: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        Err(rustls::Error::General("TLS 1.2 is not spoken".to_owned()))
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> std::result::Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
 }

@@ -16,10 +16,6 @@ const END: u8 = 0xff;
 const FAILED: u8 = 0xfe;
 /// Longest name of a stream that the library uses is about half of this.
 const MAX_NAME: usize = 8;
-/// Longest frame. The library writes at most some megabytes at once.
-const MAX_FRAME: usize = 64 << 20;
-/// Most bytes of the other party that wait to be read.
-const MAX_UNREAD: usize = 256 << 20;
 
 /// Threads for the library: one polls, and one computes for each direction. They are our own, since
 /// the library's computations wait for messages and would block the threads of others.
@@ -33,9 +29,10 @@ pub(super) fn frame_bytes(depth: usize, bytes: usize) -> usize {
 /// Bytes that each party sends after the last frame.
 pub(super) const END_BYTES: usize = 1;
 
-/// Runs a protocol of the library to its end.
+/// Runs a protocol of the library to its end. The other party sends `expected` bytes for it.
 pub(super) fn carry<T, F>(
     channel: &mut dyn Channel,
+    expected: u64,
     protocol: impl FnOnce(Connection) -> F + Send,
 ) -> Result<T>
 where
@@ -48,21 +45,29 @@ where
     })?;
     let link = Link::new();
     let (outgoing, incoming) = channel.halves();
+    let no_thread = |e| Error::Transfers {
+        reason: format!("no threads: {e}"),
+    };
     let (result, sent, received) = thread::scope(|scope| {
-        let reader = scope.spawn(|| {
-            let read = read(incoming, &link);
-            if let Err(error) = &read {
-                link.fail(&error.to_string());
-            }
-            read
-        });
-        let writer = scope.spawn(|| {
+        let writer = thread::Builder::new().spawn_scoped(scope, || {
             let written = write(outgoing, &link);
             if let Err(error) = &written {
                 link.fail(&error.to_string());
             }
             written
         });
+        let writer = writer.map_err(no_thread)?;
+        let reader = thread::Builder::new().spawn_scoped(scope, || {
+            let read = read(incoming, &link, expected);
+            if let Err(error) = &read {
+                link.fail(&error.to_string());
+            }
+            read
+        });
+        let reader = reader.map_err(|e| {
+            link.fail("no threads");
+            no_thread(e)
+        })?;
         let run = || {
             let connection = Connection::new(link.clone());
             pool.install(|| futures::executor::block_on(protocol(connection)))
@@ -77,8 +82,8 @@ where
             Ok(_) => link.close(),
             Err(error) => link.fail(&error.to_string()),
         }
-        (result, writer.join(), reader.join())
-    });
+        Ok((result, writer.join(), reader.join()))
+    })?;
     let broken = || Error::Transfers {
         reason: "a thread of the connection broke".to_owned(),
     };
@@ -111,7 +116,8 @@ fn write(outgoing: &mut Outgoing, link: &Link) -> Result<()> {
     outgoing.flush()
 }
 
-fn read(incoming: &mut Incoming, link: &Link) -> Result<()> {
+fn read(incoming: &mut Incoming, link: &Link, expected: u64) -> Result<()> {
+    let mut left = expected;
     loop {
         let mut length = [0];
         incoming.receive(&mut length)?;
@@ -145,13 +151,17 @@ fn read(incoming: &mut Incoming, link: &Link) -> Result<()> {
             .iter()
             .rev()
             .fold(0, |sum, &byte| sum << 8 | usize::from(byte));
-        if length > MAX_FRAME || link.unread() + length > MAX_UNREAD {
-            let found = format!("a frame of {length} bytes, beside {} unread", link.unread());
-            let expected = format!("at most {MAX_FRAME}, and at most {MAX_UNREAD} unread");
-            return Err(Error::message(found, expected));
-        }
+        let refused =
+            |found| Error::message(found, "the messages of the oblivious transfers alone");
+        let whole = frame_bytes(depth, length) as u64;
+        let Some(rest) = left.checked_sub(whole) else {
+            let found = format!("a frame of {whole} bytes after all but {left} of {expected}");
+            return Err(refused(found));
+        };
+        left = rest;
+        link.admit(length).map_err(refused)?;
         let mut bytes = vec![0; length];
         incoming.receive(&mut bytes)?;
-        link.deliver(Frame { stream, bytes });
+        link.deliver(Frame { stream, bytes }).map_err(refused)?;
     }
 }

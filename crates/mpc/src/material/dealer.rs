@@ -2,6 +2,7 @@
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+use zeroize::Zeroizing;
 
 use super::needs::index;
 use super::store::Rows;
@@ -30,8 +31,8 @@ pub(crate) fn deal(needs: &Needs, seed: u64) -> [Material; 2] {
                 Role::Client => (&mut client, &mut server),
             };
             let at = index(chooser);
-            of_chooser.transfers[at].insert(width, Rows::new(chosen));
-            of_other.transfers[at].insert(width, Rows::new(sent));
+            of_chooser.transfers[at].insert(width, Rows::new(chosen.into()));
+            of_other.transfers[at].insert(width, Rows::new(sent.into()));
         }
     }
     for (&bits, &words) in &needs.random_bits {
@@ -69,7 +70,13 @@ pub(crate) fn deal(needs: &Needs, seed: u64) -> [Material; 2] {
         }
         for (material, (a, a_squared)) in [(&mut server, of_server), (&mut client, of_client)] {
             material
-                .add_squares(bits, Squares { a, a_squared })
+                .add_squares(
+                    bits,
+                    Squares {
+                        a: Vec::into(a),
+                        a_squared: Vec::into(a_squared),
+                    },
+                )
                 .expect("equal lengths");
         }
     }
@@ -88,13 +95,20 @@ pub(crate) fn deal(needs: &Needs, seed: u64) -> [Material; 2] {
             .map(|at| whole(at).wrapping_sub(product[at]))
             .collect();
         let of_client = Triples {
-            a: c.clone(),
-            b: d.clone(),
-            product: rest,
+            a: c.clone().into(),
+            b: d.clone().into(),
+            product: Zeroizing::new(rest),
         };
         client.add_triples(bits, of_client).expect("equal lengths");
         server
-            .add_triples(bits, Triples { a, b, product })
+            .add_triples(
+                bits,
+                Triples {
+                    a: a.into(),
+                    b: b.into(),
+                    product: product.into(),
+                },
+            )
             .expect("equal lengths");
     }
     [server, client]

@@ -5,6 +5,7 @@ mod carrier;
 pub(crate) mod dealer;
 mod needs;
 mod preprocess;
+mod random;
 mod squares;
 mod store;
 mod transfers;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::{Add, AddAssign};
 
+use super::store::stride;
 use super::{squares, transfers};
 use crate::cost::{Cost, Role};
 use crate::slices::{packed_bytes, plane_words};
@@ -49,6 +50,43 @@ impl Needs {
             triples,
             ..Self::default()
         }
+    }
+
+    /// The needs of so many calls.
+    pub fn times(&self, calls: usize) -> Self {
+        fn scaled<K: Ord + Copy>(of: &BTreeMap<K, usize>, calls: usize) -> BTreeMap<K, usize> {
+            let all = of.iter();
+            all.map(|(&key, count)| (key, count.saturating_mul(calls)))
+                .collect()
+        }
+        Self {
+            transfers: [0, 1].map(|chooser| scaled(&self.transfers[chooser], calls)),
+            random_bits: scaled(&self.random_bits, calls),
+            squares: scaled(&self.squares, calls),
+            triples: scaled(&self.triples, calls),
+            made_squares: scaled(&self.made_squares, calls),
+        }
+    }
+
+    /// Bytes that the material takes, at the party that has more of it.
+    pub fn memory(&self) -> u64 {
+        let words = |role: usize| {
+            let transfers = [0, 1].into_iter().flat_map(|chooser| {
+                let rows = self.transfers[chooser].iter();
+                rows.map(move |(&width, &words)| {
+                    words.saturating_mul(stride(chooser == role, width))
+                })
+            });
+            let bits = self
+                .random_bits
+                .values()
+                .map(|words| words.saturating_mul(65));
+            let squares = self.squares.values().map(|count| count.saturating_mul(2));
+            let triples = self.triples.values().map(|count| count.saturating_mul(3));
+            let all = transfers.chain(bits).chain(squares).chain(triples);
+            all.fold(0u64, |sum, words| sum.saturating_add(words as u64))
+        };
+        words(0).max(words(1)).saturating_mul(8)
     }
 
     /// Random OTs in all, of both directions.

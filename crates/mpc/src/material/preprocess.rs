@@ -7,21 +7,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cryprot_core::{AES_PAR_BLOCKS, Block};
 use cryprot_net::Connection;
 use futures::try_join;
-use rand::{RngCore, SeedableRng};
-use rand_chacha::ChaCha20Rng;
 use subtle::Choice;
+use zeroize::Zeroizing;
 
 use super::needs::{Needs, index};
 use super::squares::SquarePool;
 use super::store::{Material, Rows};
-use super::{carrier, transfers};
+use super::{carrier, random, transfers};
 use crate::channel::Channel;
 use crate::cost::Role;
 use crate::slices::{mask, pack, packed_bytes, transpose, unpack};
 use crate::{Error, Result};
 
 /// Changes whenever the messages of this crate do.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// Bytes that each party sends first.
 pub(super) const GREETING_BYTES: usize = 10;
@@ -79,7 +78,7 @@ pub fn preprocess(
         });
         async move { try_join!(receive, send).map(|_| ()) }
     };
-    carrier::carry(channel, both)?;
+    carrier::carry(channel, transfers::bytes_to(role, needs), both)?;
     channel.add_rounds(transfers::rounds(needs));
     material.transfers[index(role)] = chosen.take_rows();
     material.transfers[index(role.other())] = sent.take_rows();
@@ -157,7 +156,7 @@ fn greet(channel: &mut dyn Channel, needs: &Needs) -> Result<()> {
 /// Puts OTs into rows, in the order of their widths, and the rest into random bits.
 struct Filler {
     is_chooser: bool,
-    widths: Vec<(usize, usize, Vec<u64>)>,
+    widths: Vec<(usize, usize, Zeroizing<Vec<u64>>)>,
     bits: Vec<(u32, BitPool)>,
     squares: Vec<SquarePool>,
     at_width: usize,
@@ -168,8 +167,8 @@ struct Filler {
 #[derive(Default)]
 struct BitPool {
     words: usize,
-    bits: Vec<u64>,
-    shares: Vec<u64>,
+    bits: Zeroizing<Vec<u64>>,
+    shares: Zeroizing<Vec<u64>>,
     corrections: Vec<u8>,
     /// Values that the corrections are packed from, until the pool is full.
     unpacked: Vec<u64>,
@@ -178,11 +177,19 @@ struct BitPool {
 impl Filler {
     fn new(role: Role, chooser: Role, needs: &Needs) -> Self {
         let widths = needs.transfers[index(chooser)].iter();
-        let widths = widths.map(|(&width, &words)| (width, words, Vec::new()));
+        // Room for all of them: what grows is moved, and stays where it was.
+        let room = |words| Zeroizing::new(Vec::with_capacity(words));
+        let is_chooser = chooser == role;
+        let widths = widths.map(|(&width, &words)| {
+            let row = super::store::stride(is_chooser, width);
+            (width, words, room(words * row))
+        });
         let bits = needs.random_bits.iter().filter(|_| chooser == Role::Client);
         let bits = bits.map(|(&bits, &words)| {
             let pool = BitPool {
                 words,
+                bits: room(words),
+                shares: room(64 * words),
                 ..BitPool::default()
             };
             (bits, pool)
@@ -190,7 +197,7 @@ impl Filler {
         let squares = needs.made_squares.iter();
         let squares = squares.filter(|&(_, &count)| chooser == Role::Client && count > 0);
         Self {
-            is_chooser: chooser == role,
+            is_chooser,
             widths: widths.collect(),
             bits: bits.collect(),
             squares: squares
@@ -221,17 +228,17 @@ impl Filler {
     }
 
     fn sent(&mut self, messages: &[[Block; 2]]) {
-        let mut rng = ChaCha20Rng::from_os_rng();
-        for messages in messages.chunks(64) {
+        let own = random::words(messages.len().div_ceil(64));
+        for (messages, &bits) in messages.chunks(64).zip(own.iter()) {
             match self.next_row() {
                 Place::Width(width, rows) => {
                     rows.extend(planes(messages.iter().map(|m| m[0]), width));
                     rows.extend(planes(messages.iter().map(|m| m[0] ^ m[1]), width));
                 }
-                Place::Bits(modulus, pool) => pool.send(modulus, &mut rng, messages),
+                Place::Bits(modulus, pool) => pool.send(modulus, bits, messages),
                 Place::Squares(pool) => {
                     let messages = messages.iter().map(|m| [m[0].low(), m[1].low()]);
-                    pool.send(&mut rng, messages);
+                    pool.send(messages);
                 }
             }
         }
@@ -272,12 +279,11 @@ enum Place<'a> {
 }
 
 impl BitPool {
-    /// The server's part of 64 random bits. With the server's bit `r` and messages `m0` and `m1`,
+    /// The server's part of 64 random bits, of which its own are `word`. With the server's bit `r` and messages `m0` and `m1`,
     /// the server's share of the product of both bits is `-m0`. The correction `r - m1 + m0` makes
     /// the client's share `m0` or `m0 + r`, by the client's bit. The sum of both bits minus twice
     /// their product is the random bit, so the product is needed modulo half the modulus.
-    fn send(&mut self, modulus: u32, rng: &mut ChaCha20Rng, messages: &[[Block; 2]]) {
-        let word = rng.next_u64();
+    fn send(&mut self, modulus: u32, word: u64, messages: &[[Block; 2]]) {
         self.bits.push(word);
         for (at, [first, second]) in messages.iter().enumerate() {
             let bit = word >> at & 1;

@@ -7,10 +7,9 @@
 //!
 //! Source: Gilboa, "Two Party RSA Key Generation", CRYPTO 1999.
 
-use rand::{RngCore, SeedableRng};
 use zeroize::Zeroizing;
 
-use super::Squares;
+use super::{Squares, random};
 use crate::slices::{mask, pack, packed_bytes, plane_words, unpack};
 
 /// The squares of one modulus while they are made. `s c` is needed modulo half the modulus, so the
@@ -63,15 +62,12 @@ impl SquarePool {
     }
 
     /// The server's part of 64 transfers.
-    pub(super) fn send(
-        &mut self,
-        rng: &mut impl RngCore,
-        messages: impl Iterator<Item = [u64; 2]>,
-    ) {
+    pub(super) fn send(&mut self, messages: impl Iterator<Item = [u64; 2]>) {
         let (plane, first) = self.next_row();
         if plane == 0 {
             let modulus = mask(self.bits);
-            self.own.extend((0..64).map(|_| rng.next_u64() & modulus));
+            self.own
+                .extend(random::words(64).iter().map(|word| word & modulus));
         }
         for (at, [zero, one]) in messages.enumerate() {
             let correction = self.own[first + at].wrapping_sub(one).wrapping_add(zero);
@@ -115,9 +111,9 @@ impl SquarePool {
             }
         }
         // The highest bits need no transfer.
-        let mut rng = rand_chacha::ChaCha20Rng::from_os_rng();
-        for number in self.own.iter_mut() {
-            *number |= (rng.next_u64() & 1) << (self.bits - 1);
+        let bits = random::words(self.own.len());
+        for (number, bit) in self.own.iter_mut().zip(bits.iter()) {
+            *number |= (bit & 1) << (self.bits - 1);
         }
         at
     }
@@ -130,8 +126,8 @@ impl SquarePool {
             a.wrapping_mul(*a).wrapping_add(twice) & mask(self.bits)
         };
         Squares {
-            a_squared: numbers.map(square).collect(),
-            a: self.own[..self.count].to_vec(),
+            a_squared: Zeroizing::new(numbers.map(square).collect()),
+            a: Zeroizing::new(self.own[..self.count].to_vec()),
         }
     }
 }

@@ -1,34 +1,50 @@
 //! Material of one party, until it is used.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::needs::{Needs, index};
 use crate::cost::Role;
 use crate::{Error, Result};
 
-/// Rows of words that are taken from the front. What is taken is erased here.
-#[derive(Debug, Default)]
+/// Rows of words that are taken from the front. What is taken is erased here, and what is left when
+/// the rows are dropped.
+#[derive(Default)]
 pub(crate) struct Rows {
-    words: Vec<u64>,
+    words: Zeroizing<Vec<u64>>,
     taken: usize,
 }
 
+impl fmt::Debug for Rows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} words, {} taken", self.words.len(), self.taken)
+    }
+}
+
 impl Rows {
-    pub(crate) fn new(words: Vec<u64>) -> Self {
+    pub(crate) fn new(words: Zeroizing<Vec<u64>>) -> Self {
         Self { words, taken: 0 }
     }
 
-    fn take(&mut self, count: usize) -> Vec<u64> {
+    fn take(&mut self, count: usize) -> Zeroizing<Vec<u64>> {
         let part = &mut self.words[self.taken..self.taken + count];
-        let taken = part.to_vec();
+        let taken = Zeroizing::new(part.to_vec());
         part.zeroize();
         self.taken += count;
         taken
     }
 
+    /// Adds words. A vector that grew by itself would leave them where they were before.
     pub(crate) fn push(&mut self, words: &[u64]) {
+        let needed = self.words.len() + words.len();
+        if needed > self.words.capacity() {
+            let room = needed.max(2 * self.words.capacity());
+            let mut moved = Zeroizing::new(Vec::with_capacity(room));
+            moved.extend_from_slice(&self.words);
+            self.words = moved;
+        }
         self.words.extend_from_slice(words);
     }
 
@@ -40,30 +56,40 @@ impl Rows {
 /// Random bits that are shared both ways: as bits modulo 2, and as numbers modulo `2^k`.
 pub(crate) struct RandomBits {
     /// This party's shares modulo 2, 64 in a word.
-    pub(crate) bits: Vec<u64>,
+    pub(crate) bits: Zeroizing<Vec<u64>>,
     /// This party's shares modulo `2^k`, one for each bit.
-    pub(crate) shares: Vec<u64>,
+    pub(crate) shares: Zeroizing<Vec<u64>>,
 }
 
 /// Shares of random `a` and of `a^2` modulo `2^bits`, for [`Party::square`](crate::Party::square).
-#[derive(Debug)]
 pub struct Squares {
     /// This party's shares of the random numbers.
-    pub a: Vec<u64>,
+    pub a: Zeroizing<Vec<u64>>,
     /// This party's shares of their squares.
-    pub a_squared: Vec<u64>,
+    pub a_squared: Zeroizing<Vec<u64>>,
+}
+
+impl fmt::Debug for Squares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} squares", self.a.len())
+    }
 }
 
 /// Shares of random `a` and `b` and of `a b` modulo `2^bits`, for
 /// [`Party::multiply`](crate::Party::multiply).
-#[derive(Debug)]
 pub struct Triples {
     /// This party's shares of the first factors.
-    pub a: Vec<u64>,
+    pub a: Zeroizing<Vec<u64>>,
     /// This party's shares of the second factors.
-    pub b: Vec<u64>,
+    pub b: Zeroizing<Vec<u64>>,
     /// This party's shares of the products.
-    pub product: Vec<u64>,
+    pub product: Zeroizing<Vec<u64>>,
+}
+
+impl fmt::Debug for Triples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} triples", self.a.len())
+    }
 }
 
 /// One party's material. It cannot be copied: every part of it is used once.
@@ -148,7 +174,7 @@ impl Material {
         chooser: Role,
         is_own: bool,
         (width, words): (usize, usize),
-    ) -> Vec<u64> {
+    ) -> Zeroizing<Vec<u64>> {
         let rows = self.transfers[index(chooser)].get_mut(&width);
         let rows = rows.expect("checked before the call began");
         rows.take(words * stride(is_own, width))
@@ -163,14 +189,14 @@ impl Material {
         }
     }
 
-    pub(crate) fn take_squares(&mut self, bits: u32, count: usize) -> [Vec<u64>; 2] {
+    pub(crate) fn take_squares(&mut self, bits: u32, count: usize) -> [Zeroizing<Vec<u64>>; 2] {
         match self.squares.get_mut(&bits) {
             Some(rows) => rows.each_mut().map(|rows| rows.take(count)),
             None => Default::default(),
         }
     }
 
-    pub(crate) fn take_triples(&mut self, bits: u32, count: usize) -> [Vec<u64>; 3] {
+    pub(crate) fn take_triples(&mut self, bits: u32, count: usize) -> [Zeroizing<Vec<u64>>; 3] {
         match self.triples.get_mut(&bits) {
             Some(rows) => rows.each_mut().map(|rows| rows.take(count)),
             None => Default::default(),
@@ -203,4 +229,20 @@ fn same_length(what: &'static str, [a, b]: [&[u64]; 2]) -> Result<()> {
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_taken_is_erased_here() {
+        let mut rows = Rows::default();
+        rows.push(&[1, 2, 3]);
+        rows.push(&[4, 5]);
+        assert_eq!(*rows.take(3), [1, 2, 3]);
+        assert_eq!(*rows.words, [0, 0, 0, 4, 5]);
+        assert_eq!(rows.left(), 2);
+        assert_eq!(format!("{rows:?}"), "5 words, 3 taken");
+    }
 }

@@ -116,6 +116,16 @@ pub(super) fn cost(needs: &Needs) -> Cost {
     cost
 }
 
+/// Bytes of the frames that a party receives.
+pub(super) fn bytes_to(role: Role, needs: &Needs) -> u64 {
+    let cost = cost(needs);
+    let (all, corrections) = match role {
+        Role::Server => (cost.bytes_to_server, 0),
+        Role::Client => (cost.bytes_to_client, needs.correction_bytes()),
+    };
+    all - (GREETING_BYTES + END_BYTES + corrections) as u64
+}
+
 /// Messages of the transfers that must follow each other. Both directions run at once.
 pub(super) fn rounds(needs: &Needs) -> u64 {
     let of_direction = |count: usize| {
@@ -176,7 +186,7 @@ fn extension(sent: &mut Sent, depth: usize, count: usize, has_base: &mut bool) {
     if !std::mem::replace(has_base, true) {
         // A point and a commitment; a point for each OT; the commitment's seed.
         sent.from_chooser += frame_bytes(depth, LENGTH_BYTES + 32 + 32);
-        sent.to_chooser += frame_bytes(depth, LENGTH_BYTES + 1 + BASE_OTS * 32);
+        sent.to_chooser += frame_bytes(depth, LENGTH_BYTES + POINTS_BYTES + BASE_OTS * 32);
         sent.from_chooser += frame_bytes(depth, LENGTH_BYTES + 16);
         end_stream(sent, depth);
     }
@@ -192,7 +202,7 @@ fn trees(sent: &mut Sent, tree: Trees) {
     for group in (0..tree.count).step_by(AES_PAR_BLOCKS) {
         let sums = 1 + (tree.depth - 1) * AES_PAR_BLOCKS * 16;
         let last = 1 + AES_PAR_BLOCKS * 4 * 16;
-        let number = if group <= 250 { 1 } else { 3 };
+        let number = if group < 1 << 7 { 1 } else { 2 };
         sent.to_chooser += frame_bytes(TREE_DEPTH, LENGTH_BYTES + number + 2 * sums + last);
     }
     end_stream(sent, TREE_DEPTH);
@@ -204,8 +214,9 @@ fn end_stream(sent: &mut Sent, depth: usize) {
     sent.from_chooser += frame_bytes(depth, 0);
 }
 
-/// IKNP's base OTs.
+/// IKNP's base OTs, and the bytes of their number.
 const BASE_OTS: usize = 128;
+const POINTS_BYTES: usize = 2;
 
 /// Sizes that the library chooses for 128 bits of security.
 #[derive(Clone, Copy)]

@@ -51,10 +51,14 @@ impl<C: Channel> Party<C> {
         self.material
             .check(self.role, &Needs::square(bits, x.len()))?;
         let [a, a_squared] = self.material.take_squares(bits, x.len());
-        let masked: Vec<u64> = x.iter().zip(&a).map(|(x, a)| x.wrapping_sub(*a)).collect();
+        let masked: Vec<u64> = x
+            .iter()
+            .zip(a.iter())
+            .map(|(x, a)| x.wrapping_sub(*a))
+            .collect();
         let opened = self.open(bits, &masked)?;
         let is_server = self.public(1);
-        let squares = opened.iter().zip(&a).zip(&a_squared);
+        let squares = opened.iter().zip(a.iter()).zip(a_squared.iter());
         // x = d + a, so x^2 = d^2 + 2 d a + a^2.
         let squares = squares.map(|((&d, &a), &a_squared)| {
             let linear = d.wrapping_mul(a).wrapping_mul(2);
@@ -81,7 +85,7 @@ impl<C: Channel> Party<C> {
         self.material
             .check(self.role, &Needs::multiply(bits, x.len()))?;
         let [a, b, product] = self.material.take_triples(bits, x.len());
-        let masked = x.iter().zip(&a).chain(y.iter().zip(&b));
+        let masked = x.iter().zip(a.iter()).chain(y.iter().zip(b.iter()));
         let masked: Vec<u64> = masked.map(|(x, a)| x.wrapping_sub(*a)).collect();
         let opened = self.open(bits, &masked)?;
         let (d, e) = opened.split_at(x.len());

@@ -219,7 +219,7 @@ impl<C: Channel> Party<C> {
                 unreachable!("public bits need no conversion");
             };
             let bits = self.material.take_random_bits(modulus, words);
-            let planes = wires.plane(wire).iter().zip(&bits.bits);
+            let planes = wires.plane(wire).iter().zip(bits.bits.iter());
             opened.extend(planes.map(|(bit, random)| bit ^ random));
             random.push((place, bits.shares));
         }
@@ -231,10 +231,10 @@ impl<C: Channel> Party<C> {
         }
         let is_server = self.public(1);
         for ((place, shares), opened) in random.into_iter().zip(opened.chunks(words.max(1))) {
-            for (at, (result, share)) in results.iter_mut().zip(shares).enumerate() {
+            for (at, (result, share)) in results.iter_mut().zip(shares.iter()).enumerate() {
                 let v = opened[at / 64] >> (at % 64) & 1;
                 let sign = 1u64.wrapping_sub(2 * v);
-                let bit = (v & is_server).wrapping_add(sign.wrapping_mul(share));
+                let bit = (v & is_server).wrapping_add(sign.wrapping_mul(*share));
                 *result = result.wrapping_add(bit << place);
             }
         }

@@ -7,7 +7,7 @@ use crate::{
     memory_pair,
 };
 
-const RELU: Requantisation = Requantisation {
+pub(super) const RELU: Requantisation = Requantisation {
     bits: 16,
     minimum: -1000,
     maximum: 1000,
@@ -142,8 +142,8 @@ fn squares_and_triples_run_out_too() {
         );
     });
     let uneven = Squares {
-        a: vec![1],
-        a_squared: vec![],
+        a: vec![1].into(),
+        a_squared: vec![].into(),
     };
     Material::default()
         .add_squares(8, uneven)

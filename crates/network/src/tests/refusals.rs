@@ -239,7 +239,7 @@ fn wrong_biases_and_tables_are_named() {
         ),
         (
             |n| n.layers[0].bias[0] = i64::MIN,
-            "layer layer0: a bias is -9223372036854775808, expected -32767 to 32767",
+            "layer layer0: a bias is -9223372036854775808, expected -1048576 to 1048576",
         ),
         (
             |n| n.layers[0].scale = -1.0,

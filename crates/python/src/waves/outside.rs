@@ -1,5 +1,6 @@
 //! Values that cross the border of a machine's store.
 
+use client::system_rng;
 use program::trace::Type;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -18,7 +19,7 @@ use crate::error::UsageError;
 use crate::guard::guard;
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
-use crate::program::{Program, check_program};
+use crate::program::{Program, check_program, hex};
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::SchemeParams;
 use crate::trace::Trace;
@@ -281,18 +282,23 @@ impl WavesOutside {
         guard(py, || run::outputs(circuit, params, &stored.results))
     }
 
-    /// The answer of a run, after all of it is stored.
-    fn answer(&self, py: Python<'_>) -> PyResult<Answer> {
-        let Given::Run { query, .. } = &self.given else {
+    /// The answer of a run, after all of it is stored, and the digest of the answer before it was
+    /// hidden.
+    fn answer(&self, py: Python<'_>) -> PyResult<(Answer, String)> {
+        let Given::Run { query, keys, .. } = &self.given else {
             return Err(UsageError::new_err(
                 "there is no query, expected those of a run",
             ));
         };
-        let query = query.get();
+        let (query, keys) = (query.get(), keys.get());
         let exchange = query.exchange.clone();
         let stored = self.stored()?;
         let results = &stored.results;
-        let answer = guard(py, || results.answer(&exchange, &query.query))?;
-        Ok(Answer { exchange, answer })
+        let (answer, digest) = guard(py, || -> runtime::Result<_> {
+            let raw = results.answer(&exchange, &query.query)?;
+            let digest = hex(&raw.digest());
+            Ok((raw.hide(&exchange, &keys.keys, &mut system_rng())?, digest))
+        })?;
+        Ok((Answer { exchange, answer }, digest))
     }
 }

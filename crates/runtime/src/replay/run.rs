@@ -5,7 +5,7 @@ use super::{Limb, Outside, replay};
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::replay::Progress;
-use exchange::{Answer, EvaluationKeys, Exchange, Query};
+use exchange::{EvaluationKeys, Exchange, Query, RawAnswer};
 use lower::names;
 use program::trace::{Counts, Trace, Type};
 use ring::sample::Seed;
@@ -19,8 +19,9 @@ pub struct RunOutside<'a> {
     results: &'a mut Results,
 }
 
-/// Replays the trace of a program on a query. Returns its answer, which equals that of
-/// [`Server::run`](crate::Server::run) bit for bit, and the counts of what was executed.
+/// Replays the trace of a program on a query. Returns its answer before it is hidden, which equals
+/// that of [`Server::raw_answer`](crate::Server::raw_answer) bit for bit, and the counts of what was
+/// executed.
 ///
 /// # Errors
 /// As [`replay`](super::replay), [`exchange::Error::Bytes`] for a query of another program, and
@@ -30,7 +31,7 @@ pub fn replay_run(
     trace: &Trace,
     (keys, query): (&EvaluationKeys, &Query),
     observe: impl FnMut(Progress) -> bool,
-) -> Result<(Answer, Counts)> {
+) -> Result<(RawAnswer, Counts)> {
     query.check_program(exchange)?;
     let mut results = Results::default();
     let mut outside = RunOutside::new(keys, query, &mut results);
@@ -39,18 +40,19 @@ pub fn replay_run(
 }
 
 impl Results {
-    /// The answer to a query, of the results that a run of its program has stored.
+    /// The answer to a query before it is hidden, of the results that a run of its program has
+    /// stored.
     ///
     /// # Errors
     /// [`Error::Replay`](crate::Error::Replay) for results that the program does not have.
-    pub fn answer(&self, exchange: &Exchange, query: &Query) -> Result<Answer> {
+    pub fn answer(&self, exchange: &Exchange, query: &Query) -> Result<RawAnswer> {
         let mut ciphertexts = Vec::new();
         let rlwe = exchange.params().bfv().rlwe();
-        for (index, &level) in exchange.output_levels().iter().enumerate() {
-            let ct = self.ciphertext(&index.to_string(), rlwe.basis(level))?;
+        for (index, outputs) in exchange.outputs().iter().enumerate() {
+            let ct = self.ciphertext(&index.to_string(), rlwe.basis(outputs.level))?;
             ciphertexts.push(bfv::Ciphertext::new(ct, 1));
         }
-        Ok(Answer {
+        Ok(RawAnswer {
             query: query.hash(),
             images: query.images,
             ciphertexts,

@@ -40,6 +40,11 @@ pub fn small_program() -> Program {
     build(1 << 13, 3, 1, None)
 }
 
+/// As [`small_program`], with two moduli more: log QP = 209. Its packed values have room for a flood.
+pub fn deep_program() -> Program {
+    build(1 << 13, 5, 1, None)
+}
+
 /// A program with a table between the layers, at N = 2^14 and log QP = 390 of 430.
 pub fn table_program(segments: usize) -> Program {
     let digits = [2, 2, 1];
@@ -183,6 +188,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<TableShape>) 
                 value: value + 2,
                 rows,
                 at: at.clone(),
+                flood: None,
             },
             coefficients(&results),
             "last",

@@ -58,6 +58,12 @@ fn one_kind_of_file_is_not_taken_for_another() {
     let program = files::program_to_bytes(&prepared);
     let client = client_of(&prepared, 4).to_bytes();
     let errors = [
+        files::terms_from_bytes(&program)
+            .err()
+            .map(Exchanged::exchanged),
+        files::program_from_bytes(&files::terms_to_bytes(&prepared))
+            .err()
+            .map(Exchanged::exchanged),
         files::program_from_bytes(&client)
             .err()
             .map(Exchanged::exchanged),
@@ -89,7 +95,15 @@ fn damaged_files_are_refused_and_say_what_is_wrong() {
     let (answer, _) = Server::new(&prepared, &keys).run(&query, |_| true).unwrap();
     type Read<'a> = Box<dyn Fn(&[u8]) -> Option<Error> + 'a>;
     let p = &prepared;
-    let kinds: [(Vec<u8>, Read<'_>); 5] = [
+    let kinds: [(Vec<u8>, Read<'_>); 6] = [
+        (
+            files::terms_to_bytes(p),
+            Box::new(|bytes| {
+                files::terms_from_bytes(bytes)
+                    .err()
+                    .map(Exchanged::exchanged)
+            }),
+        ),
         (
             files::program_to_bytes(p),
             Box::new(|bytes| {
@@ -203,6 +217,27 @@ fn the_fingerprint_is_what_a_program_computes() {
     let mut lower = program.clone();
     lower.keys.packing[0].1 -= 1;
     assert_ne!(of(&lower), of(&program));
+}
+
+/// A client that has only its file makes keys and queries, and decrypts. Programs of other weights
+/// give the same file, but for the fingerprint.
+#[test]
+fn a_client_needs_its_file_alone() {
+    let prepared = Prepared::new(small_program()).unwrap();
+    let file = files::terms_to_bytes(&prepared);
+    assert!(file.len() < 2_000, "{} bytes", file.len());
+    let terms = files::terms_from_bytes(&file).unwrap();
+    assert_eq!(files::terms_to_bytes(&terms), file);
+    let client = Client::generate(&terms);
+    let keys = files::keys_to_bytes(&terms, &client.evaluation_keys().unwrap()).unwrap();
+    let query = client.encrypt(&[image()]).unwrap();
+    let keys = files::keys_from_bytes(&prepared, &keys).unwrap();
+    let (answer, _) = Server::new(&prepared, &keys).run(&query, |_| true).unwrap();
+    assert!(client.decrypt(&answer, &query).is_ok());
+
+    let other = Verified::new(other_program()).unwrap();
+    assert_ne!(other.fingerprint(), prepared.fingerprint());
+    assert_eq!(other.terms(), prepared.terms());
 }
 
 #[test]

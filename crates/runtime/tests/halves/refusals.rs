@@ -40,8 +40,12 @@ fn an_answer_to_another_query_is_refused() {
 
     // The server states the number of images, and the client checks it.
     for images in [0, 2] {
-        let mut wrong = answer.clone();
-        wrong.images = images;
+        let server = Server::new(&prepared, &keys);
+        let (mut raw, _) = server.raw_answer(&old, None, |_| true, |_| true).unwrap();
+        raw.images = images;
+        let wrong = raw
+            .hide(&prepared, &keys, &mut client::system_rng())
+            .unwrap();
         match client.decrypt(&wrong, &old).err() {
             Some(client::Error::Image { what, found, .. }) => {
                 assert_eq!(what, "the number of images of an answer");

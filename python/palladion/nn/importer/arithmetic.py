@@ -10,6 +10,7 @@ import numpy as np
 from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.functions import TESTS
 from palladion.nn.graph import Add, Affine, Mul, Shape
+from palladion.nn.importer import phases
 from palladion.nn.importer.arrange import (
     arranged,
     as_image,
@@ -196,17 +197,18 @@ def of_values(op: Op, operation: str, left: Value, right: Value) -> Value:
             return of_values(op, operation, filled(op, left), filled(op, right))
         found = op.builder.elementwise(op.name, left, of_kind(operation, (f, g), kind))
         return replace(found, kind=kind)
-    made = {"add": add, "sub": subtract, "mul": product, "max": larger, "min": smaller,
-            "and": product, "or": larger}.get(operation)  # fmt: skip
+    made = {"add": add, "sub": subtract, "mul": product, "div": quotient, "max": larger,
+            "min": smaller, "and": product, "or": larger}.get(operation)  # fmt: skip
     if made is not None:
         return replace(made(op, left, right), kind=kind)
     if operation in TESTS - {"xor"}:
         return with_zero(op, subtract(op, left, right), operation)
     if operation == "xor":
         return function_of(op, subtract(op, left, right), lambda x: apply("abs", x), "b")
-    raise op.refusal("takes two values that depend on the input, as layer normalisation does: a "
-                     "table has one variable, so that this can only be of one value, such as "
-                     "x / (1 + abs(x)); BatchNormalization has constants there")  # fmt: skip
+    raise op.refusal(
+        "takes two values that depend on the input, supported is one of them a "
+        "constant, or both functions of one value: a table has one variable"
+    )
 
 
 def add(op: Op, left: Value, right: Value) -> Value:
@@ -247,7 +249,7 @@ def product(op: Op, left: Value, right: Value) -> Value:
         rank = whole.labels.ndim
         if gate.labels.ndim > rank:
             continue
-        sides = gate.labels.reshape(*[1] * (rank - gate.labels.ndim), *gate.labels.shape)
+        sides = gate.labels.reshape((1,) * (rank - gate.labels.ndim) + gate.labels.shape)
         if not fits(whole.labels.shape, sides.shape) or whole.labels.shape == sides.shape:
             continue
         if rank > 3:
@@ -261,6 +263,13 @@ def product(op: Op, left: Value, right: Value) -> Value:
     a, b, labels = together(op, left, right)
     node = Mul(op.name, (a, b), op.builder.nodes[a].shape)
     return replace(op.builder.add(node), labels=labels)
+
+
+def quotient(op: Op, left: Value, right: Value) -> Value:
+    """The product with the reciprocal, for which the divisor needs a table."""
+    if left.kind in "iu" or right.kind in "iu":
+        op.fail("divides integers that both depend on the input; put a Cast to float before it")
+    return product(op, left, function_of(op, right, lambda x: apply("reciprocal", x)))
 
 
 def fits(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
@@ -404,6 +413,13 @@ def sum_of(op: Op, values: list[Value]) -> Value:
             node = Add(op.name, tuple(found), shape, (1,) * len(found))
             made = op.builder.add(node)
             return made.seen(made.labels.reshape(values[0].labels.shape))
+    for _, factors in phases.arrangements(values[0].labels):
+        nodes = [image(op, value, phases.apart(value.labels, factors)) for value in values]
+        found = [node for node in nodes if node is not None]
+        if len(found) == len(values):
+            shape = op.builder.nodes[found[0]].shape
+            made = op.builder.add(Add(op.name, tuple(found), shape, (1,) * len(found)))
+            return made.seen(phases.interleaved(made.labels, factors))
     shapes = ", ".join(str(("N", *value.labels.shape)) for value in values)
     raise op.refusal(f"joins values that lie in different orders, of common shape {shapes}, and a "
                      "matrix between them is too large")  # fmt: skip

@@ -16,6 +16,7 @@ import numpy as np
 from palladion.nn.expression import Expression, X
 from palladion.nn.geometry import Geometry, Pair
 from palladion.nn.graph import Conv, Dense, Node, Shape, Window
+from palladion.nn.importer import phases
 from palladion.nn.importer.context import Array, Op, Value, in_order
 
 MAX_WEIGHTS = 1 << 24
@@ -272,5 +273,10 @@ def together(op: Op, left: Value, right: Value) -> tuple[int, int, Array]:
         nodes = [image(op, value, arrange(value.labels)) for value in (a, b)]
         if nodes[0] is not None and nodes[1] is not None:
             return nodes[0], nodes[1], in_order(a.labels.shape)
+    for _, factors in phases.arrangements(a.labels):
+        nodes = [image(op, value, phases.apart(value.labels, factors)) for value in (a, b)]
+        if nodes[0] is not None and nodes[1] is not None:
+            own = op.builder.nodes[nodes[0]].shape
+            return nodes[0], nodes[1], phases.interleaved(in_order(own), factors)
     raise op.refusal(f"its inputs of shapes {shapes[0]} and {shapes[1]} lie in different orders, "
                      "and a matrix between them is too large")  # fmt: skip

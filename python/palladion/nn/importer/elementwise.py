@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from onnx import TensorProto, helper
 
-from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.expression import Expression, X, apply, constant
 from palladion.nn.graph import Softmax
 from palladion.nn.importer.arithmetic import add, fitted, scaled
 from palladion.nn.importer.arrange import arranged, function_of
@@ -147,14 +147,50 @@ def positive(op: Op, index: int) -> float:
 def quantise_linear(op: Op) -> Value:
     """QuantizeLinear. Together with DequantizeLinear it becomes one rounding, which starts here."""
     value = op.value()
-    kind = op.constant(2).array.dtype if op.has(2) else np.dtype(np.uint8)
-    if kind.kind not in "iu":
-        op.fail(f"quantises to {kind}, supported are integers")
+    low, high = ends_of(op)
     zero = int(scalar(op, 2)) if op.has(2) else 0
-    scale, info = positive(op, 1), np.iinfo(kind)
-    parameters = (scale, 0.0, float(info.min - zero), float(info.max - zero))
+    scale = positive(op, 1)
+    parameters = (scale, 0.0, float(low - zero), float(high - zero))
+    if high - low > FINEST:
+        return unrounded(op, value, parameters)
     rounded = function_of(op, value, lambda x: apply("quantise_round", x, parameters=parameters))
     return replace(rounded, quantised=(scale, zero))
+
+
+SMALL: Final = {"int2": (-2, 1), "uint2": (0, 3), "int4": (-8, 7), "uint4": (0, 15)}
+"""Types of less than a byte, which numpy lacks."""
+
+FINEST: Final = 1 << 12
+"""Most steps of a grid that tables take over: they have 65,536 entries, and noise moves each index.
+A finer grid is as good as none."""
+
+
+def ends_of(op: Op) -> tuple[int, int]:
+    """The smallest and the largest integer of the type to which a node quantises."""
+    kind: Any = np.dtype(np.uint8)
+    if op.has(2):
+        kind = op.constant(2).array.dtype
+    elif op.attributes.get("output_dtype"):
+        kind = helper.tensor_dtype_to_np_dtype(int(op.attributes["output_dtype"]))
+    if kind.name in SMALL:
+        return SMALL[kind.name]
+    if kind.kind not in "iu":
+        op.fail(f"quantises to {kind}, supported are integers of 2 to 16 bits")
+    return int(np.iinfo(kind).min), int(np.iinfo(kind).max)
+
+
+def unrounded(op: Op, value: Value, parameters: tuple[float, ...]) -> Value:
+    """A rounding to a grid that is finer than tables are: its ends alone. The network's input has
+    its own ends, which the calibration data give."""
+    scale, _, low, high = parameters
+    op.builder.notes.append(f"{op.name} rounds to {high - low + 1:.0f} steps, more than a table "
+                            "tells apart: own steps, from the calibration data, are in its "
+                            "place")  # fmt: skip
+    zero = int(scalar(op, 2)) if op.has(2) else 0
+    if op.builder.expression(value) != (0, X):
+        lowest, highest = constant(low * scale), constant(high * scale)
+        value = function_of(op, value, lambda x: apply("min", apply("max", x, lowest), highest))
+    return replace(value, quantised=(scale, zero))
 
 
 def dequantise_linear(op: Op) -> Value:

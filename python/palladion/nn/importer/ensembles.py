@@ -17,23 +17,25 @@ from palladion.nn.importer.writer import Writer
 
 
 class Test(NamedTuple):
-    """``feature kind number``. The kind is an operator of ONNX."""
+    """``feature kind number``. The kind is an operator of ONNX. ``missing``: NaN passes."""
 
     kind: str
     feature: int
     number: float
+    missing: bool = False
 
 
 MODES: Final = {
     "BRANCH_LEQ": ("LessOrEqual", True),
     "BRANCH_LT": ("Less", True),
-    "BRANCH_GTE": ("Less", False),
-    "BRANCH_GT": ("LessOrEqual", False),
+    "BRANCH_GTE": ("GreaterOrEqual", True),
+    "BRANCH_GT": ("Greater", True),
     "BRANCH_EQ": ("Equal", True),
     "BRANCH_NEQ": ("Equal", False),
 }
 """For each mode, the test and whether the true branch is taken if it holds. The operator
-TreeEnsemble numbers the modes in this order, followed by membership in a set."""
+TreeEnsemble numbers the modes in this order, followed by membership in a set. NaN passes none of
+these tests, as in ONNX."""
 
 Values = dict[int, float]
 """The values that a leaf adds to each target."""
@@ -83,6 +85,7 @@ def classic(w: Writer, word: str) -> Ensemble:
     for leaf, target, weight in zip(leaves, w.whole(f"{word}_ids"), weights, strict=True):
         known = values[place[leaf]]
         known[target] = known.get(target, 0.0) + weight
+    tracks = w.whole("nodes_missing_value_tracks_true") or [0] * len(names)
     nodes: list[Branch | Values] = []
     for index, (mode, feature, number, yes, no) in enumerate(zip(
         w.words("nodes_modes"), w.whole("nodes_featureids"),
@@ -96,7 +99,7 @@ def classic(w: Writer, word: str) -> Ensemble:
             raise w.fail(f"has a node of mode {mode}, supported are LEAF, {', '.join(MODES)}")
         kind, holds = MODES[mode]
         tree = names[index][0]
-        tests = (Test(kind, feature, number),)
+        tests = (Test(kind, feature, number, bool(tracks[index]) and holds),)
         nodes.append(Branch(tests, holds, place[tree, yes], place[tree, no]))
     roots: dict[int, int] = {}
     for index, (tree, _) in enumerate(names):
@@ -110,20 +113,22 @@ def plain(w: Writer) -> Ensemble:
     leaves = zip(w.whole("leaf_targetids"), w.tensor(w.attributes["leaf_weights"]).tolist(),
                  strict=True)  # fmt: skip
     sets = members(w)
+    tracks = w.whole("nodes_missing_value_tracks_true") or [0] * len(modes)
     nodes: list[Branch | Values] = []
-    for mode, split, feature, yes, yes_leaf, no, no_leaf in zip(
-        modes.tolist(), splits.tolist(), w.whole("nodes_featureids"),
+    for mode, split, missing, feature, yes, yes_leaf, no, no_leaf in zip(
+        modes.tolist(), splits.tolist(), map(bool, tracks), w.whole("nodes_featureids"),
         w.whole("nodes_truenodeids"), w.whole("nodes_trueleafs"),
         w.whole("nodes_falsenodeids"), w.whole("nodes_falseleafs"), strict=True,
     ):  # fmt: skip
         if mode < len(MODES):
             kind, holds = [*MODES.values()][mode]
-            tests: tuple[Test, ...] = (Test(kind, feature, split),)
+            tests: tuple[Test, ...] = (Test(kind, feature, split, missing and holds),)
         else:
             known = next(sets, None)
             if known is None:
                 raise w.fail("asks for members of more sets than membership_values has")
-            holds, tests = True, tuple(Test("Equal", feature, member) for member in known)
+            holds = True
+            tests = tuple(Test("Equal", feature, member, missing) for member in known)
         behind = (yes + len(modes) * bool(yes_leaf), no + len(modes) * bool(no_leaf))
         nodes.append(Branch(tests, holds, *behind))
     nodes += [{target: weight} for target, weight in leaves]

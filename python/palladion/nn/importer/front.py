@@ -1,7 +1,8 @@
-"""The beginning of the network. The client computes the tests of trees by itself before encryption.
+"""The beginning of the network. The client computes functions of the input alone before encryption.
 
-The model is cut at these tests. The part before them becomes the :class:`Head`. The rest of the
-model takes their truth values."""
+Tests of trees are such functions, and the encoding of categories, bins and products of features.
+They cost nothing there, and most cannot be computed under encryption. The model is cut at their
+results. The part before them becomes the :class:`Head`. The rest of the model takes the results."""
 
 from __future__ import annotations
 
@@ -19,7 +20,21 @@ from palladion.nn.importer.inputs import Source
 from palladion.nn.importer.split import goes_together, living, needed
 
 TESTS: Final = "palladion.tests"
-"""Name of the input of the rest of the model."""
+"""Name of the input of the rest of the model, if it takes truth values."""
+
+FEATURES: Final = "palladion.features"
+"""Its name if the rest takes real numbers."""
+
+CLIENTS_ONLY: Final = {
+    "ArgMax", "ArgMin", "Binarizer", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN",
+    "LabelEncoder", "Less", "LessOrEqual", "Normalizer", "OneHot", "OneHotEncoder",
+    "ReduceProd", "TopK",
+}  # fmt: skip
+"""Operators of encoders, bins and products of features, which no network has before its end, and
+Binarizer: a table would round the feature first, and the client need not."""
+
+LEARNT: Final = {"MatMul", "Gemm"}
+"""Operators with the weights of a model. They stay with the server."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +89,82 @@ def cut_off(model: onnx.ModelProto, given: Source, tests: Sequence[str]) -> Fron
     return Front(head, left, Source(TESTS, given.batch, (start,), "b"))
 
 
+def encoded(model: onnx.ModelProto, given: Source) -> Front | None:
+    """A model cut behind the functions of its input alone, if a network cannot have one of them.
+
+    These are all operators before the first with weights of its own. ``None`` if a network can have
+    all, or if the whole model is such a function.
+    """
+    head_made, inside, has_own = {given.name}, [], False
+    for node in model.graph.node:
+        live = [name for name in node.input if name in head_made]
+        constants = all(name in head_made or not name or not depends(model, name, given.name)
+                        for name in node.input)  # fmt: skip
+        if not live or not constants or node.op_type not in Head.ALLOWED - LEARNT:
+            continue
+        inside.append(node)
+        head_made.update(node.output)
+        has_own |= node.op_type in CLIENTS_ONLY
+    if not has_own:
+        return None
+    own = {id(node) for node in inside}
+    after = [node for node in model.graph.node if id(node) not in own]
+    read = {name for node in after for name in node.input}
+    if any(entry.name in head_made for entry in model.graph.output):
+        return None
+    cuts = [name for name in [given.name, *(o for n in inside for o in n.output)]
+            if name in read and name in head_made]  # fmt: skip
+    needed_nodes = needed(model.graph.node, cuts)
+    if not any(node.op_type in CLIENTS_ONLY for node in needed_nodes):
+        return None
+    head = head_of(model, given, needed_nodes, cuts)
+    parts = lenient(head).run(np.zeros((1, *given.sides)))
+    left = onnx.ModelProto()
+    left.CopyFrom(model)
+    del left.graph.node[:], left.graph.input[:], left.graph.value_info[:]
+    start = 0
+    for name, part in zip(cuts, parts.values(), strict=True):
+        places = np.arange(start, start := start + part.size)
+        sides = np.array([-1, *part.shape[1:]], np.int64)
+        left.graph.initializer.append(numpy_helper.from_array(places, f"{name}.places"))
+        left.graph.initializer.append(numpy_helper.from_array(sides, f"{name}.sides"))
+        chosen = [
+            helper.make_node(
+                "Gather", [FEATURES, f"{name}.places"], [f"{name}.flat"], f"{name}.flat", axis=1
+            ),
+            helper.make_node("Reshape", [f"{name}.flat", f"{name}.sides"], [name], name),
+        ]
+        left.graph.node.extend(chosen)
+    kept = {id(node) for node in needed_nodes}
+    left.graph.node.extend(
+        node
+        for node in model.graph.node
+        if id(node) not in own and (id(node) not in kept or node in after)
+    )
+    entry = helper.make_tensor_value_info(FEATURES, TensorProto.FLOAT, ["N", start])
+    left.graph.input.append(entry)
+    return Front(head, left, Source(FEATURES, given.batch, (start,), "f"))
+
+
+def depends(model: onnx.ModelProto, name: str, source: str) -> bool:
+    """Whether a tensor depends on the input's numbers."""
+    return name == source or name in living(model.graph.node, source)
+
+
+def lenient(head: Head) -> Head:
+    """The head for trials on any numbers: an encoder gives zeros for what is no category."""
+    model = onnx.ModelProto.FromString(head.model)
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "OneHotEncoder" and attribute.name == "zeros":
+                attribute.i = 1
+    return replace(head, model=model.SerializeToString())
+
+
 def head_of(
     model: onnx.ModelProto, given: Source, nodes: Sequence[onnx.NodeProto], tests: Sequence[str]
 ) -> Head:
-    """The nodes before tests, as a model."""
+    """The nodes before tests, or before other results of the client, as a model."""
     (entry,) = [entry for entry in model.graph.input if entry.name == given.name]
     renamed = []
     for node in nodes:
@@ -88,10 +175,14 @@ def head_of(
     wanted = {name for node in nodes for name in node.input}
     held = [tensor for tensor in model.graph.initializer if tensor.name in wanted]
     kind = entry.type.tensor_type.elem_type
+    outputs = [*tests]
+    if given.name in tests:  # the numbers themselves
+        outputs[outputs.index(given.name)] = f"{given.name}.itself"
+        renamed.append(helper.make_node("Identity", [Head.INPUT], [f"{given.name}.itself"]))
     graph = helper.make_graph(
         renamed, "head", [helper.make_tensor_value_info(Head.INPUT, kind, None)],
-        [helper.make_tensor_value_info(name, TensorProto.BOOL, None) for name in tests], held,
+        [helper.make_empty_tensor_value_info(name) for name in outputs], held,
     )  # fmt: skip
     small = helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)
     head = Head(small.SerializeToString(), batched=False)
-    return replace(head, batched=goes_together(head, (1, *given.sides)))
+    return replace(head, batched=goes_together(lenient(head), (1, *given.sides)))

@@ -62,7 +62,8 @@ class Source:
         own = tuple(range(rank))
         last = (rank - 1, *range(rank - 1))
         if rank < 2:
-            return [Arrangement(own, (prod(sides), 1, 1))]
+            # Features are channels; a model that makes the channel itself has them in a row.
+            return [Arrangement(own, shape) for shape in ((prod(sides), 1, 1), (1, 1, prod(sides)))]
         if rank == 2:
             return [
                 Arrangement(own, (1, sides[0], sides[1])),

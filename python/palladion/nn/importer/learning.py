@@ -59,11 +59,19 @@ def classifier(w: Writer) -> None:
 
 
 def imputer(w: Writer) -> None:
-    """The replacement of missing values. Inputs of a network have no missing values."""
-    missing = w.attributes.get("replaced_value_float", float("nan"))
-    if "replaced_value_int64" in w.attributes or not isnan(missing):
-        raise w.fail(f"replaces the value {missing:g}, supported is NaN, which inputs never have")
-    w.add("Identity", [w.node.input[0]], w.node.output[0])
+    """The replacement of missing values, NaN or another number. The client computes it."""
+    whole = "replaced_value_int64" in w.attributes
+    word = "replaced_value_int64" if whole else "replaced_value_float"
+    missing = float(w.attributes.get(word, 0 if whole else float("nan")))
+    by = w.numbers("imputed_value_int64s" if whole else "imputed_value_floats")
+    if not by.size or not np.isfinite(by).all():
+        raise w.fail(f"replaces missing values by {by.tolist()}, supported are finite numbers")
+    given = w.floats()
+    if isnan(missing):
+        gone = w.add("IsNaN", [given])
+    else:
+        gone = w.add("Equal", [given, w.constant("missing", np.array(missing, np.float32))])
+    w.add("Where", [gone, w.constant("by", by), given], w.node.output[0])
 
 
 def vectoriser(w: Writer) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from palladion.nn.geometry import Geometry
 from palladion.nn.graph import Conv, Dense
+from palladion.nn.importer import phases
 from palladion.nn.importer.arithmetic import add, scaled
 from palladion.nn.importer.arrange import arranged, matrix, scattered
 from palladion.nn.importer.constants import by_reference
@@ -59,7 +60,7 @@ def conv(op: Op) -> Value:
 
 
 def conv_transpose(op: Op) -> Value:
-    """A convolution if its stride is 1 or its input a single place; otherwise a matrix."""
+    """A convolution, whose outputs are phases if the stride is above 1, or a matrix."""
     value, weights = op.value(), weights_of(op, 1)
     places = value.labels.shape[1:]
     if weights.ndim != value.labels.ndim + 1 or len(places) not in (1, 2):
@@ -87,6 +88,9 @@ def conv_transpose(op: Op) -> Value:
     node = Conv(op.name, (), (len(kernel), *output), kernel, bias, sliding, groups)
     if tuple(spread) == over.size:
         return placed(op, value, over, node)
+    found = phases.convolved(node, (spread[0], spread[1]), stride, only_first=True)
+    if over.node is not None and found is not None:
+        return over.as_model(phases.added(op, over.node, found, node))
 
     def apart(x: Array) -> Array:
         wide = np.zeros((*x.shape[:2], *spread))

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from onnx import helper
 
 from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.importer.arrange import function_of, matrix
@@ -85,7 +86,8 @@ def identity(op: Op) -> Value:
 def dropout(op: Op) -> Value:
     """Dropout in inference: nothing is dropped."""
     if len([name for name in op.proto.output if name]) > 1:
-        op.fail("gives its mask, which says nothing in inference; leave the output away")
+        op.fail("gives its mask, which another node or an output of the model reads: it says "
+                "nothing in inference; export the model in eval mode")  # fmt: skip
     refuse_training(op)
     return tensor(op)
 
@@ -128,13 +130,26 @@ def pad(op: Op) -> Value:
 def resize(op: Op) -> Value:
     """Resize. Nearest neighbours are a move of elements, linear and cubic interpolation a
     matrix."""
-    value = op.value()
+    value, op = op.value(), as_later_set(op)
     others = [index for index in range(1, len(op.proto.input)) if op.has(index)]
     for index in others:
         op.constant(index)
     if op.text("mode", "nearest") == "nearest":
         return move(op)[0]
     return matrix(op, value, by_reference(op))
+
+
+def as_later_set(op: Op) -> Op:
+    """Resize of opset 10 as that of later sets, in which its rule for places has a name."""
+    if op.kind != "Resize" or op.builder.opset > 10:
+        return op
+    proto = helper.make_node(
+        "Resize", [op.proto.input[0], "", op.proto.input[1]], [*op.proto.output], op.proto.name,
+        mode=op.text("mode", "nearest"), coordinate_transformation_mode="asymmetric",
+        nearest_mode="floor",
+    )  # fmt: skip
+    attributes = {a.name: helper.get_attribute_value(a) for a in proto.attribute}
+    return Op(proto, replace(op.builder, opset=13), attributes)
 
 
 def picked_features(op: Op) -> Value:

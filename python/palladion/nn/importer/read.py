@@ -16,7 +16,14 @@ from onnx import TensorProto, helper, numpy_helper
 from palladion.errors import NetworkError
 from palladion.nn import onnx_file
 from palladion.nn.graph import Graph
-from palladion.nn.importer import arithmetic, elementwise, linear, moves, pooling
+from palladion.nn.importer import (
+    arithmetic,
+    elementwise,
+    linear,
+    moves,
+    normalisation,
+    pooling,
+)
 from palladion.nn.importer.arrange import filled
 from palladion.nn.importer.constants import OWN, fold
 from palladion.nn.importer.context import (
@@ -28,12 +35,13 @@ from palladion.nn.importer.context import (
     Tensor,
     Value,
 )
-from palladion.nn.importer.front import cut_off
+from palladion.nn.importer.front import cut_off, encoded
 from palladion.nn.importer.inputs import source
 from palladion.nn.importer.learning import written_out
 from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
 from palladion.nn.importer.split import QUANTISERS, Split, chosen, living, needed, split, tail_of
+from palladion.nn.importer.tidy import ordered, tidied, with_batch_axis
 from palladion.nn.importer.writer import DOMAIN
 from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.limits import check_sizes
@@ -85,18 +93,20 @@ def from_model(
     outputs: Collection[str] | None = None,
 ) -> Graph:
     """The float graph of a model in memory. Raises as :func:`load`."""
+    model = ordered(model)
     check(model)
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
-    written = written_out(model)
+    model = with_batch_axis(tidied(model))
+    written = written_out(normalisation.written_out(model))
     model = written.model
     constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}
     if model.graph.sparse_initializer:
         raise NetworkError("the model has sparse tensors, supported are dense ones")
     origin = source([entry for entry in model.graph.input if entry.name not in constants])
     head = None
-    if written.tests:
-        front = cut_off(model, origin, written.tests)
+    front = cut_off(model, origin, written.tests) if written.tests else encoded(model, origin)
+    if front is not None:
         head = Takes(origin.name, origin.sides, head=front.head)
         model, origin = front.model, front.source
         constants = {tensor.name: Constant(array(tensor)) for tensor in model.graph.initializer}

@@ -13,8 +13,9 @@ RECURRENCE: Final = (
     "tables and products of its own; use one-dimensional convolutions over time (Conv)"
 )
 NORMALISATION: Final = (
-    "divides by a deviation that is computed from each input, and the quotient of two encrypted "
-    "values is out of reach; use BatchNormalization, whose statistics are constants"
+    "divides by a deviation that is computed from each input, which is out of reach in this form; "
+    "supported are LayerNormalization, RMSNormalization and LpNormalization over known axes, at a "
+    "cost of several layers; BatchNormalization, whose statistics are constants, costs nothing"
 )
 TRAINING: Final = "belongs to training, a network for inference has none; export it in eval mode"
 ORDER: Final = (
@@ -23,9 +24,14 @@ ORDER: Final = (
 )
 SEQUENCE: Final = "works on lists of tensors, supported are tensors of fixed shapes"
 STRINGS: Final = "works on text, supported are numbers"
+CATEGORIES: Final = (
+    "looks each number up in a list, which an encrypted network cannot do with what it has "
+    "computed; the client does it before encryption (on the input itself, before any weights) or "
+    "at the end of a model"
+)
 CONTROL: Final = (
-    "runs other graphs depending on values, supported are graphs without conditions and loops; "
-    "simplify the model with its input shape fixed (onnxsim), which removes conditions on shapes"
+    "runs another graph, as values of the input or the number of inputs decide; supported are "
+    "graphs without loops, whose conditions are constants or follow from the shape of one input"
 )
 BITS: Final = "works on the bits of integers, which tables of real functions cannot"
 KERNEL: Final = (
@@ -57,7 +63,8 @@ REASONS: Final[dict[str, str]] = {
                      "ConcatFromSequence", "Optional", "OptionalGetElement", "OptionalHasElement",
                      "ZipMap", "DictVectorizer"), SEQUENCE),
     **dict.fromkeys(("StringNormalizer", "StringConcat", "StringSplit", "RegexFullMatch",
-                     "TfIdfVectorizer", "LabelEncoder", "CategoryMapper"), STRINGS),
+                     "TfIdfVectorizer", "CategoryMapper"), STRINGS),
+    **dict.fromkeys(("LabelEncoder", "OneHotEncoder", "OneHot"), CATEGORIES),
     **dict.fromkeys(("If", "Loop", "Scan"), CONTROL),
     **dict.fromkeys(("BitShift", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"), BITS),
     **dict.fromkeys(("SVMClassifier", "SVMRegressor"), KERNEL),
@@ -73,10 +80,9 @@ REASONS: Final[dict[str, str]] = {
     "CumProd": "multiplies many values that depend on the input, supported is Mul of two",
     "Det": "multiplies many values that depend on the input, supported is Mul of two",
     "Einsum": "is not read; write it as MatMul with a constant, Mul and ReduceSum",
-    "IsNaN": "asks for NaN, which no input of a network may have",
-    "IsInf": "asks for infinite numbers, which no input of a network may have",
+    "IsNaN": "asks for NaN, which no value behind the first weights may be",
+    "IsInf": "asks for infinite numbers, which no value behind the first weights may be",
     "ConstantOfShape": "gives a shape that depends on the input, supported are fixed shapes",
-    "OneHot": "makes a vector of each integer; make it before encryption",
     "EyeLike": "gives a shape that depends on the input, supported are fixed shapes",
 }  # fmt: skip
 """Reasons by operator."""

@@ -9,8 +9,9 @@ from math import ceil
 import numpy as np
 
 from palladion.nn.geometry import Geometry, Pads, Pair
-from palladion.nn.graph import Node, Shape
-from palladion.nn.importer.arrange import arranged, matrix
+from palladion.nn.graph import Conv, Node, Shape
+from palladion.nn.importer import phases
+from palladion.nn.importer.arrange import arranged, image, matrix
 from palladion.nn.importer.context import Array, Op, Value
 
 
@@ -67,10 +68,18 @@ def picture(op: Op, value: Value) -> Picture:
 
 
 def placed(op: Op, value: Value, over: Picture, node: Node) -> Value:
-    """A linear node over a picture, or a matrix if no node has the picture in its own order."""
+    """A linear node over a picture. If no node has the picture in its own order, a convolution of
+    its phases, or a matrix."""
     if over.node is not None:
         return over.as_model(op.builder.add(replace(node, sources=(over.node,))))
     seen = value.seen(value.labels.reshape(over.shape))
+    if not isinstance(node, Conv):
+        return over.as_model(matrix(op, seen, node.evaluate))
+    for labels, factors in phases.arrangements(seen.labels):
+        found = phases.convolved(node, over.size, factors)
+        source = None if found is None else image(op, seen, labels)
+        if found is not None and source is not None:
+            return over.as_model(phases.added(op, source, found, node))
     return over.as_model(matrix(op, seen, node.evaluate))
 
 

@@ -19,7 +19,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
 from palladion.nn.importer.context import Array
-from palladion.nn.tail import ALLOWED, HEADS, INPUT, Tail
+from palladion.nn.importer.reasons import REASONS
+from palladion.nn.tail import ALLOWED, FUNCTIONS, HEADS, INPUT, REDUCTIONS, Tail
 
 QONNX: Final = "qonnx.custom_op.general"
 QUANTISERS: Final = {"Quant", "BipolarQuant"}
@@ -60,10 +61,65 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
     if fixed:
         raise NetworkError(f"the output {fixed[0]} does not depend on the input's numbers")
     whole = cut_of(names, nodes, source, live, kept)
-    if whole is not None:
+    if whole is not None and not clients(whole.network, live):
         return replace(whole, outputs=names)
     each = [cut_of((name,), needed(nodes, [name]), source, live, kept) for name in names]
-    return joined([part for part in each if part is not None], nodes, names)
+    parts = [part for part in each if part is not None]
+    if any(clients(part.network, live) for part in parts):
+        parts = [cut_at_matrices(names, nodes, source, live, kept)]
+        if clients(parts[0].network, live) and whole is not None:
+            return replace(whole, outputs=names)  # which names the operator
+    return joined(parts, nodes, names)
+
+
+def clients(nodes: Iterable[onnx.NodeProto], live: Collection[str]) -> bool:
+    """Whether an operator among them is one that only the client computes, such as ArgMax."""
+    return any(node.op_type in REASONS and node.op_type in ALLOWED
+               and any(name in live for name in node.output) for node in nodes)  # fmt: skip
+
+
+def cut_at_matrices(
+    outputs: tuple[str, ...],
+    nodes: Sequence[onnx.NodeProto],
+    source: str,
+    live: Collection[str],
+    kept: Collection[str],
+) -> Split:
+    """The nodes cut at all tensors behind which the client can compute everything.
+
+    Outputs may be functions of several of them, as a vote of several classifiers is.
+    """
+    own: set[int] = set()
+    readers: dict[str, list[onnx.NodeProto]] = {}
+    for node in nodes:
+        for name in node.input:
+            readers.setdefault(name, []).append(node)
+
+    def free(node: onnx.NodeProto) -> bool:
+        alone = all(id(reader) in own for name in node.output for reader in readers.get(name, ()))
+        return alone and node.op_type in ALLOWED and node.op_type not in kept
+
+    for node in reversed(nodes):
+        if any(name in live for name in node.output) and free(node):
+            own.add(id(node))
+    cuts = []
+    for node in nodes:
+        for name in node.input if id(node) in own else ():
+            made_here = any(name in other.output for other in nodes if id(other) in own)
+            if name in live and not made_here:
+                cuts.append(behind_constants(name, nodes, outputs, live))
+    cuts += [name for name in outputs if not any(name in n.output for n in nodes if id(n) in own)]
+    heads = tuple(dict.fromkeys(cuts))
+    own -= {id(node) for node in needed(nodes, heads)}
+    for node in nodes:  # shapes of what the client computes
+        made = any(not {*node.input}.isdisjoint(other.output) for other in nodes
+                   if id(other) in own)  # fmt: skip
+        own |= {id(node)} if made else set()
+    network = tuple(node for node in nodes if id(node) not in own)
+    tail = tuple(node for node in nodes if id(node) in own)
+    if len(heads) == 1 and source not in heads:
+        return Split(network, heads[0], tail, outputs)
+    return Split(network, HEADS, tail, outputs, heads)
 
 
 def cut_of(
@@ -91,7 +147,9 @@ def joined(
     parts: Sequence[Split], nodes: Sequence[onnx.NodeProto], outputs: tuple[str, ...]
 ) -> Split:
     """Outputs that are cut off each for itself as functions of one tensor, which has all cuts."""
-    heads = tuple(dict.fromkeys(part.cut for part in parts))
+    if len(parts) == 1 and not parts[0].heads:
+        return parts[0]
+    heads = tuple(dict.fromkeys(cut for part in parts for cut in part.heads or (part.cut,)))
     before = {id(node) for part in parts for node in part.network}
     behind = {id(node) for part in parts for node in part.tail}
     flat = [f"{HEADS}.{place}" for place in range(len(heads))]
@@ -219,7 +277,11 @@ def tail_of(
     found = Tail(small.SerializeToString(), batched=False)
     numbers = sum(int(np.prod(shape[1:])) for shape in shapes)
     shape = (shapes[0][0], numbers) if parts.heads else shapes[0]
-    return Tail(found.model, batched=goes_together(found, shape))
+    held_names = {tensor.name for tensor in model.graph.initializer}
+    fixed = any(batch.HasField("dim_value") for entry in model.graph.input
+                for batch in entry.type.tensor_type.shape.dim[:1]
+                if entry.name not in held_names)  # fmt: skip
+    return Tail(found.model, batched=goes_together(found, shape, fixed=fixed))
 
 
 def taken_apart(
@@ -294,8 +356,16 @@ def inferred(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
     return [*graph.value_info, *graph.output, *graph.input]
 
 
-def goes_together(tail: Tail, shape: Sequence[int]) -> bool:
-    """Whether several inputs together give the same results as each input alone."""
+def goes_together(tail: Tail, shape: Sequence[int], *, fixed: bool = False) -> bool:
+    """Whether several inputs together give the same results as each input alone.
+
+    A model whose batch is ``fixed`` may have functions that only one input at a time has.
+
+    Raises
+    ------
+    NetworkError
+        If the model, of an open batch, mixes the inputs of a batch.
+    """
     real = np.random.default_rng(1).normal(size=(2, *shape[1:]))
     try:
         alone = tail.run(real)
@@ -306,11 +376,44 @@ def goes_together(tail: Tail, shape: Sequence[int]) -> bool:
         if len(array) != len(real):
             raise NetworkError(f"the output {name} has {len(array)} rows for {len(real)} images: "
                                "the model mixes the images of a batch")  # fmt: skip
+    together = replace(tail, batched=True)
     try:
-        together = replace(tail, batched=True).run(real)
+        found = together.run(real)
     except NetworkError:
         return False
+    for x in () if fixed else (real, np.abs(real)):
+        each, both = tail.run(x), together.run(x)
+        mixed = [name for name in each if not alike(each[name], both[name])]
+        if mixed:
+            raise NetworkError(f"the output {mixed[0]} of an input depends on the inputs beside it"
+                               f"{culprit(tail)}: the model mixes the images of a batch, whose "
+                               "answers come one by one; let it work along the other axes, such "
+                               "as axis=-1")  # fmt: skip
     return all(
-        alone[name].shape == together[name].shape and np.array_equal(alone[name], together[name])
+        alone[name].shape == found[name].shape and np.array_equal(alone[name], found[name])
         for name in alone
     )
+
+
+def alike(alone: Array, together: Array) -> bool:
+    """Whether two arrays have the same numbers in the same order, in whatever shape."""
+    if alone.size != together.size:
+        return False
+    if alone.dtype.kind != "f":
+        return np.array_equal(alone.ravel(), together.ravel())
+    return np.allclose(alone.ravel(), together.ravel(), rtol=1e-3, atol=1e-5, equal_nan=True)
+
+
+def culprit(tail: Tail) -> str:
+    """The nodes of a tail that work along the first axis, in words."""
+    held = {tensor.name: numpy_helper.to_array(tensor) for tensor in tail.proto.graph.initializer}
+    found = []
+    for node in tail.proto.graph.node:
+        given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        axes = given.get("axes", [given["axis"]] if "axis" in given else [])
+        if node.op_type.startswith("Reduce"):
+            axes = [*axes, *(held[n].ravel().tolist() for n in node.input[1:] if n in held)]
+            axes = np.ravel(axes).tolist() or [0]
+        if 0 in axes and node.op_type in REDUCTIONS | FUNCTIONS:
+            found.append(f"node {node.name or node.output[0]} ({node.op_type})")
+    return f", by {', '.join(found)} along the first axis" if found else ""

@@ -99,7 +99,10 @@ def summed(w: Writer, found: Ensemble, targets: Sequence[int], *, divisor: int =
 
 def reached(w: Writer, leaves: Sequence[Leaf]) -> str:
     """1 at each leaf whose conditions all hold, 0 at the others, of shape (N, leaves)."""
-    tests = sorted({test for leaf in leaves for tests in leaf.conditions for test in tests})
+    tests = sorted(
+        {test for leaf in leaves for tests in leaf.conditions for test in tests},
+        key=lambda test: (test.kind, test.missing, test.feature, test.number),
+    )
     check_size(w, len(tests), len(leaves))
     place = {test: index for index, test in enumerate(tests)}
     paths, bias = np.zeros((len(tests), len(leaves)), np.float32), np.ones(len(leaves), np.float32)
@@ -127,15 +130,18 @@ def values_of(tree: Sequence[Leaf], targets: Sequence[int]) -> Array:
 def tested(w: Writer, tests: Sequence[Test]) -> str:
     """The truth value of each test, of shape (N, tests). The client computes it.
 
+    The tests are in order of their kinds.
     Numbers are compared in double precision, which holds the numbers of every type.
     """
     features, parts = w.add("Cast", [w.node.input[0]], to=TensorProto.DOUBLE), []
-    for kind, group in groupby(tests, key=lambda test: test.kind):
+    for (kind, missing), group in groupby(tests, key=lambda test: (test.kind, test.missing)):
         every = list(group)
+        word = f"{kind}.missing" if missing else kind
         places = np.array([test.feature for test in every], np.int64)
         numbers = np.array([test.number for test in every], np.float64)
-        chosen = w.add("Gather", [features, w.constant(f"{kind}.features", places)], axis=1)
-        parts.append(w.add(kind, [chosen, w.constant(f"{kind}.numbers", numbers)]))
+        chosen = w.add("Gather", [features, w.constant(f"{word}.features", places)], axis=1)
+        passed = w.add(kind, [chosen, w.constant(f"{word}.numbers", numbers)])
+        parts.append(w.add("Or", [passed, w.add("IsNaN", [chosen])]) if missing else passed)
     w.tests.append(w.add("Concat", parts, word="tests", axis=1))
     return w.tests[-1]
 

@@ -1,10 +1,10 @@
 """Channels of very different size: scaled to similar sizes where the float network stays the same.
 
-If a function has ``f(s x) = s f(x)`` for all ``s > 0``, channel ``c`` before it may be multiplied
-by ``s_c``, and the maps that read it divided by ``s_c`` (cross-layer equalisation: Nagel, van
+If a function has ``f(s x) = s^d f(x)`` for all ``s > 0``, channel ``c`` before it may be multiplied
+by ``s_c``, and the maps that read it divided by ``s_c^d`` (cross-layer equalisation: Nagel, van
 Baalen, Blankevoort, Welling, "Data-Free Quantization Through Weight Equalization and Bias
-Correction", ICCV 2019). Channels share a table and its grid. Without scaling, one large channel
-leaves no resolution for the others.
+Correction", ICCV 2019, for ``d = 1``). A square has ``d = 2``. Channels share a table and its grid.
+Without scaling, one large channel leaves no resolution for the others.
 
 The channels of the last layer share its bound. There the client divides by the factors."""
 
@@ -44,7 +44,7 @@ def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> lis
     scales = [np.ones(len(entry.low)) for entry in seen]
     error = Error(layers, seen, scales, settings)
     for group in groups:
-        size = np.max([sizes(seen[k]) for k in group], axis=0)
+        size = np.max([sizes(seen[k], error.degrees[k]) for k in group], axis=0)
         if not size.any():
             continue
         size = np.where(size > 0, size, size.max())
@@ -56,7 +56,10 @@ def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> lis
                 best, least = candidate, predicted
         for k in group:
             scales[k] = best
-    return [scaled(layer, scales[k], scales) for k, layer in enumerate(layers, start=1)]
+    return [
+        scaled(layer, scales[k] ** (1 / error.degrees[k]), scales)
+        for k, layer in enumerate(layers, start=1)
+    ]
 
 
 def outputs(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Array]:
@@ -84,9 +87,32 @@ def outputs(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Arr
     return [*others, replace(last, form=form)], rows
 
 
-def sizes(entry: Seen) -> Array:
+FAR: Final = 4
+"""Channels of the last layer whose middle is this many times as far from 0 as the half of the
+largest range are moved to 0."""
+
+
+def centred(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Array]:
+    """The layers, with the last one's channels around 0 if they are far from it, and the numbers
+    that the client adds.
+
+    Otherwise a large constant takes the room of the accumulators.
+    """
+    *others, last = layers
+    middle = (seen[-1].low + seen[-1].high) / 2
+    half = float((seen[-1].high - seen[-1].low).max()) / 2
+    if last.product or last.largest is not None or np.abs(middle).max() <= FAR * half or not half:
+        return layers, np.zeros(len(middle))
+    if any(isinstance(t.map, Window) or t.map.steps is not None for t in last.form.terms):
+        return layers, np.zeros(len(middle))
+    form = Form(last.form.shape, last.form.terms, last.form.bias - middle)
+    return [*others, replace(last, form=form)], middle
+
+
+def sizes(entry: Seen, degree: int) -> Array:
     """The sizes of channels. It is 0 for constant channels, whose size does not count."""
-    found: Array = np.maximum(entry.top, entry.reach / NEGATIVE) * (entry.variance > 0)
+    top = np.maximum(entry.top, entry.reach / NEGATIVE) if degree == 1 else entry.top
+    found: Array = top * (entry.variance > 0)
     return found
 
 
@@ -112,12 +138,12 @@ def tied(layers: list[Planned]) -> list[list[int]]:
         return k if parent[k] == k else root(parent[k])
 
     for k, layer in enumerate(layers, start=1):
-        if layer.product or layer.softmax or not scalable(layer.function):
+        if layer.product or layer.softmax or degree(layer.function) is None:
             fixed.update((k, *(layer.product or ())))
         for term in layer.form.terms:
             if isinstance(term.map, Window):
                 whole = term.map.first == 0 and term.channels == layer.form.shape[0]
-                if whole:
+                if whole and degree(layer.function) == 1:
                     parent[root(term.source)] = root(k)
                 else:
                     fixed.update((k, term.source))
@@ -131,13 +157,19 @@ def tied(layers: list[Planned]) -> list[list[int]]:
     return list(groups.values())
 
 
-def scalable(function: Expression | None) -> bool:
-    """Whether ``f(s x) = s f(x)`` for ``s > 0``, without a grid."""
+DEGREES: Final = (1, 2, 3, 4)
+
+
+def degree(function: Expression | None) -> int | None:
+    """The ``d`` with ``f(s x) = s^d f(x)`` for ``s > 0``, if there is one and no grid."""
     if function is None or function.grid() is not None:
-        return False
+        return None
     x = np.linspace(-8, 8, 2001)
     once = function(x)
-    return all(np.allclose(function(s * x), s * once, rtol=1e-9) for s in (0.01, 0.37, 30.0))
+    scaled = {s: function(s * x) for s in (0.01, 0.37, 30.0)}
+    return next((d for d in DEGREES if once.any() and all(
+        np.allclose(found, s**d * once, rtol=1e-9, atol=1e-9 * s**d)
+        for s, found in scaled.items())), None)  # fmt: skip
 
 
 class Error:
@@ -149,6 +181,8 @@ class Error:
     ) -> None:
         self.layers, self.seen, self.scales = layers, seen, scales
         self.settings = settings
+        self.degrees = [1, *(degree(layer.function) or 1 for layer in layers)]
+        """The degree of each layer's function, from 1 on. Factors are those after it."""
         self.readers: list[list[int]] = [[] for _ in range(len(layers) + 1)]
         for k, layer in enumerate(layers, start=1):
             for source in {term.source for term in layer.form.terms}:
@@ -168,14 +202,17 @@ class Error:
     def values(self, k: int, chosen: dict[int, Array]) -> Array:
         """Variance that rounding adds to each channel's values."""
         here, rows = self.seen[k], self.factors(k, chosen)
-        bits = self.settings.activations
+        bits, slope = self.settings.activations, here.active
         step = (rows * here.top).max() / (2**bits - 1) / rows
-        found: Array = step**2 / 12 * here.varies + self.weights(k, chosen) * here.active
+        if (d := self.degrees[k]) > 1:  # the function's steepest slope on the data
+            slope = np.square(d * here.top / np.where(here.reach > 0, here.reach, 1))
+        found: Array = step**2 / 12 * here.varies + self.weights(k, chosen) * slope
         return found
 
     def weights(self, k: int, chosen: dict[int, Array]) -> Array:
         """Variance that rounding of weights adds to each channel before the function."""
-        layer, here, rows = self.layers[k - 1], self.seen[k], self.factors(k, chosen)
+        layer, here = self.layers[k - 1], self.seen[k]
+        rows = self.factors(k, chosen) ** (1 / self.degrees[k])
         finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
         noise = np.zeros(len(rows))
         for term in layer.form.terms:

@@ -10,18 +10,22 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.graph import Affine, Array, Graph, Node
+from palladion.nn.graph import Activation, Add, Affine, Array, Graph, Mul, Node
 from palladion.nn.importer.simplify import affine_before
 
 ALIKE: Final = 4
 """Ranges that differ by less than this factor stay unchanged, like the colours of pictures."""
+
+WHOLE: Final = 255
+"""Largest whole number that has 8 bits."""
 
 
 def normalised(graph: Graph, data: Array) -> Graph:
     """The same function of inputs whose channels have similar ranges on ``data`` (N, C, H, W).
 
     The input's mean and deviation include the ranges, and the maps that read the input compensate
-    for them. If anything else reads the input, the graph stays unchanged.
+    for them. Before a function or a product of the input, a factor and a shift per channel make
+    the input's own numbers again. If anything else reads the input, the graph stays unchanged.
     """
     given = graph.input
     real = replace(given, grid=None).evaluate(data.astype(np.float64))
@@ -37,12 +41,20 @@ def normalised(graph: Graph, data: Array) -> Graph:
     half = np.where(half > 0, half, 1.0)
     before = replace(given, mean=given.mean + given.std * middle, std=given.std * half)
     apart = Affine("features", (0,), given.shape, half, middle)
+    # Small whole numbers are exact on one grid, and comparisons of them have to stay exact.
+    whole = real.min() >= 0 and real.max() <= WHOLE and np.array_equal(real, np.rint(real))
     nodes: list[Node] = [before]
-    for node in graph.nodes[1:]:
-        merged: Node | None = node
+    number = {0: 0}
+    for index, node in enumerate(graph.nodes[1:], start=1):
+        merged: Node | None = replace(node, sources=tuple(number[s] for s in node.sources))
         if 0 in node.sources:
             merged = affine_before(replace(graph, nodes=(before, apart)), 1, node)
+        if merged is None and isinstance(node, Activation | Add | Mul) and not whole:
+            nodes.append(replace(apart, name=f"{node.name}.features"))
+            sources = (number[s] if s else len(nodes) - 1 for s in node.sources)
+            merged = replace(node, sources=tuple(sources))
         if merged is None:
             return graph
         nodes.append(merged)
+        number[index] = len(nodes) - 1
     return replace(graph, nodes=tuple(nodes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,9 +12,20 @@ from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import dead, document, equalise, floats, ranges, scales, softmax
+from palladion.nn.quantisation import (
+    dead,
+    document,
+    equalise,
+    floats,
+    improve,
+    ranges,
+    scales,
+    softmax,
+)
+from palladion.nn.quantisation.answers import Answers, compared
 from palladion.nn.quantisation.features import normalised
 from palladion.nn.quantisation.grids import on_grids
+from palladion.nn.quantisation.guard import guarded
 from palladion.nn.quantisation.lattice import Integers
 from palladion.nn.quantisation.plan import Planned, plan
 from palladion.nn.quantisation.report import LayerReport, layer_report, refuse_warned, warnings
@@ -30,6 +42,9 @@ MADE_UP: Final = 256
 
 SAMPLE: Final = 256
 """Number of inputs on which channels are compared."""
+
+TRIED: Final = 128
+"""Number of inputs on which other settings are tried."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +65,8 @@ class Quantised:
     """Real value of the integer 1 in the output, for each channel or for all."""
     output_shift: tuple[float, ...] = (0.0,)
     """The number to add to the output."""
+    answers: Answers | None = None
+    """The answers on the calibration data, compared with the float model's."""
 
 
 def quantise(
@@ -81,18 +98,24 @@ def quantise(
     grid = given.grid or input_grid(real, settings)
     first = input_value(real, grid, own=given.grid is not None)
     layers = plan(graph, data, settings)
-    layers, rows, warned = prepared(layers, first, settings, real=real_data)
+    layers, factors, warned = prepared(layers, first, settings, real=real_data)
     found = every_layer(layers, first, settings, real=real_data)
+    answers = None
+    if real_data:
+        graph = within_domains(graph, factors.restored(found[-1]))
+        judge = Judge(graph, first, factors, settings)
+        layers, found, answers = improve.widened(layers, found, judge.compute, judge.compare)
     entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
-    scale, shift = (
-        divided(part, rows) for part in (found[-1].output_scale, found[-1].output_shift)
-    )
+    scale, shift = factors.of(found[-1])
     interface = document.interface(graph, scale, shift)
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
     sigmas = [*network.sigmas(), 0.0]
     reports = [layer_report(*of) for of in zip(layers, found, sigmas, strict=True)]
     for report, made in zip(reports, found, strict=True):
         warned += [*made.warnings, *warnings(report, last=made.table is None)]
+    if answers is not None and answers.differ:
+        warned.append(f"the answers differ from the float model's: {answers}; "
+                      f"{improve.advice(settings, judge.tried)}")  # fmt: skip
     refuse_warned(warned, strict=settings.strict)
     network = replace(network, interface=replace(interface, warnings=tuple(warned)))
     return Quantised(
@@ -104,12 +127,72 @@ def quantise(
         tuple(warned),
         scale,
         shift,
+        answers,
     )
 
 
-def divided(parts: tuple[float, ...], rows: Array) -> tuple[float, ...]:
-    """Numbers of the last layer's channels, or of all alike, divided by the channels' factors."""
-    return parts if np.all(rows == 1) else tuple((np.array(parts) / rows).tolist())
+@dataclass(frozen=True)
+class Judge:
+    """Compares the answers of layers in integers with those of the float network."""
+
+    graph: Graph
+    first: Value
+    outputs: Outputs
+    settings: Settings
+
+    def compute(self, layers: Sequence[Planned], made: Sequence[Made]) -> list[Made]:
+        """The layers in integers, of which the first ones are known."""
+        return every_layer(layers, self.first, self.settings, real=True, known=made)
+
+    def compare(self, made: Sequence[Made]) -> Answers:
+        """The answers of the last of these layers."""
+        last = made[-1]
+        ends = document.interface(self.graph, *self.outputs.of(last))
+        return compared(ends, last.accumulators, self.outputs.restored(last))
+
+    def tried(self, settings: Settings) -> Answers:
+        """The answers with other settings, on some of the data."""
+        settings = replace(settings, strict=False)
+        real = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
+        own = self.first.given
+        grid = self.graph.input.grid or input_grid(real, settings)
+        first = input_value(real, grid, own=own)
+        data = real * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
+        layers, outputs, _ = prepared(plan(self.graph, data, settings), first, settings, real=True)
+        judge = Judge(self.graph, first, outputs, settings)
+        found = every_layer(layers, first, settings, real=True)
+        return improve.widened(layers, found, judge.compute, judge.compare)[2]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What the client does to the last layer's channels: it divides by ``rows``, then adds
+    ``shift``."""
+
+    rows: Array
+    shift: Array
+
+    def restored(self, last: Made) -> Array:
+        """The float network's last values, as the client has them."""
+        rows, shift = (part[:, None, None] for part in (self.rows, self.shift))
+        found: Array = last.value.reference / rows + shift
+        return found
+
+    def of(self, last: Made) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The scale and the shift of the outputs, for each channel or for all alike."""
+        scale, shift = last.output_scale, last.output_shift
+        if not np.all(self.rows == 1):
+            scale, shift = (tuple((np.array(p) / self.rows).tolist()) for p in (scale, shift))
+        if self.shift.any():
+            shift = tuple((np.array(shift) + self.shift).tolist())
+        return scale, shift
+
+
+def within_domains(graph: Graph, reference: Array) -> Graph:
+    """The graph with functions of the client that stay in their domains."""
+    ends = graph.ends
+    gives = guarded(ends.gives, reference.reshape(len(reference), -1))
+    return replace(graph, interface=replace(ends, gives=gives))
 
 
 def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
@@ -129,9 +212,9 @@ def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
 
 def prepared(
     layers: list[Planned], first: Value, settings: Settings, *, real: bool
-) -> tuple[list[Planned], Array, list[str]]:
-    """The layers without dead channels and with channels of similar size, the factors of the
-    outputs' channels, and warnings."""
+) -> tuple[list[Planned], Outputs, list[str]]:
+    """The layers without dead channels and with channels of similar size, what the client does to
+    the outputs, and warnings."""
     sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
     seen = floats.seen(layers, sample, settings)
     ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
@@ -144,24 +227,38 @@ def prepared(
     if gone:
         seen = floats.seen(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
-    layers, rows = equalise.outputs(equalise.equalise(layers, seen, settings), seen)
-    return layers, rows, warned
+    layers, shift = equalise.centred(equalise.equalise(layers, seen, settings), seen)
+    if shift.any():
+        seen[-1] = replace(seen[-1], low=seen[-1].low - shift, high=seen[-1].high - shift)
+    layers, rows = equalise.outputs(layers, seen)
+    return layers, Outputs(rows, shift), warned
 
 
 def every_layer(
-    layers: list[Planned], first: Value, settings: Settings, *, real: bool
+    layers: Sequence[Planned],
+    first: Value,
+    settings: Settings,
+    *,
+    real: bool,
+    known: Sequence[Made] = (),
 ) -> list[Made]:
-    """Each layer in integers, on the values that the integer layers before it give."""
+    """Each layer in integers, on the values that the integer layers before it give.
+
+    ``known`` are the first ones, if they are computed already.
+    """
     values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     factors = {s for planned in layers for s in planned.product or ()}
     found: list[Made] = []
     for index, planned in enumerate(layers):
-        if planned.softmax is not None:
-            planned = calibrated(planned, values, settings)
-        elif index + 1 in factors:
-            planned = replace(planned, bits=FACTOR_BITS)
-        made = one_layer(planned, values, settings, real=real)
+        if index < len(known):
+            made = known[index]
+        else:
+            if planned.softmax is not None:
+                planned = calibrated(planned, values, settings)
+            elif index + 1 in factors:
+                planned = replace(planned, bits=FACTOR_BITS)
+            made = one_layer(planned, values, settings, real=real)
         found.append(made)
         values[index + 1] = made.value
         for source in [s for s in values if last_use.get(s, -1) == index]:
@@ -202,10 +299,16 @@ def calibrated(planned: Planned, values: dict[int, Value], settings: Settings) -
 
 
 def input_grid(real: Array, settings: Settings) -> Grid:
-    """The grid for the input: unsigned if it is never negative, otherwise symmetric."""
+    """The grid for the input: unsigned if it is never negative, otherwise symmetric.
+
+    Whole numbers that fit are integers of the grid, so that comparisons of them stay exact.
+    """
     if real.min() >= 0:
         most = 2**settings.inputs - 1
-        return Grid((float(real.max()) or 1.0) / most, 0, most)
+        largest = float(real.max()) or 1.0
+        if largest <= most and np.array_equal(real, np.rint(real)):
+            return Grid(1 / int(most // largest), 0, most)
+        return Grid(largest / most, 0, most)
     return scales.symmetric(real, settings.inputs)
 
 

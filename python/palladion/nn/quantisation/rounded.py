@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Grid
+from palladion.nn.expression import Expression, Grid
 from palladion.nn.graph import Array, Window
 from palladion.nn.quantisation import lattice, scales, units
 from palladion.nn.quantisation.floats import sum_of
@@ -228,7 +228,7 @@ def between(bias: Array, unit: units.Unit) -> Array:
 def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Settings) -> Grid:
     """The model's own grid, the accumulator's unit if that is exact, or a calibrated grid."""
     assert planned.function is not None, "the last layer has no table"
-    given = planned.grid or planned.function.grid()
+    given = planned.grid or planned.function.grid() or levels_of(planned.function)
     if given is not None:
         return given
     if unit.step is not None:
@@ -241,3 +241,16 @@ def output_grid(planned: Planned, unit: units.Unit, after: Array, settings: Sett
             low = int(np.rint(lo)) - (spare // 2 if lo < 0 else 0)
             return Grid(unit.step, low, low + int(np.rint(hi - lo)) + spare)
     return scales.grid(after, planned.bits or settings.activations, settings)
+
+
+MOST_LEVELS: Final = 16
+"""Functions of so few values have a grid that holds these values exactly."""
+
+
+def levels_of(function: Expression) -> Grid | None:
+    """The grid of a step function, such as a comparison, if its values are few small integers."""
+    values = np.unique(function(np.concatenate([np.linspace(-1e4, 1e4, 4001), [-1e9, 0, 1e9]])))
+    if len(values) > MOST_LEVELS or len(values) < 2 or not np.array_equal(values, np.rint(values)):
+        return None
+    low, high = min(values[0], 0.0), max(values[-1], 0.0)
+    return Grid(1.0, int(low), int(high)) if high - low <= MOST_LEVELS else None

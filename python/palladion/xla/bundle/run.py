@@ -1,9 +1,9 @@
-"""Runs the program of this folder on an encrypted query. Needs JAX and NumPy only.
+"""Runs the program of this folder on an encrypted query. Needs JAX, NumPy and flatbuffers only.
 
     python run.py --keys evaluation.key --output answer query
 
-The device is the one that JAX chooses; the variable JAX_PLATFORMS names another. The answer has the
-bytes that `palladion run` writes.
+The device is the one that JAX chooses; the variable JAX_PLATFORMS names another. The answer shows
+its outputs alone, as that of `palladion run`: everything else in it is hidden by fresh randomness.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -20,13 +21,15 @@ import numpy as np
 
 Words = np.ndarray[Any, Any]
 
-FORMAT = "palladion-bundle/1"
+FORMAT = "palladion-bundle/2"
 HEADER, CHECKSUM, SEED, NUMBER = 56, 32, 32, 8
 """Bytes of the parts of a file."""
 SPARE = 1
 """The row to which results go that nothing reads."""
 LOADED = 64
 """Rows that are brought to the device at once."""
+SIGMA = 3.19
+"""Standard deviation of errors."""
 
 
 class Refused(Exception):  # noqa: N818
@@ -111,6 +114,87 @@ def uniform(seed: bytes, stream: int, q: int, n: int) -> Words:
     return found[:n]
 
 
+def tree(root: int, n: int, q: int) -> Words:
+    """``root^bitrev(k)`` at ``k``: the order in which butterflies read powers."""
+    powers, order = np.ones(1, np.uint64), np.zeros(1, np.int64)
+    while len(order) < n:
+        step = np.uint64(pow(root, len(order), q))
+        powers = np.concatenate([powers, powers * step % np.uint64(q)])
+        order = np.concatenate([2 * order, 2 * order + 1])
+    return powers[order]
+
+
+def transformed(words: Words, root: int, q: int) -> Words:
+    """The values of a polynomial: the transform of its coefficients."""
+    n, modulus = len(words), np.uint64(q)
+    factors, found, blocks = tree(root, n, q), words.astype(np.uint64), 1
+    while blocks < n:
+        low, high = np.moveaxis(found.reshape(blocks, 2, -1), 1, 0)
+        high = high * factors[blocks : 2 * blocks, None] % modulus
+        parts = [(low + high) % modulus, (low + modulus - high) % modulus]
+        found, blocks = np.stack(parts, axis=1).reshape(-1), 2 * blocks
+    return found
+
+
+def coefficients(words: Words, root: int, q: int) -> Words:
+    """The polynomial with the given values: the inverse of :func:`transformed`."""
+    n, modulus = len(words), np.uint64(q)
+    factors, found, blocks = tree(pow(root, -1, q), n, q), words.astype(np.uint64), n // 2
+    while blocks:
+        low, high = np.moveaxis(found.reshape(blocks, 2, -1), 1, 0)
+        apart = (low + modulus - high) % modulus * factors[blocks : 2 * blocks, None] % modulus
+        found, blocks = np.stack([(low + high) % modulus, apart], axis=1).reshape(-1), blocks // 2
+    return found * np.uint64(pow(n, -1, q)) % modulus
+
+
+def ternary(n: int) -> Words:
+    """``n`` numbers, uniform in -1, 0 and 1, from the operating system."""
+    found = np.empty(0, np.uint8)
+    while len(found) < n:
+        drawn = np.frombuffer(os.urandom(n), np.uint8)
+        found = np.concatenate([found, drawn[drawn < 255]])
+    return found[:n].astype(np.int64) % 3 - 1
+
+
+def gaussian(n: int) -> Words:
+    """``n`` errors from the discrete Gaussian of deviation ``SIGMA``."""
+    weights = np.exp(-(np.arange(64.0) ** 2) / (2 * SIGMA**2))
+    weights[0] /= 2  # both signs lead to 0
+    steps = (np.cumsum(weights / weights.sum())[:32] * 2.0**63).astype(np.uint64)
+    drawn = np.frombuffer(os.urandom(8 * n), np.uint64)
+    sizes = np.searchsorted(steps, drawn >> np.uint64(1), side="right")
+    return sizes.astype(np.int64) * (1 - 2 * (drawn & np.uint64(1)).astype(np.int64))
+
+
+def hidden(
+    components: list[list[Words]],
+    public: list[list[Words]],
+    moduli: list[tuple[int, int]],
+    shown: list[int],
+) -> list[list[Words]]:
+    """A ciphertext that shows its messages at the coefficients ``shown`` and nothing else.
+
+    ``components`` and the ``public`` key have a limb for each of ``moduli``, which come with the
+    root of their transform. An encryption of zero under the key is added, and every other
+    coefficient of the first component is drawn anew.
+    """
+    n = len(components[0][0])
+    u, errors, seed = ternary(n), [gaussian(n) for _ in components], os.urandom(SEED)
+    found: list[list[Words]] = [[] for _ in components]
+    for limb, (q, root) in enumerate(moduli):
+        factor = transformed(u % q, root, q)
+        for index, component in enumerate(components):
+            zero = public[index][limb].astype(np.uint64) * factor
+            zero = zero % np.uint64(q) + transformed(errors[index] % q, root, q)
+            sum_ = (component[limb].astype(np.uint64) + zero) % np.uint64(q)
+            if index == 0:
+                words = uniform(seed, limb, q, n).astype(np.uint64)
+                words[shown] = coefficients(sum_, root, q)[shown]
+                sum_ = transformed(words, root, q)
+            found[index].append(sum_.astype(np.uint32))
+    return found
+
+
 class Bundle:
     """The folder: what it says, and its arrays."""
 
@@ -153,19 +237,37 @@ class Bundle:
             limbs.append(limb)
         return np.stack(limbs)
 
-    def answer(self, results: dict[str, bytes], query: Sealed) -> bytes:
-        """The bytes of the answer file."""
+    def answer(self, results: dict[str, list[Words]], given: dict[str, Sealed]) -> bytes:
+        """The bytes of the answer file, which shows the outputs alone."""
+        query = given["query"]
         images = bytes(query.payload[SEED : SEED + NUMBER])
+        count = int.from_bytes(images, "little")
         payload: bytes = CHECKSUM.to_bytes(NUMBER, "little") + hashlib.sha256(query.bytes).digest()
         payload += images
-        for names in self.manifest["answer"]:
+        for result in self.manifest["answer"]:
+            components = [results[name] for name in result["names"]]
+            if (public := result["public"]) is not None:
+                shown = [place for image, place in result["shown"] if image < count]
+                moduli = list(zip(result["moduli"], result["roots"], strict=True))
+                key = self.public(public, given["keys"], result["moduli"])
+                components = hidden(components, key, moduli, shown)
             payload += (1).to_bytes(NUMBER, "little")
-            payload += b"".join(results[name] for name in names)
+            for limbs in components:
+                payload += b"".join(map(packed, limbs, result["moduli"]))
         kind = self.manifest["kinds"]["answer"]
         header = b"PALLADIO" + kind["tag"].encode() + kind["version"].to_bytes(4, "little")
         header += bytes.fromhex(self.manifest["fingerprint"])
         sealed: bytes = header + len(payload).to_bytes(NUMBER, "little") + payload
         return sealed + hashlib.sha256(sealed).digest()
+
+    def public(self, place: dict[str, int], keys: Sealed, moduli: list[int]) -> list[list[Words]]:
+        """Body and mask of the public key."""
+        seed, offset = bytes(keys.payload[place["seed"] : place["seed"] + SEED]), place["body"]
+        body = []
+        for q in moduli:
+            limb, offset = keys.words(offset, q, self.n)
+            body.append(limb)
+        return [body, [uniform(seed, i, q, self.n) for i, q in enumerate(moduli)]]
 
 
 def packed(words: Words, q: int) -> bytes:
@@ -217,9 +319,9 @@ class Device:
         self.write = jax.jit(written, donate_argnums=0)
         self.rows = jax.jit(lambda: jax.numpy.zeros((manifest["rows"], bundle.n), "uint32"))
 
-    def run(self, given: dict[str, Sealed]) -> dict[str, bytes]:
-        """All waves. Returns what is stored, packed, by name."""
-        manifest, results = self.bundle.manifest, dict[str, bytes]()
+    def run(self, given: dict[str, Sealed]) -> dict[str, list[Words]]:
+        """All waves. Returns the limbs of what is stored, by name."""
+        manifest, results = self.bundle.manifest, dict[str, list[Words]]()
         rows = self.rows()
         for what, first, count, _ in self.bundle.plan["waves"].tolist():
             if what >= 2:
@@ -230,9 +332,7 @@ class Device:
                     rows = self.load(rows, load["rows"], self.bundle.value(load, given))
             else:
                 for stored in manifest["stores"][first : first + count]:
-                    limbs = np.asarray(rows[np.array(stored["rows"])])
-                    moduli = (self.bundle.primes[index] for index in stored["primes"])
-                    results[stored["name"]] = b"".join(map(packed, limbs, moduli))
+                    results[stored["name"]] = [*np.asarray(rows[np.array(stored["rows"])])]
         return results
 
     def load(self, rows: Any, numbers: list[int], words: Words) -> Any:
@@ -263,8 +363,8 @@ def main() -> None:
             raise Refused(f"{asked.query} has {images} images, expected 1 to {batch}")
         device = Device(bundle)
         started = time.perf_counter()
-        results = device.run({"keys": keys, "query": query})
-        asked.output.write_bytes(bundle.answer(results, query))
+        given = {"keys": keys, "query": query}
+        asked.output.write_bytes(bundle.answer(device.run(given), given))
     except Refused as error:
         sys.exit(f"error: {error}")
     print(f"{asked.output}: in {time.perf_counter() - started:.2f} s", file=sys.stderr)

@@ -23,6 +23,7 @@ from palladion.xla import stages
 from palladion.xla.bundle import run
 from palladion.xla.device import chunk
 from palladion.xla.executor import run_chunks
+from palladion.xla.kernels.roots import root_of
 from palladion.xla.plan import Plan, Stage, Words
 
 PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
@@ -30,11 +31,15 @@ PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
 DEFAULT: Final = ("cpu", "cuda", "tpu")
 
 KINDS: Final = {
-    "keys": {"tag": "EKEY", "version": 1, "words": "evaluation keys"},
+    "keys": {"tag": "EKEY", "version": 2, "words": "evaluation keys"},
     "query": {"tag": "ENCI", "version": 1, "words": "encrypted images"},
     "answer": {"tag": "ENCO", "version": 2, "words": "encrypted results"},
 }
 """Files of a run, as the crate `exchange` defines them."""
+
+
+PUBLIC: Final = "public"
+"""Name of the public key among the places of a file."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,10 @@ class Terms:
     """Bytes of the payloads of ``keys`` and ``query``."""
     places: dict[str, Place]
     """Where the seed and the bodies of a name lie."""
-    answer: list[list[str]]
-    """Names of the components of each result."""
+    answer: list[dict[str, Any]]
+    """Each result: ``names`` of its components, its ``moduli``, and to hide it the ``roots`` of
+    their transforms, the place of the ``public`` key, and pairs of an image and a coefficient that
+    are ``shown``. Without a key it is written as it is."""
 
 
 class Place(NamedTuple):
@@ -100,7 +107,8 @@ def write(
     Raises
     ------
     UsageError
-        If a modulus of the program has more than 32 bits, or the folder cannot be made.
+        If a modulus of the program has more than 32 bits, if it hides the model by a flood, or the
+        folder cannot be made.
     """
     report, lengths = program.report(), dict[str, int]()
     places = {}
@@ -108,11 +116,30 @@ def write(
         file = "query" if of_query else "keys"
         places[name], lengths[file] = Place(file, seed, bodies, body_len), end
     waves = _native.Waves.of_program(program)
-    results = len(_native.waves_moves(waves)[1]) // 2
-    answer = [[f"answer/{index}/{part}" for part in (0, 1)] for index in range(results)]
+    plan = Plan(waves)
+    public = places.pop(PUBLIC)
+    outputs = program.terms().outputs()
+    answer = [result(index, output, plan, public) for index, output in enumerate(outputs)]
     fingerprint = program.to_bytes()[16:48].hex()
     terms = Terms(report["network"], fingerprint, report["batch"], lengths, places, answer)
-    return write_plan(Plan(waves), terms, path, platforms)
+    return write_plan(plan, terms, path, platforms)
+
+
+def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dict[str, Any]:
+    """How the result ``index`` is hidden and written."""
+    if output["flood"] is not None:
+        raise UsageError("the program hides its model by a flood, which bundles do not have: run "
+                         "it with `palladion run`")  # fmt: skip
+    if output["parts"]:
+        raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
+                         "bundles do not hide: run it with `palladion run`")  # fmt: skip
+    return {
+        "names": [f"answer/{index}/{part}" for part in (0, 1)],
+        "moduli": output["moduli"],
+        "roots": [root_of(q, plan.n) for q in output["moduli"]],
+        "public": {"seed": public.seed, "body": public.bodies},
+        "shown": output["shown"],
+    }
 
 
 def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -> dict[str, Any]:

@@ -53,9 +53,10 @@ class MeshRun:
         queries: Sequence[_native.Query],
         progress: Progress | None = None,
     ) -> tuple[list[_native.Answer], dict[str, Any]]:
-        """Run the program on queries. The answers have the bytes of runs on the CPU.
+        """Run the program on queries. Before they are hidden, the answers are those of the CPU.
 
-        The report has what that of :meth:`palladion.xla.run.Run.run` has, and ``devices``.
+        The report has what that of :meth:`palladion.xla.run.Run.run` has, and ``devices``;
+        ``raw_digests`` has a digest for each query.
         ``device_memory_bytes`` is the store of each device.
 
         Raises
@@ -73,7 +74,9 @@ class MeshRun:
         outsides: Any = [_native.WavesOutside.of_run(self.program, keys, each) for each in queries]
         before = compilations.count()
         report = executor.run(outsides, progress)
-        return [outside.answer() for outside in outsides], {
+        answers = [outside.answer() for outside in outsides]
+        return [answer for answer, _ in answers], {
+            "raw_digests": [digest for _, digest in answers],
             "seconds": report.seconds,
             "steps": report.steps,
             "resumed_steps": 0,

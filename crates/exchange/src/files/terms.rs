@@ -1,0 +1,32 @@
+//! The client's file: the terms of a program, without the program.
+
+use super::kind;
+use crate::error::Result;
+use crate::terms::Exchange;
+use rlwe::bytes::{BytesError, Kind, Reader, Writer};
+
+const TERMS: Kind = kind(b"CLNT", "a client's file", 1);
+
+/// Returns the byte form of a program's terms: all that a client needs. No weight, bias or table of
+/// the network is in it.
+pub fn terms_to_bytes(exchange: &Exchange) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.block(exchange.to_json().as_bytes());
+    w.seal(&TERMS, exchange.fingerprint())
+}
+
+/// Reads the terms of a program.
+///
+/// # Errors
+/// If the bytes are no client's file, or its terms break a rule or are not secure.
+pub fn terms_from_bytes(bytes: &[u8]) -> Result<Exchange> {
+    let (mut r, found) = Reader::open_any(bytes, &TERMS)?;
+    let json = r.block("the terms")?;
+    r.end()?;
+    let text = std::str::from_utf8(json).map_err(|e| program::Error::Json(e.to_string()))?;
+    let exchange = Exchange::from_json(text)?;
+    match *exchange.fingerprint() == found {
+        true => Ok(exchange),
+        false => Err(BytesError::other_program(TERMS.words, &found, exchange.fingerprint()).into()),
+    }
+}

@@ -1,0 +1,123 @@
+//! What a client knows of a program.
+
+use exchange::{Exchange, files};
+use program::Form;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::error::UsageError;
+use crate::guard::{guard, guard_bytes};
+use crate::program::Program;
+use crate::trace::Trace;
+
+/// The terms of a program, without the program: all that a client needs.
+#[pyclass(frozen, module = "palladion")]
+pub(crate) struct Terms {
+    pub(crate) exchange: Exchange,
+}
+
+#[pymethods]
+impl Terms {
+    /// Shapes, parameters, their security, and the sizes of keys and ciphertexts.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let report = describe(py, &self.exchange)?;
+        let params = self.exchange.params();
+        let needs = self.exchange.needs();
+        let keys = guard(py, || files::keys_file_len(&self.exchange))?;
+        report.set_item("predicted_evaluation_key_bytes", keys)?;
+        let memory = guard(py, || needs.byte_len(params))?;
+        report.set_item("predicted_key_memory_bytes", memory)?;
+        report.set_item(
+            "predicted_writing_memory_bytes",
+            needs.writing_byte_len(params),
+        )?;
+        Ok(report)
+    }
+
+    /// The part of the interface that a client must know about the network's input and output, as
+    /// JSON. `None` for a program that was not compiled from a network.
+    fn interface(&self) -> Option<String> {
+        let interface = self.exchange.terms().interface.as_ref();
+        interface.map(ToString::to_string)
+    }
+
+    /// The ciphertexts of an answer: moduli, pairs of the image and the coefficient or slot of each
+    /// output, whether outputs are slots, and the bits of the flood if there is one.
+    fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let terms = self.exchange.terms();
+        let outputs = terms.outputs.iter().map(|outputs| {
+            let entry = PyDict::new(py);
+            entry.set_item("moduli", &terms.parameters.q[..=outputs.level])?;
+            let rows = outputs.rows.iter().map(|row| row.image);
+            let shown: Vec<_> = rows.zip(outputs.at.iter().copied()).collect();
+            entry.set_item("shown", shown)?;
+            entry.set_item("slots", outputs.form != Form::Coefficients)?;
+            entry.set_item("flood", outputs.flood.map(|flood| flood.bits))?;
+            entry.set_item("parts", terms.has_parts(outputs))?;
+            Ok(entry)
+        });
+        outputs.collect()
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        guard_bytes(py, || Ok::<_, PyErr>(files::terms_to_bytes(&self.exchange)))
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+        let exchange = guard(py, || files::terms_from_bytes(data))?;
+        Ok(Self { exchange })
+    }
+}
+
+/// Shapes, parameters and their security, of a program or of its terms.
+pub(crate) fn describe<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Bound<'py, PyDict>> {
+    let (terms, params) = (exchange.terms(), exchange.params());
+    let (parameters, small) = (&terms.parameters, params.small());
+    let report = PyDict::new(py);
+    report.set_item("network", &terms.name)?;
+    report.set_item("batch", terms.batch)?;
+    report.set_item("input_shape", terms.input.to_vec())?;
+    report.set_item("ciphertexts", terms.placement.len())?;
+    report.set_item("classes", terms.classes)?;
+    let security = params.security();
+    report.set_item("security", crate::security::to_dict(py, &security)?)?;
+    report.set_item("security_bits", crate::security::bits(&security))?;
+    report.set_item("log_n", parameters.n.ilog2())?;
+    report.set_item("log_q", parameters.log_q(parameters.q.len() - 1))?;
+    report.set_item("log_qp", parameters.log_qp())?;
+    report.set_item("plaintext_modulus", parameters.t)?;
+    report.set_item("limbs", parameters.q.len())?;
+    let moduli = parameters.q.iter().chain(&parameters.p);
+    let largest = moduli.map(|q| 64 - q.leading_zeros()).max();
+    report.set_item("largest_modulus_bits", largest)?;
+    report.set_item("special_limbs", parameters.p.len())?;
+    report.set_item("digit_limbs", parameters.digit_limbs)?;
+    report.set_item("lwe_dimension", parameters.lwe_dimension)?;
+    report.set_item("lwe_log_qp", small.log_q())?;
+    report.set_item("rounding_sigma", params.rounding_sigma())?;
+    Ok(report)
+}
+
+/// What names the terms of a program in an argument: the terms, the program or its trace.
+pub(crate) struct Known(pub(crate) Exchange);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Known {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(terms) = object.cast::<Terms>() {
+            return Ok(Self(terms.get().exchange.clone()));
+        }
+        if let Ok(program) = object.cast::<Program>() {
+            return Ok(Self(program.get().verified.exchange().clone()));
+        }
+        if let Ok(trace) = object.cast::<Trace>() {
+            return Ok(Self(trace.get().exchange.clone()));
+        }
+        let found = object.get_type().name()?;
+        Err(UsageError::new_err(format!(
+            "an object of type {found}, expected the terms of a program, a program or a trace"
+        )))
+    }
+}

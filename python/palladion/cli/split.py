@@ -1,0 +1,39 @@
+"""``palladion split``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import palladion
+from palladion import files
+from palladion.cli.common import FILE, json_option, print_json
+from palladion.text import size
+
+SUFFIX = ".client"
+
+
+def client_file(program: Path) -> Path:
+    """Where the client's file of a program lies: beside it, with the ending ``.client``."""
+    return program.with_name(program.name + SUFFIX)
+
+
+@click.command()
+@click.option("--output", type=FILE, help="File to write to; default: PROGRAM.client.")
+@click.argument("program", type=FILE)
+@json_option
+def split(program: Path, output: Path | None, as_json: bool) -> None:
+    """Write the client's file of a program.
+
+    Keys, queries and decryption need this file alone. It has no weight, bias or table of the
+    network. `compile` writes it too, so this is for programs that were compiled before.
+    """
+    given = files.parsed(program, palladion.Program.from_bytes, b"PROG")
+    data = given.terms().to_bytes()
+    to = output or client_file(program)
+    files.write(to, data)
+    if as_json:
+        print_json({"client_bytes": len(data), "output": str(to)})
+    else:
+        click.echo(f"{to}: {size(len(data))}, for the client")

@@ -1,0 +1,129 @@
+"""The answers of the integer network, compared with those of the float model on calibration data.
+
+Small errors of many layers can ruin an answer that no single layer ruins. The layers have been
+computed on the data already, so that the comparison costs only the functions after the last
+layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from palladion.nn.graph import Array
+from palladion.nn.interface import Interface
+
+ROWS: Final = 256
+"""Number of inputs whose answers are compared."""
+
+ALIKE: Final = 0.97
+"""A smaller share of equal classes gives a warning."""
+
+APART: Final = 0.05
+"""A larger error of numbers, as a share of their range, gives a warning."""
+
+LOGITS: Final = 0.1
+"""The same if the largest of several numbers may be a class, which counts more."""
+
+GOOD: Final = 0.985
+"""Answers with such a share of equal classes are not improved further."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """How near the integer network's answers are to the float model's, on ``inputs`` inputs."""
+
+    inputs: int
+    agreement: float | None
+    """Share of inputs with the float model's class, if the model gives classes."""
+    error: float | None
+    """Largest difference of a number, as a share of the range of its output's numbers."""
+
+    limit: float | None = None
+    """The error above which numbers are wrong. ``None``: they are not judged, as probabilities."""
+
+    @property
+    def good(self) -> bool:
+        """Whether they need no improvement."""
+        alike = self.agreement is None or self.agreement >= GOOD
+        return alike and (self.limit is None or (self.error or 0.0) <= self.limit / 2)
+
+    @property
+    def quality(self) -> tuple[float, float]:
+        """Larger is better: first of all no warning, then equal classes, then a small error."""
+        beyond = 0.0 if self.limit is None else max((self.error or 0.0) - self.limit / 2, 0.0)
+        alike = 1.0 if self.agreement is None else min(self.agreement, 1.0)
+        return alike - beyond, -(self.error or 0.0)
+
+    @property
+    def differ(self) -> bool:
+        """Whether they differ enough for a warning."""
+        unlike = self.agreement is not None and self.agreement < ALIKE
+        return unlike or (self.limit is not None and (self.error or 0.0) > self.limit)
+
+    def __str__(self) -> str:
+        words = []
+        if self.agreement is not None:
+            words.append(f"{self.agreement:.1%} equal classes")
+        if self.error == float("inf"):
+            words.append("some numbers are NaN or infinite, which they are not in the float model")
+        elif self.error is not None:
+            words.append(f"numbers off by at most {self.error:.1%} of their range")
+        return f"{', '.join(words) or 'nothing to compare'}, on {self.inputs} inputs"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def compared(ends: Interface, integers: Array, reference: Array) -> Answers:
+    """Compare the last layer's integers, of shape (N, C, H, W), with its values in the float
+    model."""
+    rows = np.unique(np.linspace(0, len(integers) - 1, ROWS).astype(int))
+    flat = integers[rows].reshape(len(rows), -1)
+    found = ends.gives.outputs(ends.gives.real(flat.astype(np.int64)))
+    wanted = ends.gives.outputs(ends.gives.ordered(reference[rows].reshape(len(rows), -1)))
+    return of_outputs(ends, found, wanted)
+
+
+def of_outputs(ends: Interface, found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Answers:
+    """Compare outputs by name, each of shape (N, ...)."""
+    classes, right = ends.classes(found), ends.classes(wanted)
+    agreement, limit = None, APART
+    judged = True
+    if classes is not None and right is not None:
+        name, kind = ends.deciding(wanted)
+        if kind != "number":
+            agreement = float(np.mean(classes == right))
+            limit = LOGITS
+        judged = kind in ("number", "numbers") and not sums_to_one(wanted[name])
+    count = len(next(iter(wanted.values())))
+    error = max(errors(found, wanted), default=None)
+    return Answers(count, agreement, error, limit if judged and error is not None else None)
+
+
+def sums_to_one(values: Array) -> bool:
+    """Whether the numbers of each input are probabilities of classes."""
+    flat = values.reshape(len(values), -1)
+    several = flat.shape[1] > 1 and flat.min() >= 0
+    return bool(several and np.allclose(flat.sum(axis=1), 1, atol=1e-3))
+
+
+def errors(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Iterator[float]:
+    """The largest difference of each output of real numbers, as a share of its range.
+
+    A number that only one of both has is infinitely far. NaN in both is equal.
+    """
+    for name, right in wanted.items():
+        if right.dtype.kind != "f" or not right.size:
+            continue
+        given, right = found[name].astype(np.float64), right.astype(np.float64)
+        known = np.isfinite(right)
+        same = (given == right) | (np.isnan(given) & np.isnan(right))
+        with np.errstate(invalid="ignore"):
+            apart = np.where(same, 0.0, np.abs(given - right))
+        span = float(np.ptp(right[known])) if known.any() else 0.0
+        span = span or float(np.abs(right[known]).max(initial=0)) or 1.0
+        yield float(np.nan_to_num(apart, nan=np.inf).max()) / span

@@ -1,0 +1,117 @@
+"""Functions at the end of a model that stay in their domain, as they do in the float model.
+
+The client computes them on numbers with a small error. A square root of 0 becomes one of a small
+negative number, which is NaN, and a quotient by a small number may become one by 0. Where the float
+model never leaves the domain on the calibration data, a number beyond is moved back into it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from palladion.errors import NetworkError
+from palladion.nn.graph import Array
+from palladion.nn.interface import Gives
+from palladion.nn.tail import Tail
+
+ROWS: Final = 256
+"""Number of inputs on which domains are looked at."""
+
+OPSET: Final = 9
+"""The first version with all operators that are added."""
+
+
+def guarded(gives: Gives, reference: Array) -> Gives:
+    """The outputs with guards. ``reference`` are the float model's last values, (N, values)."""
+    if not gives.tail.model:
+        return gives
+    proto = gives.tail.proto
+    versions = [o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")]
+    places = {place: argument(node, proto) for place, node in enumerate(proto.graph.node)}
+    wanted = {place: which for place, which in places.items() if which is not None}
+    if not wanted or max(versions, default=1) < OPSET:
+        return gives
+    names = sorted({proto.graph.node[p].input[which] for p, which in wanted.items()} - {Tail.INPUT})
+    rows = np.unique(np.linspace(0, len(reference) - 1, ROWS).astype(int))
+    real = gives.ordered(reference[rows])
+    try:
+        seen = {Tail.INPUT: real, **probed(gives.tail, names, real)}
+    except (NetworkError, ValueError):  # numbers of no row, of which nothing is known
+        return gives
+    made = onnx.ModelProto()
+    made.CopyFrom(proto)
+    del made.graph.node[:]
+    for place, node in enumerate(proto.graph.node):
+        found = onnx.NodeProto()
+        found.CopyFrom(node)
+        if (which := wanted.get(place)) is not None:
+            name = node.input[which]
+            kind = seen[name].dtype if name != Tail.INPUT else gives.tail.input_type
+            found.input[which] = within(made, name, f"palladion.guard.{place}",
+                                        bounds(node.op_type, seen[name].astype(kind)))  # fmt: skip
+        made.graph.node.append(found)
+    return replace(gives, tail=replace(gives.tail, model=made.SerializeToString()))
+
+
+def argument(node: onnx.NodeProto, proto: onnx.ModelProto) -> int | None:
+    """Which of a node's inputs has a domain, if one has."""
+    held = {tensor.name: tensor for tensor in proto.graph.initializer}
+    if node.op_type in {"Sqrt", "Log", "Reciprocal"}:
+        return 0
+    if node.op_type == "Div" and node.input[1] not in held:
+        return 1
+    if node.op_type == "Pow" and node.input[1] in held and node.input[0] not in held:
+        exponent = numpy_helper.to_array(held[node.input[1]])
+        whole = np.array_equal(exponent, np.rint(exponent)) and exponent.min() >= 0
+        return None if whole else 0
+    return None
+
+
+def probed(tail: Tail, names: list[str], real: Array) -> dict[str, Array]:
+    """The values of tensors inside a tail."""
+    if not names:
+        return {}
+    proto = onnx.ModelProto()
+    proto.CopyFrom(tail.proto)
+    del proto.graph.output[:]
+    proto.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
+    return Tail(proto.SerializeToString(), tail.batched).run(real)
+
+
+def bounds(kind: str, seen: Array) -> tuple[str, Array, Array] | None:
+    """The test that numbers of the domain pass, its constant, and what replaces the others."""
+    if seen.dtype.kind != "f" or not seen.size or not np.isfinite(seen).all():
+        return None
+    zero = np.zeros((), seen.dtype)
+    if kind == "Sqrt" and seen.min() >= 0:
+        return "Greater", zero, zero
+    if kind == "Pow" and seen.min() > 0:
+        return "Greater", zero, np.asarray(seen.min())
+    if kind == "Pow" and seen.min() == 0:
+        return "Greater", zero, zero
+    if seen.min() > 0:
+        return "Greater", zero, np.asarray(seen.min())
+    if kind in {"Div", "Reciprocal"} and seen.max() < 0:
+        return "Less", zero, np.asarray(seen.max())
+    return None
+
+
+def within(
+    made: onnx.ModelProto, name: str, prefix: str, found: tuple[str, Array, Array] | None
+) -> str:
+    """The tensor ``name`` with numbers outside the domain replaced, if the domain is known."""
+    if found is None:
+        return name
+    test, constant, instead = found
+    held = [numpy_helper.from_array(np.asarray(array), f"{prefix}.{word}")
+            for word, array in (("constant", constant), ("instead", instead))]  # fmt: skip
+    made.graph.initializer.extend(held)
+    made.graph.node.append(helper.make_node(test, [name, held[0].name], [f"{prefix}.inside"]))
+    made.graph.node.append(
+        helper.make_node("Where", [f"{prefix}.inside", name, held[1].name], [prefix])
+    )
+    return prefix

@@ -1,0 +1,105 @@
+"""Better answers without a more expensive run, and what else would help, found by trying it.
+
+The last layer has no table, so that the width of the values that it reads costs nothing in an
+encrypted run. Models whose outputs are small differences of large values need more bits there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from palladion.errors import NetworkError
+from palladion.nn.quantisation.answers import Answers
+from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.settings import LIMIT, Settings
+from palladion.nn.quantisation.values import Made
+
+WIDTHS: Final = (8, 9, 10, 11)
+"""Bits of values before the last layer that are tried. The rounding noise of a run is about a tenth
+of a step of the widest."""
+
+LEAST: Final = 0.003
+"""A smaller gain of equal classes, or of the error, is no help."""
+
+Compute = Callable[[Sequence[Planned], Sequence[Made]], list[Made]]
+"""Computes layers, of which the first ones are computed already."""
+
+
+def before_last(layers: Sequence[Planned]) -> list[int]:
+    """Places of layers with calibrated tables that only the last layer reads."""
+    last = len(layers) - 1
+    if layers[last].product is not None:
+        return []
+    read = {s - 1 for layer in layers[:last] for s in layer.sources}
+    return [
+        place
+        for place in sorted({s - 1 for s in layers[last].sources} - read - {-1})
+        if (function := layers[place].function) is not None
+        and function.grid() is None
+        and not (layers[place].grid or layers[place].exact or layers[place].softmax)
+    ]
+
+
+def widened(
+    layers: list[Planned],
+    made: list[Made],
+    compute: Compute,
+    compare: Callable[[list[Made]], Answers],
+) -> tuple[list[Planned], list[Made], Answers]:
+    """The layers with the width of values before the last layer that gives the best answers."""
+    best = layers, made, compare(made)
+    places = before_last(layers)
+    for bits in WIDTHS if places else ():
+        if best[2].good:
+            break
+        wide = [replace(layer, bits=max(bits, layer.bits or 0)) if place in places else layer
+                for place, layer in enumerate(layers)]  # fmt: skip
+        try:
+            found = compute(wide, made[: places[0]])
+        except NetworkError:
+            break
+        answers = compare(found)
+        if answers.quality > best[2].quality:
+            best = wide, found, answers
+    return best
+
+
+def advice(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
+    """What improves the answers most among single changes of the settings, with its result."""
+    changes: dict[str, Settings] = {}
+    if settings.activations < 8:
+        changes["--activations 8"] = replace(settings, activations=8)
+    if settings.weights < 8:
+        changes["--weights 8"] = replace(settings, weights=8)
+    if settings.weights > 5:
+        fewer = settings.weights - 1
+        changes[f"--weights {fewer}"] = replace(settings, weights=fewer)
+    other = 7 if settings.inputs == 8 else 8
+    changes[f"--inputs {other}"] = replace(settings, inputs=other)
+    if not settings.per_channel:
+        changes["--per-channel"] = replace(settings, per_channel=True)
+    if settings.limit < LIMIT:
+        changes[f"--limit {LIMIT}"] = replace(settings, limit=LIMIT)
+    if settings.method != "max":
+        changes["--method max"] = replace(settings, method="max")
+    now = tried(settings)
+    best, words = now, ""
+    for name, changed in changes.items():
+        try:
+            answers = tried(changed)
+        except NetworkError:
+            continue
+        if answers.quality[0] > best.quality[0] + LEAST:
+            best, words = answers, name
+    if not words:
+        return ("none of " + ", ".join(changes) + " helps: train with values of alike sizes, as "
+                "after a StandardScaler, or with quantisation")  # fmt: skip
+    return f"{words} helps: {short(now)} become {short(best)}, on {now.inputs} inputs"
+
+
+def short(answers: Answers) -> str:
+    """The numbers that count."""
+    words = [] if answers.agreement is None else [f"{answers.agreement:.1%} equal classes"]
+    words += [] if answers.limit is None else [f"an error of {answers.error or 0:.1%}"]
+    return " and ".join(words)
