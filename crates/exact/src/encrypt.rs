@@ -178,12 +178,12 @@ fn residual(
     ct: &Ciphertext,
 ) -> Result<Zeroizing<Poly<Coeff>>> {
     check_secret(params, secret)?;
-    secret.check_key(ct.rlwe())?;
     let basis = ct.rlwe().components()[0].basis();
     if !secret.is_over(basis) {
         let found = format!("{} limbs of N = {}", basis.len(), basis.n());
         return Err(Error::other("ciphertext", found, params.rlwe()));
     }
+    secret.check_key(ct.rlwe())?;
     let mut phase = secret.phase(ct.rlwe());
     phase.scalar_mul_assign(|_| params.t().value());
     Ok(phase)
