@@ -127,6 +127,12 @@ def test_a_program_has_its_own_batch(command: Command, program: Path, tmp_path: 
     both = ["keygen", "--client", f"{program}.client", "--batch", 2, "--output", tmp_path]
     refused(command(*both), "--client", "--batch")
 
+    # The option of before still works, and says what it gives away.
+    old = command("encrypt", "--program", program, "--secret", tmp_path / "absent",
+                  "--output", tmp_path / "q", tmp_path / "x.npy")  # fmt: skip
+    assert "has the network's weights" in old.stderr
+    refused(command("decrypt", "--secret", program, "--query", program, program), "--client")
+
     # An older program is split, to the same file.
     split = tmp_path / "split.client"
     assert command("split", program, "--output", split).returncode == 0

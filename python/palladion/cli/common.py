@@ -103,20 +103,45 @@ def program_option(command: Command) -> Command:
     )(command)
 
 
-def client_option(command: Command) -> Command:
-    """``--client FILE``, given to the command as ``terms``."""
+def client_option(required: bool = True) -> Callable[[Command], Command]:
+    """``--client FILE``, given to the command as ``terms``: None if it need not be given and is not.
 
-    def read(_context: click.Context, _option: click.Parameter, path: Path) -> palladion.Terms:
-        return files.parsed(path, palladion.Terms.from_bytes, b"CLNT")
+    ``--program FILE``, which was there before, still works and says that a client needs none.
+    """
+    told = "palladion.terms"
 
-    return click.option(
-        "--client",
-        "terms",
-        type=FILE,
-        required=True,
-        callback=read,
-        help="Client's file, as compile wrote it beside the program: PROGRAM.client.",
-    )(command)
+    def of_program(context: click.Context, _option: click.Parameter, path: Path | None) -> None:
+        if path is not None:
+            context.meta[told] = files.parsed(path, palladion.Program.from_bytes, b"PROG").terms()
+            click.echo(f"warning: {path} has the network's weights, which a client need not have: "
+                       "give --client, with the file that `palladion compile` and `palladion "
+                       "split` write", err=True)  # fmt: skip
+
+    def read(
+        context: click.Context, _option: click.Parameter, path: Path | None
+    ) -> palladion.Terms | None:
+        if path is not None:
+            return files.parsed(path, palladion.Terms.from_bytes, b"CLNT")
+        terms: palladion.Terms | None = context.meta.get(told)
+        if terms is None and required:
+            raise click.UsageError("Missing option '--client'.")
+        return terms
+
+    def decorated(command: Command) -> Command:
+        client = click.option(
+            "--client",
+            "terms",
+            type=FILE,
+            callback=read,
+            help="Client's file, as compile wrote it beside the program: PROGRAM.client.",
+        )
+        program = click.option(
+            "--program", type=FILE, is_eager=True, hidden=True, expose_value=False,
+            callback=of_program,
+        )  # fmt: skip
+        return client(program(command))
+
+    return decorated
 
 
 @contextmanager

@@ -19,7 +19,7 @@ SHOWN = 16  # numbers of an output in one line
 
 
 @click.command()
-@client_option
+@client_option()
 @click.option("--secret", type=FILE, required=True, help="The client's secret key.")
 @click.option("--query", type=FILE, required=True, help="The query, as encrypt wrote it.")
 @click.option("--integers", is_flag=True, help="Print the network's integers too.")

@@ -26,7 +26,7 @@ from palladion.text import size
 
 
 @click.command()
-@client_option
+@client_option()
 @click.option("--secret", type=FILE, required=True, help="The client's secret key.")
 @click.option("--output", type=FILE, required=True, help="File to write the ciphertexts to.")
 @click.argument("images", type=FILE, nargs=-1, required=True)

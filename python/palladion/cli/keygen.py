@@ -12,6 +12,7 @@ from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
     FOLDER,
+    client_option,
     given,
     json_option,
     print_json,
@@ -28,9 +29,7 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 
 
 @click.command()
-@click.option(
-    "--client", type=FILE, help="Client's file, as compile wrote it beside the program."
-)  # fmt: skip
+@client_option(required=False)
 @click.option(
     "--network",
     type=FILE,
@@ -43,7 +42,7 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 @threads_option
 @json_option
 def keygen(
-    client: Path | None,
+    terms: palladion.Terms | None,
     network: Path | None,
     batch: int | None,
     output: Path,
@@ -58,12 +57,11 @@ def keygen(
     """
     if (output / SECRET).exists() and not force:
         raise DataError(f"{output / SECRET} exists: give another folder, or --force to replace it")
-    if client is not None:
+    if terms is not None:
         refuse_compiling()
     with Steps(quiet=as_json) as steps:
         program = None
-        if client is not None:
-            terms = files.parsed(client, palladion.Terms.from_bytes, b"CLNT")
+        if terms is not None:
             report = terms.report()
         else:
             chosen = palladion.mnist_network() if network is None else IntNetwork.load(network)
