@@ -104,7 +104,7 @@ def program_option(command: Command) -> Command:
 
 
 def client_option(required: bool = True) -> Callable[[Command], Command]:
-    """``--client FILE``, given to the command as ``terms``: None if it need not be given and is not.
+    """``--client FILE``, given to the command as ``terms``: None if not given nor required.
 
     ``--program FILE``, which was there before, still works and says that a client needs none.
     """
