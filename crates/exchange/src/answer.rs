@@ -1,4 +1,4 @@
-//! What a server answers: encrypted results that show the outputs and nothing else.
+//! Answers of a server: ciphertexts that show a client the outputs and nothing else.
 
 use crate::error::{Error, Result};
 use crate::keys::EvaluationKeys;
@@ -11,7 +11,7 @@ use ring::sample::{Seed, uniform_from_seed};
 use ring::{Coeff, Poly};
 use rlwe::bytes::{Fingerprint, Writer};
 
-/// An answer before it is hidden: the ciphertexts of a run as its last steps leave them. They show more than the outputs: a client
+/// An answer before it is hidden: the ciphertexts that the last steps of a run make. They show more than the outputs: a client
 /// that decrypts all coefficients reads products of single weights. So they have no byte form, and
 /// [`hide`](Self::hide) makes the answer from them.
 #[derive(Clone, Debug, PartialEq)]
