@@ -1,8 +1,8 @@
 """Check the crates that are linked in, without a network: licences, sources, denied names.
 
-``scripts/check_crates.py`` compares ``cargo metadata`` with ``deny.toml``. On GitHub ``cargo deny``
-and ``cargo audit`` check the same and the advisories. ``scripts/check_crates.py --notices FILE``
-writes the licence texts of all crates that a wheel links in.
+``scripts/check_crates.py`` compares ``cargo metadata`` with ``deny.toml``, and ``NOTICES.txt`` with
+the licence texts of the crates that a wheel links in. On GitHub ``cargo deny`` and ``cargo audit``
+check the same and the advisories. ``scripts/check_crates.py --notices`` writes ``NOTICES.txt``.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
+NOTICES = ROOT / "NOTICES.txt"
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
 TEXTS = re.compile(r"(licen[cs]e|copying|notice|unlicense)", re.IGNORECASE)
 
@@ -28,6 +29,15 @@ def crates() -> list[dict[str, Any]]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     found: list[dict[str, Any]] = json.loads(done.stdout)["packages"]
     return [crate for crate in found if crate["source"] is not None]
+
+
+def linked(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of these crates those that a wheel links in, on any system."""
+    command = ["cargo", "tree", "--package", "palladion-python", "--edges", "normal",
+               "--target", "all", "--prefix", "none", "--format", "{p}", "--locked"]  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+    names = {tuple(line.split()[:2]) for line in done.stdout.splitlines()}
+    return [crate for crate in found if (crate["name"], f"v{crate['version']}") in names]
 
 
 def is_allowed(licence: str, allowed: set[str]) -> bool:
@@ -103,7 +113,7 @@ def main(arguments: list[str]) -> None:
     """Check, or write the notices."""
     found = crates()
     if arguments[:1] == ["--notices"]:
-        Path(arguments[1]).write_text(notices(found), encoding="utf-8")
+        NOTICES.write_text(notices(linked(found)), encoding="utf-8")
         return
     versions = defaultdict(list)
     for crate in found:
@@ -111,6 +121,8 @@ def main(arguments: list[str]) -> None:
     twice = {name: sorted(all_) for name, all_ in versions.items() if len(all_) > 1}
     print(f"{len(found)} crates; in several versions: {len(twice)}: {', '.join(sorted(twice))}")
     wrong = faults(found, rules())
+    if NOTICES.read_text(encoding="utf-8") != notices(linked(found)):
+        wrong.append(f"{NOTICES.name} is not of these crates: write it with --notices")
     if wrong:
         sys.exit("\n".join(wrong))
 

@@ -103,8 +103,9 @@ def check_contents(archive: Path) -> None:
 
     with tarfile.open(archive) as opened:
         names = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
-    missing = {"Cargo.lock", "Cargo.toml", "LICENSE", "README.md", "pyproject.toml"} - {*names}
-    allowed = re.compile(rf"python/palladion/({DATA})")
+    needed = {"Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md", "pyproject.toml"}
+    missing = needed - {*names}
+    allowed = re.compile(rf"NOTICES\.txt|python/palladion/({DATA})")
     strays = [
         name for name in names
         if not allowed.fullmatch(name)
@@ -238,6 +239,8 @@ def check_files() -> None:
     )
     strays = [name for name in names if not ours.fullmatch(name) or re.search(r"\btests?\b", name)]
     needed = {"palladion/py.typed", "palladion/_native.pyi", "palladion/data/mnist.json"}
+    if not any(name.endswith(".dist-info/licenses/NOTICES.txt") for name in names):
+        fail("files: the licences of the crates that are linked in are missing")
     if strays or needed - {*names}:
         fail(f"files: strays {strays}, missing {needed - {*names}}")
 

@@ -196,7 +196,7 @@ def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
     minus = [(np.uint64(q) - m) % np.uint64(q) for m, q in zip(mask, primes, strict=True)]
     public = [times(minus, secret, values(run.gaussian(n))), mask]
     raw = [[rng.integers(q, size=n, dtype=np.uint64) for q in primes] for _ in range(2)]
-    answers = [run.hidden(raw, public, moduli, shown) for _ in range(2)]
+    answers = [run.hidden(raw, public, moduli, shown, None) for _ in range(2)]
     for first, second in (answers, [answers[0], raw]):
         phases = [times(c[1], secret, c[0]) for c in (first, second)]
         for index, (q, root) in enumerate(moduli):
@@ -208,6 +208,16 @@ def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
             # Uniform numbers have the deviation 1/sqrt(12).
             assert abs(rest.std() * 12**0.5 - 1) < 0.15
             assert (first[1][index] != second[1][index]).mean() > 0.99
+    flooded = run.hidden(raw, public, moduli, shown, 24)
+    q, root = moduli[1]
+    limbs: list[Any] = [times(c[1], secret, c[0])[1] for c in (flooded, raw)]
+    apart = [run.coefficients(limb, root, q).astype(np.int64) for limb in limbs]
+    moved = (apart[0] - apart[1] + q // 2) % q - q // 2
+    assert 2**14 < np.abs(moved[shown]).max() < 2**25 + 1200
+    floods = np.array([run.centred(24) for _ in range(4096)]) / 2**24
+    # Four uniform numbers have the variance 4/12, and their squares a kurtosis of 3 - 6/5/4.
+    assert abs(floods.mean()) < 6 / (3 * 4096) ** 0.5
+    assert abs(3 * floods.var() - 1) < 6 * (1.7 / 4096) ** 0.5
     found = run.gaussian(1 << 16)
     assert abs(found.std() / 3.19 - 1) < 6 / (1 << 17) ** 0.5
     assert np.bincount(run.ternary(1 << 16) + 1).min() > (1 << 16) / 3 - 6 * 121

@@ -125,3 +125,20 @@ def test_compile_says_which_batches_it_compared(command: Command, tmp_path: Path
         command("compile", network, "--mode", "latency", "--batch", "3", "--output", target),
         "chooses the batch",
     )
+
+
+def test_compile_hides_the_model_and_says_what_that_costs(
+    command: Command, network: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / "program"
+    arguments = ("compile", network, "--output", output)
+    refused(command(*arguments, "--queries", 7), "--queries is for --hide-model")
+    found = json.loads(command(*arguments, "--hide-model", "--queries", 4096, "--json").stdout)
+    cost = found["hide_model"]
+    assert cost["queries"] == found["flooded_answers"] == 4096
+    assert cost["seconds"][1] >= cost["seconds"][0] > 0
+    terms = palladion.Terms.from_bytes((tmp_path / "program.client").read_bytes())
+    assert all(output["flood"] > 40 for output in terms.outputs())
+    plain = json.loads(command(*arguments, "--json").stdout)
+    assert plain["flooded_answers"] is None
+    assert "hide_model" not in plain

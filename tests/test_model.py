@@ -332,6 +332,17 @@ def test_a_message_names_outputs(rng: np.random.Generator) -> None:
     assert palladion.Model is Model
 
 
+def test_a_hidden_model_has_a_flood_for_the_queries_asked_for() -> None:
+    x = np.random.default_rng(3).normal(size=(60, 4)).astype(np.float32)
+    made = model(["N", 4], [node("Gemm", ["x", "w"], "y")], {"w": x[:4, :2]})
+    own = Model.from_onnx(made, calibrate=x)
+    assert own.compile(hide_model=True, queries=1000).report()["flooded_answers"] == 1000
+    assert own.compile(queries=1000).report()["flooded_answers"] is None
+    for queries, words in ((0, "0 queries, expected 1 to 2"), (1.5, "1.5 queries, expected a")):
+        with pytest.raises(UsageError, match=words):
+            own.compile(hide_model=True, queries=queries)  # type: ignore[arg-type]
+
+
 def test_words_of_32_bits_hold_every_modulus() -> None:
     own = Model.load(Path(__file__).parent.parent / "models" / "mnist.json")
     report = own.compile(words=32).report()

@@ -177,3 +177,12 @@ def test_checkpoints_of_others_are_refused(
     checkpoint.write_bytes(ran.answer)
     refused(command(*line, "--program", ran.program, *ran.given), "expected a checkpoint")
     assert not answer.exists()
+
+
+def test_what_jax_compiled_is_for_its_user_alone(tmp_path: Path) -> None:
+    from palladion.xla.compilations import private
+
+    folder = tmp_path / "xla" / "compiled"
+    folder.mkdir(parents=True)
+    folder.chmod(0o777)
+    assert private(folder).stat().st_mode & 0o777 == 0o700

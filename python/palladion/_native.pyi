@@ -227,12 +227,17 @@ def algorithm_2(
     exact."""
 
 def compile(
-    network_json: str, batch: int, failure: float = -40.0, words: int | None = None
+    network_json: str,
+    batch: int,
+    failure: float = -40.0,
+    words: int | None = None,
+    flooded_answers: int | None = None,
 ) -> Program:
     """Compile an integer network for ``batch`` images per run.
 
     A run is wrong with a probability of at most ``2**failure``. With ``words=32`` every modulus
-    fits a word of 32 bits.
+    fits a word of 32 bits. With ``flooded_answers`` noise hides the noise of the outputs over so
+    many answers, at most 2**40.
 
     Raises
     ------
@@ -243,7 +248,11 @@ def compile(
     """
 
 def compile_with_choices(
-    network_json: str, batch: int, failure: float = -40.0, words: int | None = None
+    network_json: str,
+    batch: int,
+    failure: float = -40.0,
+    words: int | None = None,
+    flooded_answers: int | None = None,
 ) -> tuple[Program, dict[str, Any]]:
     """Compile, and also return the candidates that were compared.
 
@@ -339,9 +348,9 @@ class Terms:
     def outputs(self) -> list[dict[str, Any]]:
         """The ciphertexts of an answer.
 
-        Each has ``moduli``, pairs ``shown`` of the image and the coefficient or slot of an output,
-        whether outputs are ``slots``, the bits of the ``flood`` or ``None``, and whether it has
-        ``parts`` of outputs that are sums over several ciphertexts.
+        Each has ``moduli``, pairs ``shown`` of the image and the coefficient of an output, the bits
+        of the ``flood`` or ``None``, and whether it has ``parts`` of outputs that are sums over
+        several ciphertexts.
         """
 
     def to_bytes(self) -> bytes: ...

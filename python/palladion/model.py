@@ -237,18 +237,32 @@ class Model:
         }
         return scores({name: found for name, found in rows.items() if found is not None}, y)
 
-    def compile(self, batch: int = 1, *, words: int | None = None) -> CompiledModel:
+    def compile(
+        self,
+        batch: int = 1,
+        *,
+        words: int | None = None,
+        hide_model: bool = False,
+        queries: int = 1 << 20,
+    ) -> CompiledModel:
         """Compile to a program over ciphertexts for ``batch`` inputs in one run.
 
         With ``words=32`` every modulus fits a word of 32 bits, for machines of such words. Keys are
         larger then, and runs on a CPU slower.
 
+        An answer shows its outputs and nothing else of the network, except by their noise: with it
+        a client can check a guess of all weights. With ``hide_model`` a flood hides that noise. No
+        ``queries`` answers, 1 to 2**40, can then be told from answers without that noise, with an
+        advantage above 2**-40. Runs are somewhat slower.
+
         Raises
         ------
         NetworkError
-            If the network cannot be evaluated under encryption, or not with such moduli.
+            If the network cannot be evaluated under encryption, or not with such moduli, or not
+            with floods.
         UsageError
-            If so many inputs do not fit, or if ``words`` is neither None nor 32.
+            If so many inputs do not fit, if ``words`` is neither None nor 32, or if ``queries`` is
+            out of range.
         """
         if words not in (None, 32):
             raise UsageError(f"words of {words!r} bits, expected 32, or None for any")
@@ -256,7 +270,16 @@ class Model:
             count = index(batch)
         except TypeError as error:
             raise UsageError(f"a batch of {batch!r}, expected a whole number") from error
-        program = _native.compile(self.network.to_json(), max(count, 0), words=words)
+        try:
+            answers = index(queries)
+        except TypeError as error:
+            raise UsageError(f"{queries!r} queries, expected a whole number") from error
+        if not 1 <= answers <= 1 << 40:
+            raise UsageError(f"{answers} queries, expected 1 to 2**40")
+        flooded = answers if hide_model else None
+        program = _native.compile(
+            self.network.to_json(), max(count, 0), words=words, flooded_answers=flooded
+        )
         return CompiledModel(program)
 
 

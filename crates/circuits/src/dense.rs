@@ -65,6 +65,15 @@ impl Layer {
         })
     }
 
+    /// A layer of zeros with as many outputs as a layer of this layout can have. It shows the
+    /// largest noise that such a layer makes.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn largest(layout: Layout) -> Result<Self> {
+        Self::new(layout, vec![(0, vec![0]); layout.copies()])
+    }
+
     /// Prepares a value for a layer at `level`. The plaintext is counted as one with as many
     /// outputs as there are copies.
     ///

@@ -4,7 +4,7 @@ use crate::client::Client;
 use crate::error::{Error, Result};
 use bfv::Ciphertext;
 use exchange::{Answer, Query};
-use program::{Form, Outputs};
+use program::Outputs;
 use rlwe::noise::Size;
 use zeroize::Zeroizing;
 
@@ -63,15 +63,11 @@ impl Client {
         let mut margin_bits = f64::INFINITY;
         for (outputs, ct) in terms.outputs.iter().zip(answer.ciphertexts()) {
             let message = bfv::decrypt(params, self.keys().secret(), ct)?;
-            let messages = match outputs.form {
-                Form::Coefficients => message.coefficients().to_vec(),
-                Form::Slots(_) => params.encoder().slots_of(&message),
-            };
             let margin = self.margin(outputs, ct, query.images)?;
             margin_bits = margin_bits.min(margin);
             for (row, &place) in outputs.rows.iter().zip(&outputs.at) {
                 let sum = &mut sums[row.image][row.output];
-                *sum = t.add(*sum, messages[place]);
+                *sum = t.add(*sum, message.coefficients()[place]);
             }
         }
         sums.truncate(query.images);
@@ -88,18 +84,13 @@ impl Client {
     fn margin(&self, outputs: &Outputs, ct: &Ciphertext, images: usize) -> Result<f64> {
         let params = self.exchange().params().bfv();
         let residuals = bfv::residuals(params, self.keys().secret(), ct)?;
-        let largest = match outputs.form {
-            Form::Coefficients => {
-                let shown = outputs.rows.iter().zip(&outputs.at);
-                let shown = shown.filter(|(row, _)| row.image < images);
-                let shown: Zeroizing<Vec<f64>> = shown
-                    .map(|(_, &place)| residuals[place])
-                    .collect::<Vec<_>>()
-                    .into();
-                Size::of(&shown)
-            }
-            Form::Slots(_) => Size::of(&residuals),
-        };
+        let shown = outputs.rows.iter().zip(&outputs.at);
+        let shown = shown.filter(|(row, _)| row.image < images);
+        let shown: Zeroizing<Vec<f64>> = shown
+            .map(|(_, &place)| residuals[place])
+            .collect::<Vec<_>>()
+            .into();
+        let largest = Size::of(&shown);
         let half = params.rlwe().log_q(outputs.level) - 1.0;
         let predicted = self.exchange().answer_noise_bits(outputs) + DEVIATIONS.log2();
         let (margin_bits, expected_bits) = (

@@ -1,13 +1,15 @@
 //! Writes a program step by step and runs each step dry.
 
 use crate::error::Result;
+use crate::linear::Outputs;
 use circuits::operations::Dry;
 use circuits::steps::{Action, MadeBy, Work};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Value, dry_engine};
 use exchange::{Layout, LoopParams, Needs};
 use program::{
-    Constant, ConstantId, Form, Indices, Op, Packed, Row, Step, TableShape, Term, Type, ValueId,
+    Constant, ConstantId, Flood, Form, Indices, Op, Packed, Row, Step, TableShape, Term, Type,
+    ValueId,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -228,12 +230,13 @@ impl<'p> Builder<'p> {
         self.push(op, Form::Slots(layout.values()), 0, None)
     }
 
-    /// A dense layer from slots, at level 1. Its result still decrypts there.
+    /// A dense layer from slots, at a level at which its result still decrypts: 1 or more.
+    /// `weights` come with the number of inputs of an output.
     pub(crate) fn dense(
         &mut self,
         value: ValueId,
-        weights: ConstantId,
-        inputs: usize,
+        level: usize,
+        (weights, inputs): (ConstantId, usize),
         rows: Vec<Row>,
     ) -> Result<ValueId> {
         let op = Op::Dense {
@@ -242,7 +245,7 @@ impl<'p> Builder<'p> {
             inputs,
             rows,
         };
-        self.push(op, Form::Coefficients, 1, None)
+        self.push(op, Form::Coefficients, level, None)
     }
 
     pub(crate) fn slots_to_coefficients(
@@ -254,14 +257,19 @@ impl<'p> Builder<'p> {
         self.push(op, Form::Coefficients, 0, Some(transform))
     }
 
+    /// Outputs. `over` is the number of all outputs of the program and the number of answers over
+    /// which floods hide their noise.
     pub(crate) fn output(
         &mut self,
-        value: ValueId,
-        rows: Vec<Row>,
-        at: Vec<usize>,
+        Outputs { value, rows, at }: Outputs,
+        over: Option<(usize, u64)>,
     ) -> Result<ValueId> {
+        let mut flood = None;
         if let Some(made) = self.made[value].value() {
-            let hidden = self.engine.hidden(made, None);
+            let t = self.params.bfv().t().value();
+            let noise_bits = made.peak().bits();
+            flood = over.map(|(count, answers)| Flood::over(noise_bits, t, count, answers));
+            let hidden = self.engine.hidden(made, flood);
             let margin = self.engine.margin_bits(&hidden);
             self.hidden_margin_bits = self.hidden_margin_bits.min(margin);
         }
@@ -269,7 +277,7 @@ impl<'p> Builder<'p> {
             value,
             rows,
             at,
-            flood: None,
+            flood,
         };
         self.push(op, Form::Coefficients, 0, None)
     }

@@ -70,6 +70,8 @@ pub struct FormCost {
 pub struct TableCost {
     /// Level at which the table starts.
     pub start_level: usize,
+    /// Lowest level at which the next layer can read its result.
+    pub end_level: usize,
     /// Number of products of two ciphertexts.
     pub products: usize,
     /// Predicted seconds of packing, table and slots to coefficients, on one thread.

@@ -1,5 +1,6 @@
 //! Errors of the `compiler` layer.
 
+use crate::MAX_FLOODED_ANSWERS;
 use program::MAX_LOG2_FAILURE;
 use thiserror::Error;
 
@@ -49,6 +50,24 @@ pub enum Error {
     Target {
         /// log2 of the probability asked for.
         found: f64,
+    },
+    /// The number of answers whose noise is to be hidden is out of range.
+    #[error("floods for {found} answers, expected 1 to {MAX_FLOODED_ANSWERS}")]
+    Answers {
+        /// Answers asked for.
+        found: u64,
+    },
+    /// The network compiles, but not with floods over its outputs.
+    #[error(
+        "no parameters of 128-bit security hold this network and the floods that hide the noise of its outputs over \
+         {answers} answers: {reason}: hide fewer answers, quantise with a lower --limit, or compile it without \
+         --hide-model"
+    )]
+    Flood {
+        /// Answers asked for.
+        answers: u64,
+        /// Error of the last attempt.
+        reason: Box<Error>,
     },
     /// A run would be wrong with a larger probability than asked for.
     #[error(

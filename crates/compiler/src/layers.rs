@@ -3,12 +3,14 @@
 use crate::Options;
 use crate::builder::{Builder, Sample, Slot};
 use crate::error::{Error, Result};
+use crate::floods::Floods;
 use crate::forms::{Form, Forms, Placing};
 use crate::heads;
 use crate::linear::{self, Operand, Outputs, Part, Places, Tensor};
 use crate::products::{Next, alone, identity};
 use circuits::lut;
 use circuits::transform::SlotsToCoeffs;
+use circuits::{Value, dry_engine};
 use exchange::{Layout, LoopParams};
 use network::{IntNetwork, Layer, Linear, Shape, Source, partners};
 use program::TableShape;
@@ -19,12 +21,14 @@ use std::sync::{Arc, OnceLock};
 
 /// Level at which the client encrypts and at which a dense layer ends. LWE samples are rounded from
 /// level 0, one limb lower.
-const LINEAR_LEVEL: usize = 1;
+pub(crate) const LINEAR_LEVEL: usize = 1;
 
 /// Plan of one table and the packing before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
     pub(crate) start_level: usize,
+    /// Level at which the next layer reads the result.
+    pub(crate) end_level: usize,
     pub(crate) shape: TableShape,
     /// Predicted seconds, including slots to coefficients if it follows.
     pub(crate) seconds: f64,
@@ -42,6 +46,8 @@ pub(crate) struct Fixed {
     pub(crate) tables: Vec<Vec<i64>>,
     /// Indices of each table.
     pub(crate) indices: Vec<Indices>,
+    /// Floods over the outputs, if their noise is hidden.
+    pub(crate) floods: Option<Floods>,
     transform: OnceLock<Arc<SlotsToCoeffs>>,
     trial: LoopParams,
 }
@@ -61,9 +67,22 @@ impl Fixed {
         Ok(Self {
             indices,
             tables: tables.into_iter().collect::<Result<_>>()?,
+            floods: Floods::new(network, options)?,
             transform: OnceLock::new(),
             trial: trial.clone(),
         })
+    }
+
+    /// Level at which the client encrypts.
+    pub(crate) fn input_level(&self, params: &LoopParams) -> Result<usize> {
+        let floods = self.floods.as_ref();
+        match floods.filter(|floods| floods.read(Source::Input)) {
+            None => Ok(LINEAR_LEVEL),
+            Some(floods) => {
+                let fresh = Value::dry(LINEAR_LEVEL, dry_engine(params).model().fresh());
+                Ok(floods.level(params, &fresh, None)?.max(LINEAR_LEVEL))
+            }
+        }
     }
 
     /// The map from slots to coefficients.
@@ -182,7 +201,8 @@ impl Accumulators {
 
 /// A layer's values in the form that the next layers read.
 enum Values {
-    Slots(ValueId, Layout),
+    /// With the level at which a dense layer reads them.
+    Slots(ValueId, Layout, usize),
     Coefficients(Tensor),
 }
 
@@ -209,10 +229,7 @@ impl Writer<'_, '_> {
             self.b.layer(&layer.name);
             let found = self.linear(index, shapes[index], &values)?;
             if layer.lut.is_none() {
-                for outputs in found.into_iter().flatten() {
-                    self.b.output(outputs.value, outputs.rows, outputs.at)?;
-                }
-                return Ok(());
+                return self.outputs(found.into_iter().flatten().collect());
             }
             let count = shapes[index].iter().product();
             let mut sums = Accumulators::new(count, self.batch);
@@ -225,11 +242,23 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// Writes the outputs. Their floods hide all of them together.
+    fn outputs(&mut self, found: Vec<Outputs>) -> Result<()> {
+        let count = found.iter().map(|outputs| outputs.at.len()).sum();
+        let floods = self.fixed.floods.as_ref();
+        let over = floods.map(|floods| (count, floods.answers()));
+        for outputs in found {
+            self.b.output(outputs, over)?;
+        }
+        Ok(())
+    }
+
     /// Writes the steps that take the client's ciphertexts.
     fn input(&mut self) -> Result<Tensor> {
         let placing = &self.forms.input;
+        let level = self.fixed.input_level(self.b.params())?;
         let values = (0..placing.parts(self.batch).len())
-            .map(|index| self.b.input(index, LINEAR_LEVEL))
+            .map(|index| self.b.input(index, level))
             .collect::<Result<_>>()?;
         Ok(tensor(placing, self.batch, values))
     }
@@ -255,8 +284,9 @@ impl Writer<'_, '_> {
         for term in &layer.terms {
             match (source(term.source), &term.linear) {
                 (Values::Coefficients(tensor), linear) => operands.push(Operand { linear, tensor }),
-                (&Values::Slots(value, layout), Linear::Dense(dense)) => {
-                    return Ok(vec![self.dense_on_slots(layer, dense, value, layout)?]);
+                (&Values::Slots(value, layout, level), Linear::Dense(dense)) => {
+                    let slots = (value, layout, level);
+                    return Ok(vec![self.dense_on_slots(layer, dense, slots)?]);
                 }
                 (Values::Slots(..), _) => unreachable!("only dense layers read slots"),
             }
@@ -338,8 +368,7 @@ impl Writer<'_, '_> {
         &mut self,
         layer: &Layer,
         dense: &network::Dense,
-        value: ValueId,
-        layout: Layout,
+        (value, layout, level): (ValueId, Layout, usize),
     ) -> Result<Vec<Outputs>> {
         let weights = self.b.constant("weight", dense.weights.clone());
         let all: Vec<Row> = (0..self.batch)
@@ -347,7 +376,8 @@ impl Writer<'_, '_> {
             .collect();
         all.chunks(layout.copies())
             .map(|rows| {
-                let product = self.b.dense(value, weights, dense.inputs, rows.to_vec())?;
+                let weights = (weights, dense.inputs);
+                let product = self.b.dense(value, level, weights, rows.to_vec())?;
                 let bias = rows.iter().map(|row| layer.bias[row.output]).collect();
                 let at: Vec<usize> = (0..rows.len()).collect();
                 let term = self.b.constant("bias", bias);
@@ -387,7 +417,8 @@ impl Writer<'_, '_> {
                 let slots: Vec<Slot<'_>> =
                     rows.enumerate().map(|(s, row)| sums.slot(s, row)).collect();
                 let made = self.activate(index, &slots, *layout, Next::Dense)?;
-                Some(Values::Slots(made, *layout))
+                let level = self.plans[&(index, *layout, Next::Dense)].end_level;
+                Some(Values::Slots(made, *layout, level))
             }
             Some(Form::Coefficients(placing)) => {
                 let factor = known.into_iter().find(|(other, _)| *other == placing);

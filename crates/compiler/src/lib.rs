@@ -13,6 +13,7 @@
 mod builder;
 mod choices;
 mod error;
+mod floods;
 mod forms;
 mod heads;
 mod layers;
@@ -37,7 +38,14 @@ pub struct Options {
     pub log2_failure: f64,
     /// Sizes of the moduli.
     pub moduli: Moduli,
+    /// Number of answers over which a flood hides the noise of the outputs, at most
+    /// [`MAX_FLOODED_ANSWERS`]. `None` leaves that noise, and one answer may then show that a
+    /// weight has changed.
+    pub flooded_answers: Option<u64>,
 }
+
+/// Largest number of answers over which floods hide noise.
+pub const MAX_FLOODED_ANSWERS: u64 = 1 << 40;
 
 impl Default for Options {
     fn default() -> Self {
@@ -45,6 +53,7 @@ impl Default for Options {
             batch: 1,
             log2_failure: MAX_LOG2_FAILURE,
             moduli: Moduli::default(),
+            flooded_answers: None,
         }
     }
 }
@@ -62,8 +71,11 @@ impl Options {
 /// Sizes of the moduli, and the noise that is carried on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moduli {
-    /// Bits of each limb of the chain except the last.
+    /// Bits of each limb of the chain except the lowest.
     pub limb_bits: u32,
+    /// Bits by which the two limbs above the lowest are larger. A flood over the outputs may then
+    /// need a level less.
+    pub wider_bits: u32,
     /// Bits of a special modulus.
     pub special_bits: u32,
     /// Bits that noise may lie above a rounding's noise before another limb is dropped.
@@ -126,6 +138,7 @@ impl Moduli {
             Words::Any => Self::default(),
             Words::Bits32 => Self {
                 limb_bits: 32,
+                wider_bits: 0,
                 special_bits: 32,
                 slack_bits: 1.5,
                 words,
@@ -143,6 +156,7 @@ impl Default for Moduli {
     fn default() -> Self {
         Self {
             limb_bits: 34,
+            wider_bits: 0,
             special_bits: 49,
             slack_bits: 1.5,
             words: Words::Any,
@@ -181,5 +195,29 @@ pub fn compile_with_choices(network: &IntNetwork, options: Options) -> Result<(P
             found: options.log2_failure,
         });
     }
-    parameters::choose(network, options)
+    if let Some(answers) = options.flooded_answers
+        && !(1..=MAX_FLOODED_ANSWERS).contains(&answers)
+    {
+        return Err(Error::Answers { found: answers });
+    }
+    match (
+        parameters::choose(network, options),
+        options.flooded_answers,
+    ) {
+        (Err(reason), Some(answers)) if holds_without_floods(network, options) => {
+            Err(Error::Flood {
+                answers,
+                reason: Box::new(reason),
+            })
+        }
+        (found, _) => found,
+    }
+}
+
+fn holds_without_floods(network: &IntNetwork, options: Options) -> bool {
+    let options = Options {
+        flooded_answers: None,
+        ..options
+    };
+    parameters::choose(network, options).is_ok()
 }

@@ -4,5 +4,6 @@ mod choices;
 mod common;
 mod compile;
 mod failure;
+mod floods;
 mod graphs;
 mod words;

@@ -2,10 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::keys::EvaluationKeys;
-use crate::layout::Layout;
 use crate::shares;
 use crate::terms::Exchange;
-use program::{Flood, Form, Outputs};
+use program::{Flood, Outputs};
 use rand::{CryptoRng, Rng};
 use ring::sample::{Seed, uniform_from_seed};
 use ring::{Coeff, Poly};
@@ -77,8 +76,7 @@ impl RawAnswer {
     ///
     /// - An encryption of zero under the client's public key is added. So the mask `c_1`, which the
     ///   weights have shaped, is that of a fresh ciphertext.
-    /// - Each coefficient of `c_0` that is no output becomes uniform modulo `Q`. If outputs are
-    ///   slots, every other slot gets a uniform message.
+    /// - Each coefficient of `c_0` that is no output becomes uniform modulo `Q`.
     /// - With a [`Flood`] the noise of the outputs is drowned as well.
     /// - If parts of one output lie in several ciphertexts, each part is uniform, and only their
     ///   sum is the output.
@@ -148,59 +146,29 @@ fn hide(
     ct.rlwe_mut().add_assign(&zero)?;
     let body = &mut ct.rlwe_mut().components_mut()[0];
     let coefficients = std::mem::replace(body, Poly::zero(basis)).into_coeff();
-    let coefficients = match outputs.form {
-        Form::Coefficients => masked(coefficients, shown, outputs.flood, rng),
-        Form::Slots(values) => {
-            let layout = Layout::new(params.n(), values)?;
-            let t = params.t().value();
-            let mut slots: Vec<u64> = (0..layout.slots())
-                .map(|_| rng.random_range(0..t))
-                .collect();
-            for &place in shown {
-                slots[place] = 0; // the first copy of a value
-            }
-            let message = params.encoder().slots_to_plaintext(&slots);
-            let mask = bfv::trivial(params, &message, outputs.level);
-            let mut sum = coefficients;
-            sum.add_assign(&mask.rlwe().components()[0].to_coeff());
-            match outputs.flood {
-                Some(flood) => flooded(sum, 0..layout.slots(), flood, rng),
-                None => sum,
-            }
-        }
-    };
+    let mut coefficients = masked(&coefficients, shown, rng);
+    if let Some(flood) = outputs.flood {
+        add_flood(&mut coefficients, shown, flood, rng);
+    }
     ct.rlwe_mut().components_mut()[0] = coefficients.into_eval();
     Ok(ct)
 }
 
-/// Uniform residues at all coefficients but those `shown`, which may be flooded.
-fn masked(
-    body: Poly<Coeff>,
-    shown: &[usize],
-    flood: Option<Flood>,
-    rng: &mut impl CryptoRng,
-) -> Poly<Coeff> {
+/// Uniform residues at all coefficients but those `shown`.
+fn masked(body: &Poly<Coeff>, shown: &[usize], rng: &mut impl CryptoRng) -> Poly<Coeff> {
     let mut masked: Poly<Coeff> = uniform_from_seed(body.basis(), &Seed::random(rng), 0);
     for (i, limb) in masked.limbs_mut().enumerate() {
         for &place in shown {
             limb[place] = body.limb(i)[place];
         }
     }
-    match flood {
-        Some(flood) => flooded(masked, shown.iter().copied(), flood, rng),
-        None => masked,
-    }
+    masked
 }
 
 /// Adds the numbers of a flood at the given coefficients.
-fn flooded(
-    mut body: Poly<Coeff>,
-    places: impl Iterator<Item = usize>,
-    flood: Flood,
-    rng: &mut impl CryptoRng,
-) -> Poly<Coeff> {
+fn add_flood(body: &mut Poly<Coeff>, shown: &[usize], flood: Flood, rng: &mut impl CryptoRng) {
     let basis = body.basis().clone();
-    for place in places {
+    for &place in shown {
         let numbers = (0..4).map(|_| rng.random::<u128>() & ((1 << flood.bits) - 1));
         let sum: u128 = numbers.sum();
         for (i, m) in basis.moduli().enumerate() {
@@ -209,5 +177,4 @@ fn flooded(
             *word = m.sub(m.add(*word, m.reduce_u128(sum)), below);
         }
     }
-    body
 }

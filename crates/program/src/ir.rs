@@ -235,7 +235,7 @@ pub enum Op {
         value: ValueId,
         /// Image and class of each logit, in order.
         rows: Vec<Row>,
-        /// Coefficients of the logits, or their slots: each is the index of its value.
+        /// Coefficients of the logits.
         at: Vec<usize>,
         /// Noise that hides the noise of the logits, if the model is hidden.
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::flood::Flood;
-use crate::ir::{Form, KeyNeeds, Op, Parameters, Patch, Program, Row, Type};
+use crate::ir::{KeyNeeds, Op, Parameters, Patch, Program, Row, Type};
 use crate::verify::{check, range};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -62,11 +62,9 @@ pub struct Terms {
 pub struct Outputs {
     /// Its level.
     pub level: usize,
-    /// Whether outputs are coefficients or slots.
-    pub form: Form,
     /// Image and class of each output, in order.
     pub rows: Vec<Row>,
-    /// Coefficient or slot of each output.
+    /// Coefficient of each output.
     pub at: Vec<usize>,
     /// Bound of the predicted noise before the ciphertext is hidden: log2 of the residual's root mean
     /// square, in whole bits, so that it says little about the weights. With a flood, that of the
@@ -93,10 +91,6 @@ impl Program {
                 rows, at, flood, ..
             } => Some(Outputs {
                 level: level_of(step.ty),
-                form: match step.ty {
-                    Type::Ciphertext { form, .. } => form,
-                    Type::Samples => Form::Coefficients,
-                },
                 rows: rows.clone(),
                 at: at.clone(),
                 noise_bits: match flood {
@@ -324,7 +318,7 @@ impl Terms {
             range("the level of an output", outputs.level, 0, top)?;
             let (places, rows) = (outputs.at.len(), outputs.rows.len());
             range("the number of places of outputs", places, rows, rows)?;
-            outputs.verify_form(n)?;
+            outputs.verify_places(n)?;
             for row in &outputs.rows {
                 range("the class of an output", row.output, 0, self.classes - 1)?;
                 range("the image of an output", row.image, 0, self.batch - 1)?;
@@ -384,11 +378,10 @@ impl Terms {
                 .iter()
                 .for_each(|&place| *at.entry(place).or_default() += 1);
             for (row, place) in outputs.rows.iter().zip(&outputs.at) {
-                let alone = outputs.form == Form::Coefficients && at[place] == 1;
                 check(
-                    alone || parts[&(row.image, row.output)] == 1,
+                    at[place] == 1 || parts[&(row.image, row.output)] == 1,
                     "the place of a part of a result",
-                    format!("{place}, which is a slot or serves several results"),
+                    format!("{place}, which serves several results"),
                     "a coefficient of its own",
                 )?;
             }
@@ -399,22 +392,9 @@ impl Terms {
 
 impl Outputs {
     /// Checks places and flood for a ring of degree `n`.
-    pub(crate) fn verify_form(&self, n: usize) -> Result<()> {
-        let most = match self.form {
-            Form::Coefficients => n,
-            Form::Slots(values) => {
-                let fits = values.is_power_of_two() && values <= n;
-                check(
-                    fits,
-                    "the number of values in slots",
-                    values,
-                    "a power of two up to N",
-                )?;
-                values
-            }
-        };
+    fn verify_places(&self, n: usize) -> Result<()> {
         for &place in &self.at {
-            range("the place of an output", place, 0, most - 1)?;
+            range("the place of an output", place, 0, n - 1)?;
         }
         match self.flood {
             None => Ok(()),

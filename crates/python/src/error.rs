@@ -321,13 +321,14 @@ fn of_mpc(error: &::mpc::Error) -> Fault {
 
 fn of_compiler(error: &compiler::Error) -> Fault {
     use compiler::Error::{
-        Batch, Circuits, EmptyBatch, Failure, Layer, Network, NoParameters, Program, Target, Words,
+        Answers, Batch, Circuits, EmptyBatch, Failure, Flood, Layer, Network, NoParameters,
+        Program, Target, Words,
     };
     match error {
         Network(_) | Layer { .. } | Failure { .. } => Fault::Network,
-        Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
+        Answers { .. } | Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
-        NoParameters { reason: error } | Words { reason: error } => of_compiler(error),
+        NoParameters { reason } | Words { reason } | Flood { reason, .. } => of_compiler(reason),
         // The verifier rejected the compiler's output.
         Program(_) => Fault::Internal,
         _ => Fault::Internal,

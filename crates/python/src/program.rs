@@ -30,28 +30,36 @@ const LARGEST_BATCH: usize = 1 << 15;
 
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
-#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE, words=None))]
+#[pyo3(signature = (
+    network_json, batch, failure=MAX_LOG2_FAILURE, words=None, flooded_answers=None,
+))]
 pub(crate) fn compile(
     py: Python<'_>,
     network_json: &str,
     batch: usize,
     failure: f64,
     words: Option<u32>,
+    flooded_answers: Option<u64>,
 ) -> PyResult<Program> {
-    compiled(py, network_json, batch, (failure, words)).map(|(program, _)| program)
+    let options = (failure, words, flooded_answers);
+    compiled(py, network_json, batch, options).map(|(program, _)| program)
 }
 
 /// Compiles an integer network, and also returns the candidates that were compared.
 #[pyfunction]
-#[pyo3(signature = (network_json, batch, failure=MAX_LOG2_FAILURE, words=None))]
+#[pyo3(signature = (
+    network_json, batch, failure=MAX_LOG2_FAILURE, words=None, flooded_answers=None,
+))]
 pub(crate) fn compile_with_choices<'py>(
     py: Python<'py>,
     network_json: &str,
     batch: usize,
     failure: f64,
     words: Option<u32>,
+    flooded_answers: Option<u64>,
 ) -> PyResult<(Program, Bound<'py, PyDict>)> {
-    let (program, compared) = compiled(py, network_json, batch, (failure, words))?;
+    let options = (failure, words, flooded_answers);
+    let (program, compared) = compiled(py, network_json, batch, options)?;
     Ok((program, choices(py, &compared)?))
 }
 
@@ -59,7 +67,7 @@ fn compiled(
     py: Python<'_>,
     network_json: &str,
     batch: usize,
-    (failure, words): (f64, Option<u32>),
+    (failure, words, flooded_answers): (f64, Option<u32>, Option<u64>),
 ) -> PyResult<(Program, Choices)> {
     if !(1..=LARGEST_BATCH).contains(&batch) {
         let words = format!("a batch of {batch}, expected 1 to {LARGEST_BATCH}");
@@ -77,6 +85,7 @@ fn compiled(
     let options = Options {
         log2_failure: failure,
         moduli: Moduli::of_words(words),
+        flooded_answers,
         ..Options::of_batch(batch)
     };
     let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;

@@ -42,7 +42,7 @@ impl Terms {
     }
 
     /// The ciphertexts of an answer: moduli, pairs of the image and the coefficient or slot of each
-    /// output, whether outputs are slots, and the bits of the flood if there is one.
+    /// output, the bits of the flood if there is one, and whether there are parts of outputs.
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let terms = self.exchange.terms();
         let outputs = terms.outputs.iter().map(|outputs| {
@@ -51,7 +51,6 @@ impl Terms {
             let rows = outputs.rows.iter().map(|row| row.image);
             let shown: Vec<_> = rows.zip(outputs.at.iter().copied()).collect();
             entry.set_item("shown", shown)?;
-            entry.set_item("slots", outputs.form != Form::Coefficients)?;
             entry.set_item("flood", outputs.flood.map(|flood| flood.bits))?;
             entry.set_item("parts", terms.has_parts(outputs))?;
             Ok(entry)
@@ -80,6 +79,12 @@ pub(crate) fn describe<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Bo
     report.set_item("input_shape", terms.input.to_vec())?;
     report.set_item("ciphertexts", terms.placement.len())?;
     report.set_item("classes", terms.classes)?;
+    let floods = terms.outputs.iter().map(|outputs| outputs.flood);
+    let answers = floods.map(|flood| flood.map_or(0, |flood| flood.answers));
+    report.set_item(
+        "flooded_answers",
+        answers.min().filter(|&answers| answers > 0),
+    )?;
     let security = params.security();
     report.set_item("security", crate::security::to_dict(py, &security)?)?;
     report.set_item("security_bits", crate::security::bits(&security))?;

@@ -55,7 +55,7 @@ fn moduli(text: &str) -> Moduli {
         limb_bits: parts[0].parse().unwrap(),
         special_bits: parts[1].parse().unwrap(),
         slack_bits: parts[2].parse().unwrap(),
-        words: Words::Any,
+        ..Moduli::default()
     }
 }
 

@@ -10,7 +10,7 @@ use circuits::operations::Dry;
 use circuits::steps::{Action, Made, MadeBy};
 use circuits::{Counts, DryValue, Value, dry_engine, total_failure};
 use exchange::{LoopParams, Needs};
-use program::{Error, Form, MAX_LOG2_DISTANCE, Op, Parameters, Program, Type};
+use program::{Error, MAX_LOG2_DISTANCE, Op, Program, Type};
 use std::fmt::Debug;
 
 /// Noise in bits may differ by this much between machines, because their logarithms round
@@ -63,7 +63,7 @@ pub(crate) fn rehearse(
         Made::Ciphertext(value) => Some(*value),
         Made::Samples(_) => None,
     });
-    let values = values.collect();
+    let values: Vec<Option<DryValue>> = values.collect();
     let found = program.prediction.log2_failure;
     let expected = total_failure(&failure);
     if found < expected - FAILURE_PART * expected.abs() {
@@ -74,7 +74,7 @@ pub(crate) fn rehearse(
         }
         .into());
     }
-    check_floods(program)?;
+    check_floods(program, &values)?;
     let (used, listed) = (engine.needs(), &program.keys);
     let listed = Needs::new(listed.relinearization, &listed.galois, &listed.packing);
     same(
@@ -99,32 +99,21 @@ pub(crate) fn rehearse(
     })
 }
 
-/// Checks that the floods of a program's outputs hide their noise. The noise of each step has been
-/// compared with the circuits'.
-fn check_floods(program: &Program) -> Result<()> {
-    let Parameters { t, n, .. } = program.parameters;
-    let distances = program
-        .steps
-        .iter()
-        .filter_map(|step| match (&step.op, step.ty) {
-            (
-                Op::Output {
-                    at,
-                    flood: Some(flood),
-                    ..
-                },
-                Type::Ciphertext {
-                    form, noise_bits, ..
-                },
-            ) => {
-                let coefficients = match form {
-                    Form::Coefficients => at.len(),
-                    Form::Slots(_) => n,
-                };
-                Some(flood.log2_distance(noise_bits, t, coefficients))
-            }
-            _ => None,
-        });
+/// Checks that the floods of a program's outputs hide their noise, where it is largest.
+fn check_floods(program: &Program, values: &[Option<DryValue>]) -> Result<()> {
+    let t = program.parameters.t;
+    let steps = program.steps.iter().zip(values);
+    let distances = steps.filter_map(|(step, value)| match &step.op {
+        Op::Output {
+            at,
+            flood: Some(flood),
+            ..
+        } => {
+            let noise_bits = value.as_ref()?.peak().bits();
+            Some(flood.log2_distance(noise_bits, t, at.len()))
+        }
+        _ => None,
+    });
     let squares: f64 = distances.map(|log2| (2.0 * log2).exp2()).sum();
     let found = squares.log2() / 2.0;
     if found <= MAX_LOG2_DISTANCE {

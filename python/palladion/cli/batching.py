@@ -90,11 +90,13 @@ def choose(
     *,
     failure: float = -40.0,
     words: int | None = None,
+    hidden_queries: int | None = None,
 ) -> tuple[palladion.Program, list[Candidate]]:
     """The program with the least predicted seconds per image within the budget, and all candidates.
 
     A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits,
-    which is 32, or None for any.
+    which is 32, or None for any. With ``hidden_queries`` floods hide the noise of outputs over so
+    many queries.
 
     The search ends at the first batch that cannot be compiled. It also ends after :data:`NO_BETTER`
     batches in a row that are no better than the best, or beyond the budget.
@@ -112,7 +114,8 @@ def choose(
     for batch in tried:
         try:
             with steps.step("compile" if len(tried) == 1 else f"compile for a batch of {batch}"):
-                program = palladion.compile_network(network_json, batch, failure, words)
+                options = (failure, words, hidden_queries)
+                program = palladion.compile_network(network_json, batch, *options)
         except (NetworkError, UsageError):
             if not candidates:
                 raise

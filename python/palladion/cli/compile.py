@@ -23,6 +23,7 @@ from palladion.cli.common import (
     threads_option,
     words_option,
 )
+from palladion.cli.hiding import cost, hiding_options, words_of
 from palladion.cli.hybrid import MBIT, Link, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
 from palladion.cli.split import client_file
@@ -62,6 +63,7 @@ from palladion.text import at_most, size
     "--inputs-per-client", type=click.IntRange(min=1, max=1_000_000), default=10,
     help="For hybrid: inputs of one client that floods hide together. Default: 10.",
 )  # fmt: skip
+@hiding_options
 @words_option
 @calibration_options
 @budget_options
@@ -78,6 +80,7 @@ def compile_(
     bandwidth: float,
     latency: float,
     inputs_per_client: int,
+    hidden_queries: int | None,
     budget: Budget,
     as_json: bool,
     **options: Any,
@@ -122,9 +125,14 @@ def compile_(
         else:
             found_hybrid = None
             program, candidates = choose(
-                net.to_json(), batches, budget, steps, failure=failure, words=words
-            )
+                net.to_json(), batches, budget, steps,
+                failure=failure, words=words, hidden_queries=hidden_queries,
+            )  # fmt: skip
             report = program.report()
+            if hidden_queries is not None:
+                with steps.step("compile without --hide-model, to compare"):
+                    hiding = cost(net.to_json(), report, failure, words)
+                report["hide_model"] = hiding
             data, for_client = program.to_bytes(), program.terms().to_bytes()
             files.write(output, data)
             files.write(client_file(output), for_client)
@@ -153,6 +161,7 @@ def compile_(
             **security_rows(report["security"]),
             "moduli": f"{report['limbs']} limbs and {report['special_limbs']} special ones, "
             f"up to {report['largest_modulus_bits']} bits",
+            **({"hides": words_of(report["hide_model"])} if hidden_queries is not None else {}),
             "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_run_memory_bytes'])} of memory",
@@ -165,7 +174,7 @@ def compile_(
 
 def refuse_fhe_options() -> None:
     """Refuse options that a program for two parties has no use for."""
-    for option in ("failure", "words", "budget_seconds", "budget_memory"):
+    for option in ("failure", "words", "budget_seconds", "budget_memory", "hide_model"):
         if given(option):
             name = option.replace("_", "-")
             raise UsageError(f"--{name} is not for --mode hybrid: its answers are exact, and "

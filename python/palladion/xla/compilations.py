@@ -21,7 +21,7 @@ def keep() -> None:
     """Keep what JAX compiles in the user's cache directory, unless JAX has one of its own."""
     config: Any = jax.config
     if config.jax_compilation_cache_dir is None:
-        config.update("jax_compilation_cache_dir", str(folder() / "compiled"))
+        config.update("jax_compilation_cache_dir", str(private(folder() / "compiled")))
         config.update("jax_persistent_cache_min_compile_time_secs", 0)
     if not _listens:
         jax.monitoring.register_event_listener(_hear)
@@ -42,6 +42,14 @@ def folder() -> Path:
     else:
         base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "palladion" / "xla"
+
+
+def private(path: Path) -> Path:
+    """The folder, for this user alone: JAX runs what it finds there."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform != "win32":
+        path.chmod(0o700)
+    return path
 
 
 def _hear(event: str, **_: object) -> None:

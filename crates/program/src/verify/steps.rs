@@ -192,17 +192,11 @@ impl Program {
                 rows,
                 at,
                 flood,
-            } => self
-                .output_problem(*value, out)
+            } => from(*value, "coefficients")
+                .or_else(|| to("coefficients"))
                 .or_else(|| keeps_level(*value))
                 .or_else(|| size("the number of coefficients", at.len(), rows.len()))
-                .or_else(|| {
-                    let places = match out {
-                        Some((Form::Slots(values), _)) => values,
-                        _ => n,
-                    };
-                    all_below("a coefficient", at.iter().copied(), places)
-                })
+                .or_else(|| all_below("a coefficient", at.iter().copied(), n))
                 .or_else(|| {
                     let bits = flood.map_or(0, |flood| flood.bits as usize);
                     within("the bits of the flood", bits, 0, MAX_FLOOD)
@@ -273,23 +267,6 @@ impl Program {
     }
 
     /// Checks that the client encrypts all its ciphertexts at one level.
-    /// An output has the form of its operand, which is a ciphertext.
-    fn output_problem(&self, value: ValueId, out: Kind) -> Option<Problem> {
-        let form = match self.kind(value) {
-            Some((Form::Slots(_), _)) => "slots",
-            _ => "coefficients",
-        };
-        expect(self.kind(value), form, "the operand")
-            .or_else(|| expect(out, form, "the value"))
-            .or_else(|| {
-                size(
-                    "the number of values",
-                    values(out),
-                    values(self.kind(value)),
-                )
-            })
-    }
-
     fn input_level_problem(&self, out: Kind) -> Option<Problem> {
         let first = self
             .steps

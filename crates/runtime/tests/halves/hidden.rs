@@ -1,11 +1,14 @@
 //! What an answer shows a client that has the secret and decrypts all coefficients: the outputs, and
 //! nothing else.
 
-use crate::common::{CLASSES, deep_program, small_program};
+use crate::common::small_program;
+use crate::halves::floods::{INPUTS, dense, layer, network};
 use crate::halves::{client_of, image};
 use client::{Client, system_rng};
+use compiler::{Options, compile};
 use exchange::{Answer, EvaluationKeys, Query, RawAnswer};
-use program::{Flood, Op, Patch, Program, Row, Type};
+use network::Lut;
+use program::{Op, Patch, Program, Row};
 use ring::{Coeff, Poly};
 use runtime::{Prepared, Server};
 
@@ -47,37 +50,25 @@ fn parts_program() -> Program {
     program.new().unwrap()
 }
 
-/// A program whose results are the packed values, in slots, with a flood.
-fn slots_program(flood: Option<Flood>) -> Program {
-    let mut program = deep_program();
-    program.steps.truncate(5);
-    let mut output = program.steps[4].clone();
-    output.op = Op::Output {
-        value: 4,
-        rows: (0..CLASSES)
-            .map(|output| Row { image: 0, output })
-            .collect(),
-        at: (0..CLASSES).map(|k| 2 * k).collect(),
-        flood,
-    };
-    program.steps.push(output);
-    program.new().unwrap()
-}
-
-struct Run {
-    prepared: Prepared,
-    client: Client,
-    keys: EvaluationKeys,
-    query: Query,
-    raw: RawAnswer,
+pub(super) struct Run {
+    pub(super) prepared: Prepared,
+    pub(super) client: Client,
+    pub(super) keys: EvaluationKeys,
+    pub(super) query: Query,
+    pub(super) raw: RawAnswer,
 }
 
 impl Run {
     fn new(program: Program, seed: u64) -> Self {
+        Self::of(program, seed, &image())
+    }
+
+    /// A run for one input.
+    pub(super) fn of(program: Program, seed: u64, input: &[i64]) -> Self {
         let prepared = Prepared::new(program).unwrap();
         let client = client_of(&prepared, seed);
         let keys = client.evaluation_keys().unwrap();
-        let query = client.encrypt(&[image()]).unwrap();
+        let query = client.encrypt(&[input.to_vec()]).unwrap();
         let server = Server::new(&prepared, &keys);
         let (raw, _) = server.raw_answer(&query, None, |_| true, |_| true).unwrap();
         Self {
@@ -89,7 +80,7 @@ impl Run {
         }
     }
 
-    fn answer(&self) -> Answer {
+    pub(super) fn answer(&self) -> Answer {
         let raw = self.raw.clone();
         raw.hide(&self.prepared, &self.keys, &mut system_rng())
             .unwrap()
@@ -101,7 +92,7 @@ impl Run {
     }
 
     /// Coefficients of the outputs that the client asked for.
-    fn shown(&self) -> Vec<usize> {
+    pub(super) fn shown(&self) -> Vec<usize> {
         let outputs = &self.prepared.outputs()[0];
         let rows = outputs.rows.iter().zip(&outputs.at);
         rows.filter(|(row, _)| row.image < 1)
@@ -266,72 +257,55 @@ fn products_of_single_weights_are_in_raw_answers_alone() {
     assert!(answers.filter(|found| *found == stolen).count() < 2);
 }
 
+/// The attack on models with a layer from slots, such as trees, whose last layer adds up the leaves
+/// that were reached: the slots of a raw answer are products of one value and one weight.
 #[test]
-fn slots_that_are_no_outputs_are_uniform_and_the_flood_has_its_size() {
-    let t = bfv::T_FERMAT;
-    let probe = deep_program();
-    let Type::Ciphertext { noise_bits, .. } = probe.steps[4].ty else {
-        panic!("a packing makes a ciphertext");
+fn weights_and_reached_leaves_are_in_the_slots_of_raw_answers_alone() {
+    const LEAVES: usize = 8;
+    let tree = |weight: fn(usize) -> i64| {
+        let first = dense(0, INPUTS, LEAVES, |i| {
+            i64::from(i % 9 == 1) - i64::from(i % 5 == 1)
+        });
+        let table = Lut::new(100, |x| ((x + 8) / 4).clamp(0, 7));
+        let last = dense(1, LEAVES, 1, weight);
+        let mut layers = vec![
+            layer("leaves", vec![first], LEAVES, Some(table)),
+            layer("sum", vec![last], 1, None),
+        ];
+        layers[1].bound = 2_000;
+        network(layers)
     };
-    let flood = Flood::over(noise_bits, t, probe.parameters.n, 1);
-    let run = Run::new(slots_program(Some(flood)), 44);
-    let (bfv, secret) = (run.prepared.params().bfv(), run.client.keys().secret());
+    let weight = |i: usize| i as i64 * 11 - 30;
+    let input: Vec<i64> = (0..INPUTS as i64).map(|i| i * 5 % 4).collect();
+    let compiled = |network| compile(&network, Options::default()).unwrap();
+    let run = Run::of(compiled(tree(weight)), 46, &input);
+    // With weights of 1 the products are the values and what the client can compute itself.
+    let known = Prepared::new(compiled(tree(|_| 1))).unwrap();
+    let mut query = run.query.clone();
+    query.fingerprint = *known.fingerprint();
+    let server = Server::new(&known, &run.keys);
+    let (known, _) = server.raw_answer(&query, None, |_| true, |_| true).unwrap();
+    let bfv = run.prepared.params().bfv();
+    let (t, secret) = (bfv.t(), run.client.keys().secret());
     let slots = |ct: &bfv::Ciphertext| {
         let message = bfv::decrypt(bfv, secret, ct).unwrap();
         bfv.encoder().slots_of(&message)
     };
-    let raw = slots(&run.raw.ciphertexts[0]);
-    let answer = run.answer();
-    let hidden = slots(&answer.ciphertexts()[0]);
-    let shown = run.shown();
-    let decrypted = run.client.decrypt(&answer, &run.query).unwrap();
-    for (found, &place) in decrypted.logits[0].iter().zip(&shown) {
-        assert_eq!(*found, bfv.t().center(raw[place]));
-        assert_eq!(hidden[place], raw[place]);
+    let values = slots(&known.ciphertexts[0]);
+    let read = |ct: &bfv::Ciphertext| -> Vec<Option<i64>> {
+        let products = slots(ct);
+        let leaves = values.iter().zip(products).take(LEAVES);
+        leaves
+            .map(|(&value, product)| Some(t.center(t.mul(product, t.inv(value)?))))
+            .collect()
+    };
+    let stolen = read(&run.raw.ciphertexts[0]);
+    let reached: Vec<usize> = (0..LEAVES).filter(|&leaf| values[leaf] != 0).collect();
+    assert!(reached.len() > 2, "{reached:?}");
+    for &leaf in &reached {
+        assert_eq!(stolen[leaf], Some(weight(leaf)));
     }
-    let others = hidden.iter().enumerate();
-    let others = others
-        .filter(|(slot, _)| !shown.contains(slot))
-        .map(|(_, &value)| value);
-    check_uniform("other slots", others, t);
-    // Two-sided: less noise hides less, and more may decrypt wrong.
-    let residuals = bfv::residuals(bfv, secret, &answer.ciphertexts()[0]).unwrap();
-    let n = residuals.len() as f64;
-    let mean = residuals.iter().map(|r| r * r).sum::<f64>() / n;
-    let ratio = mean / (2.0 * flood.residual_bits(t)).exp2();
-    // The squares of a sum of four uniform numbers have a kurtosis of 3 - 6/5/4.
-    let tolerance = 6.0 * ((3.0 - 0.3 - 1.0) / n).sqrt();
-    assert!(
-        (ratio - 1.0).abs() < tolerance,
-        "variance {ratio:.4} of the flood's"
-    );
-    let largest = residuals.iter().fold(0.0f64, |most, r| most.max(r.abs()));
-    assert!(largest < (f64::from(flood.bits) + 1.0 + (t as f64).log2()).exp2() * 1.001);
-}
-
-#[test]
-fn a_flood_that_hides_too_little_is_refused() {
-    let flood = |bits| slots_program(Some(Flood { bits, answers: 1 }));
-    let least = Flood::over(
-        match flood(0).steps[4].ty {
-            Type::Ciphertext { noise_bits, .. } => noise_bits,
-            Type::Samples => panic!("a packing makes a ciphertext"),
-        },
-        bfv::T_FERMAT,
-        flood(0).parameters.n,
-        1,
-    );
-    assert!(Prepared::new(flood(least.bits)).is_ok());
-    let error = Prepared::new(flood(least.bits - 1)).err().unwrap();
-    let words = error.to_string();
-    assert!(
-        words.contains("the statistical distance that the floods leave"),
-        "{words}"
-    );
-    // And one beyond the modulus.
-    let error = Prepared::new(flood(115)).err().unwrap().to_string();
-    assert!(
-        error.contains("the probability that a run is wrong"),
-        "{error}"
-    );
+    let hidden = read(&run.answer().ciphertexts()[0]);
+    let read = reached.iter().filter(|&&leaf| hidden[leaf] == stolen[leaf]);
+    assert!(read.count() < 2, "{hidden:?}");
 }

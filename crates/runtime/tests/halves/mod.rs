@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 mod files;
+mod floods;
 mod hidden;
 mod refusals;
 mod runs;

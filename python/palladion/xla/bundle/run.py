@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import os
+import secrets
 import sys
 import time
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 
 Words = np.ndarray[Any, Any]
 
-FORMAT = "palladion-bundle/2"
+FORMAT = "palladion-bundle/3"
 HEADER, CHECKSUM, SEED, NUMBER = 56, 32, 32, 8
 """Bytes of the parts of a file."""
 SPARE = 1
@@ -171,16 +172,19 @@ def hidden(
     public: list[list[Words]],
     moduli: list[tuple[int, int]],
     shown: list[int],
+    flood_bits: int | None,
 ) -> list[list[Words]]:
     """A ciphertext that shows its messages at the coefficients ``shown`` and nothing else.
 
     ``components`` and the ``public`` key have a limb for each of ``moduli``, which come with the
     root of their transform. An encryption of zero under the key is added, and every other
-    coefficient of the first component is drawn anew.
+    coefficient of the first component is drawn anew. With ``flood_bits`` the sum of four numbers
+    of so many bits, less their mean, drowns the noise of each message.
     """
     n = len(components[0][0])
     u, errors, seed = ternary(n), [gaussian(n) for _ in components], os.urandom(SEED)
     found: list[list[Words]] = [[] for _ in components]
+    flood = [0 if flood_bits is None else centred(flood_bits) for _ in shown]
     for limb, (q, root) in enumerate(moduli):
         factor = transformed(u % q, root, q)
         for index, component in enumerate(components):
@@ -189,10 +193,16 @@ def hidden(
             sum_ = (component[limb].astype(np.uint64) + zero) % np.uint64(q)
             if index == 0:
                 words = uniform(seed, limb, q, n).astype(np.uint64)
-                words[shown] = coefficients(sum_, root, q)[shown]
+                drowned = np.array([number % q for number in flood], np.uint64)
+                words[shown] = (coefficients(sum_, root, q)[shown] + drowned) % np.uint64(q)
                 sum_ = transformed(words, root, q)
             found[index].append(sum_.astype(np.uint32))
     return found
+
+
+def centred(bits: int) -> int:
+    """The sum of four uniform numbers of ``bits`` bits, less ``2**(bits + 1)``."""
+    return sum(secrets.randbits(bits) for _ in range(4)) - (2 << bits)
 
 
 class Bundle:
@@ -250,7 +260,7 @@ class Bundle:
                 shown = [place for image, place in result["shown"] if image < count]
                 moduli = list(zip(result["moduli"], result["roots"], strict=True))
                 key = self.public(public, given["keys"], result["moduli"])
-                components = hidden(components, key, moduli, shown)
+                components = hidden(components, key, moduli, shown, result["flood"])
             payload += (1).to_bytes(NUMBER, "little")
             for limbs in components:
                 payload += b"".join(map(packed, limbs, result["moduli"]))

@@ -107,8 +107,7 @@ def write(
     Raises
     ------
     UsageError
-        If a modulus of the program has more than 32 bits, if it hides the model by a flood, or the
-        folder cannot be made.
+        If a modulus of the program has more than 32 bits, or the folder cannot be made.
     """
     report, lengths = program.report(), dict[str, int]()
     places = {}
@@ -127,9 +126,6 @@ def write(
 
 def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dict[str, Any]:
     """How the result ``index`` is hidden and written."""
-    if output["flood"] is not None:
-        raise UsageError("the program hides its model by a flood, which bundles do not have: run "
-                         "it with `palladion run`")  # fmt: skip
     if output["parts"]:
         raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
                          "bundles do not hide: run it with `palladion run`")  # fmt: skip
@@ -139,6 +135,7 @@ def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dic
         "roots": [root_of(q, plan.n) for q in output["moduli"]],
         "public": {"seed": public.seed, "body": public.bodies},
         "shown": output["shown"],
+        "flood": output["flood"],
     }
 
 
