@@ -164,11 +164,20 @@ fn floods_of_deep_networks_have_the_planned_size_and_change_no_output() {
         let flood = program.terms().outputs[0].flood.unwrap();
         assert_eq!(flood.answers, ANSWERS);
         let run = Run::of(program, 52, &input());
-        let bfv = run.prepared.params().bfv();
-        let secret = run.client.keys().secret();
-        let exact = bfv::decrypt(bfv, secret, &run.raw.ciphertexts[0]).unwrap();
-        let exact = |place: usize| bfv.t().center(exact.coefficients()[place]);
-        let expected: Vec<i64> = run.shown().into_iter().map(exact).collect();
+        let (bfv, secret) = (run.prepared.params().bfv(), run.client.keys().secret());
+        let outputs = run.prepared.outputs().iter().zip(&run.raw.ciphertexts);
+        assert_eq!(
+            outputs.len(),
+            if wide { 2 } else { 1 },
+            "parts of the outputs"
+        );
+        let mut expected = vec![0; 3];
+        for (outputs, ct) in outputs {
+            let raw = bfv::decrypt(bfv, secret, ct).unwrap();
+            for (row, &place) in outputs.rows.iter().zip(&outputs.at) {
+                expected[row.output] += bfv.t().center(raw.coefficients()[place]);
+            }
+        }
         let mut squares = Vec::new();
         for _ in 0..100 {
             let answer = run.answer();
