@@ -397,6 +397,9 @@ class EvaluationKeys:
     def byte_len(self) -> int:
         """Length of :meth:`to_bytes`."""
 
+    def terms(self) -> Terms:
+        """The terms of the program that it was made for."""
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> EvaluationKeys: ...
@@ -410,6 +413,9 @@ class Query:
 
     def images(self) -> int:
         """Number of images in the query."""
+
+    def terms(self) -> Terms:
+        """The terms of the program that it was made for."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -610,6 +616,9 @@ class Answer:
     def query_hash(self) -> bytes:
         """Hash of the query that this answer names."""
 
+    def terms(self) -> Terms:
+        """The terms of the program that it was made for."""
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> Answer: ...
@@ -749,6 +758,7 @@ class SchemeKeys:
     def rotations(self) -> list[int]: ...
     def conjugation(self) -> bool: ...
     def nbytes(self) -> int: ...
+    def params_of(self) -> SchemeParams: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(params: SchemeParams, data: bytes) -> SchemeKeys: ...
