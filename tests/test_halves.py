@@ -185,6 +185,39 @@ def test_a_folder_that_takes_no_more_ends_keygen(command: Command, tmp_path: Pat
     assert {path.name for path in (tmp_path / "keys").iterdir()} <= {"program"}
 
 
+def test_output_may_be_standard_output(halves: Halves, picture: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "palladion.cli", "encrypt", "--client", str(halves.terms),
+               "--secret", str(halves.secret), str(picture), "--output"]  # fmt: skip
+    found = subprocess.run([*command, "/dev/stdout"], capture_output=True, timeout=600, check=True)
+    assert len(found.stdout) == halves.query.stat().st_size
+    assert found.stdout.startswith(b"PALLADIO")
+    assert b"/dev/stdout: 1 encrypted" in found.stderr
+    full = subprocess.run(
+        [*command, "/dev/full"], capture_output=True, text=True, timeout=600, check=False
+    )
+    refused(full, "error: cannot write /dev/full: No space left on device")
+    assert Path("/dev/full").is_char_device()
+
+
+def test_a_run_whose_answer_has_no_place_does_not_begin(
+    command: Command, halves: Halves, tmp_path: Path
+) -> None:
+    given = ["run", "--program", halves.program, "--keys", halves.evaluation, halves.query]
+    for output, words in [
+        (tmp_path / "missing" / "answer", "missing does not exist: make it first"),
+        (halves.program / "answer", "program is no folder"),
+        ("/dev/full", "No space left on device"),
+    ]:
+        result = command(*given, "--output", output)
+        refused(result, "error: cannot write", str(output), words)
+        assert "read keys" not in result.stderr
+    answer = tmp_path / "answer"
+    checkpoint = ["--checkpoint", tmp_path / "missing" / "checkpoint"]
+    result = command(*given, "--output", answer, *checkpoint)
+    refused(result, "error: cannot write", "missing does not exist")
+    assert "read keys" not in result.stderr
+
+
 def interrupted(arguments: list[object], after: str) -> tuple[subprocess.Popen[str], str, str]:
     """Start a command, and press Ctrl-C when its progress names the step ``after``."""
     line = [sys.executable, "-m", "palladion.cli", *map(str, arguments)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -247,6 +249,56 @@ def test_memory_of_control_groups(tmp_path: Path) -> None:
     assert memory.available(tmp_path) == 2_500_000
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available(tmp_path) > 100_000_000
+
+
+def test_a_server_takes_bytes_and_names_what_it_does_not(program: CompiledModel, x: Array) -> None:
+    client = program.client()
+    keys, query = client.keys(), client.encrypt(x[:1])
+    found = client.decrypt(program.run(keys.to_bytes(), bytearray(query.to_bytes())).to_bytes())
+    assert found.classes is not None
+    assert found.classes.shape == (1,)
+    with pytest.raises(UsageError, match=r"keys of type Client, expected those of Client\.keys"):
+        program.run(client, query)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="a query of type ndarray"):
+        program.run(keys, x[:1])  # type: ignore[arg-type]
+    with pytest.raises(FormatError):
+        program.run(keys, b"query")
+
+
+def test_models_and_programs_go_to_other_processes(
+    own: Model, program: CompiledModel, x: Array, tmp_path: Path
+) -> None:
+    copy = pickle.loads(pickle.dumps(own))
+    assert np.array_equal(copy.predict(x[:9]).values, own.predict(x[:9]).values)
+    assert copy.evaluate(x[:9])["integer"] == own.evaluate(x[:9])["integer"]
+    assert deepcopy(own).network.to_json() == own.network.to_json()
+    server, client = pickle.loads(pickle.dumps(program)), program.client()
+    sent = client.encrypt(x[:1])
+    answer = server.run(client.keys(), pickle.loads(pickle.dumps(sent)))
+    right = client.decrypt(answer)
+    assert np.array_equal(deepcopy(client).decrypt(answer, sent).values, right.values)
+    with pytest.raises(UsageError, match=r"a secret key is not pickled.*Client\.save"):
+        pickle.dumps(client)
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    program.save(tmp_path / "link")
+    assert CompiledModel.load(tmp_path / "target").report()["batch"] == 4
+    program.save("/dev/null")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "link", "link.client", "target",
+    ]  # fmt: skip
+
+
+def test_several_labels_for_each_input(rng: np.random.Generator) -> None:
+    held = {"w": floats(rng, 8, 3)}
+    nodes = [node("MatMul", ["x", "w"], "l"), node("Sigmoid", ["l"], "y")]
+    inputs = floats(rng, 200, 8)
+    found = Model.from_onnx(model(["N", 8], nodes, held), calibrate=inputs)
+    truth = (inputs @ held["w"] > 0).astype(int)
+    for labels in (truth, truth.astype(float), np.eye(3, dtype=int)[truth.argmax(axis=1)]):
+        marks = found.evaluate(inputs, labels)["float"].accuracy
+        assert marks == pytest.approx(np.mean(labels == truth))
+    with pytest.raises(DataError, match=r"labels of shape 200x2, expected one class .* 200x3"):
+        found.evaluate(inputs, truth[:, :2])
 
 
 @pytest.mark.filterwarnings("ignore::palladion.InputWarning")

@@ -38,6 +38,7 @@ from palladion._native import (
     set_threads,
 )
 from palladion._native import compile as compile_network
+from palladion.copies import register
 from palladion.errors import (
     BudgetError,
     DataError,
@@ -109,6 +110,8 @@ __all__ = [
     "set_threads",
     "tfhe",
 ]
+
+register()
 
 LATER: Final = {
     "Client": "deployment",

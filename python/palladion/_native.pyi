@@ -406,6 +406,9 @@ class EvaluationKeys:
     def byte_len(self) -> int:
         """Length of :meth:`to_bytes`."""
 
+    def terms(self) -> Terms:
+        """The terms of the program that it was made for."""
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> EvaluationKeys: ...
@@ -419,6 +422,9 @@ class Query:
 
     def images(self) -> int:
         """Number of images in the query."""
+
+    def terms(self) -> Terms:
+        """The terms of the program that it was made for."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
@@ -619,6 +625,9 @@ class Answer:
     def query_hash(self) -> bytes:
         """Hash of the query that this answer names."""
 
+    def terms(self) -> Terms:
+        """The terms of the program that it was made for."""
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> Answer: ...
@@ -758,6 +767,7 @@ class SchemeKeys:
     def rotations(self) -> list[int]: ...
     def conjugation(self) -> bool: ...
     def nbytes(self) -> int: ...
+    def params_of(self) -> SchemeParams: ...
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(params: SchemeParams, data: bytes) -> SchemeKeys: ...

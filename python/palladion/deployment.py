@@ -19,6 +19,9 @@ from palladion.nn.boundary import Boundary
 from palladion.nn.prediction import Prediction
 from palladion.report import ProgramReport
 
+BYTES: Final = (bytes, bytearray, memoryview)
+"""Types of what a server received."""
+
 REMEMBERED: Final = 64
 """Number of recent queries whose answers a client decrypts without being given the query."""
 
@@ -51,6 +54,10 @@ class CompiledModel:
         self.boundary = Boundary.of_terms(self.terms)
         self._report = ProgramReport(program.report(), self.boundary.interface.warnings)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as its program."""
+        return CompiledModel, (self.program,)
+
     def report(self) -> ProgramReport:
         """Predicted seconds, memory, keys, security and failure. It can be printed."""
         return self._report
@@ -61,21 +68,31 @@ class CompiledModel:
 
     def run(
         self,
-        keys: _native.EvaluationKeys,
-        query: _native.Query,
+        keys: _native.EvaluationKeys | bytes | bytearray,
+        query: _native.Query | bytes | bytearray,
         progress: _native.Progress | None = None,
     ) -> Answer:
         """Run the program on ciphertexts: the server's half.
 
-        ``progress`` is called with the current step, the work done and the total work.
+        Keys and query may be given as their bytes. Keys that serve many queries are better read
+        once, by :meth:`keys`. ``progress`` is called with the current step, the work done and
+        the total work.
 
         Raises
         ------
         BudgetError
             If the run needs more memory than is left.
         UsageError
-            If keys or query were made for another program.
+            If keys or query are something else, or were made for another program.
         """
+        keys = self.keys(bytes(keys)) if isinstance(keys, BYTES) else keys
+        query = self.query(bytes(query)) if isinstance(query, BYTES) else query
+        if not isinstance(keys, _native.EvaluationKeys):
+            raise UsageError(f"keys of type {type(keys).__name__}, expected those of Client.keys, "
+                             "or their bytes")  # fmt: skip
+        if not isinstance(query, _native.Query):
+            raise UsageError(f"a query of type {type(query).__name__}, expected one of "
+                             "Client.encrypt, or its bytes")  # fmt: skip
         memory.check_run(self.report(), keys_are_loaded=True)
         answer, ran = self.program.run(keys, query, progress)
         return Answer(answer, ran["seconds"], tuple(ran["steps"]))
@@ -89,10 +106,16 @@ class CompiledModel:
         return _native.Query.from_bytes(self.program, data)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the program, for servers, and beside it ``PATH.client``, for clients."""
+        """Write the program, for servers, and beside it ``PATH.client``, for clients.
+
+        A pipe or a device gets the program alone: `palladion split` writes the other of it.
+        """
         program = Path(path)
+        if not files.streams(program):
+            beside = program.with_name(f"{program.name}.client")
+            files.check(program)
+            files.write(beside, self.terms.to_bytes())
         files.write(program, self.program.to_bytes())
-        files.write(program.with_name(f"{program.name}.client"), self.terms.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CompiledModel:
@@ -127,6 +150,14 @@ class Client:
         self._report = terms.report()
         self._secret = secret
         self._sent: OrderedDict[bytes, _native.Query] = OrderedDict()
+
+    def __copy__(self) -> Client:
+        return Client(self.terms, self._secret)
+
+    def __deepcopy__(self, _memo: object) -> Client:
+        """Secret and terms do not change, so a copy shares them. It is not pickled: see
+        ``palladion.copies``."""
+        return Client(self.terms, self._secret)
 
     def keys(self) -> _native.EvaluationKeys:
         """The evaluation keys, for the server. They are public. The same client may generate more.
@@ -186,8 +217,8 @@ class Client:
         NoiseError
             If no noise margin is left, so that the answer may be wrong.
         """
-        if isinstance(answer, bytes):
-            answer = _native.Answer.from_bytes(self.terms, answer)
+        if isinstance(answer, BYTES):
+            answer = _native.Answer.from_bytes(self.terms, bytes(answer))
         native = answer.native if isinstance(answer, Answer) else answer
         if not isinstance(native, _native.Answer):
             raise UsageError(f"an answer of type {type(answer).__name__}, expected what "

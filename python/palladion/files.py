@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from palladion.destination import Destination
 from palladion.errors import DataError, FormatError
 
 if TYPE_CHECKING:
@@ -97,36 +99,74 @@ def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
 
 
 def write(path: Path, data: bytes, *, secret: bool = False) -> None:
-    """Write ``data`` beside ``path`` and rename it, so that half a file is never visible.
+    """Write ``data`` so that half a file is never visible: beside the file, which it then replaces.
 
-    Only the owner can read a secret file.
+    Links are followed. A pipe or a device, such as /dev/stdout, is written to. Only the owner can
+    read a secret file.
 
     Raises
     ------
     DataError
-        If the folder cannot be written to or the disk is full. Then ``path`` is unchanged.
+        If the folder cannot be written to or the disk is full. Then a file is unchanged.
     """
+    to = Destination.of(path)
+    if to.streams:
+        send(to, data)
+        return
     with replacing(path, secret=secret) as name:
         Path(name).write_bytes(data)
 
 
-@contextmanager
-def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
-    """Yield the name of a new file beside ``path`` to write. Afterwards it becomes ``path``.
+def check(path: Path, needed: int = 0) -> None:
+    """Check that ``needed`` bytes can be written to ``path``, before work whose result they are.
 
     Raises as :func:`write`.
     """
+    Destination.of(path).check(needed)
+
+
+def streams(path: Path) -> bool:
+    """Whether a path is a pipe or a device, so that no other file can lie beside it."""
+    return Destination.of(path).streams
+
+
+def send(to: Destination, data: bytes) -> None:
+    """Write to a pipe or a device. Raises as :func:`write`."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        if to.is_stdout:
+            sys.stdout.flush()
+        handle = os.open(to.file, os.O_WRONLY) if to.handle is None else os.dup(to.handle)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise DataError(f"cannot write {to.path}: {error.strerror}") from error
+
+
+@contextmanager
+def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
+    """Yield the name of a new file to write. Afterwards it becomes the file behind ``path``.
+
+    A pipe or a device gets its bytes. Raises as :func:`write`.
+    """
+    to = Destination.of(path)
+    if to.streams:
+        with tempfile.TemporaryDirectory(prefix="palladion.") as folder:
+            file = Path(folder, "bytes")
+            yield str(file)
+            send(to, file.read_bytes())
+        return
+    to.check()
+    try:
+        handle, name = tempfile.mkstemp(dir=to.file.parent, prefix=f".{to.file.name}.")
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error
     try:
-        with os.fdopen(handle, "r+b") as file:
+        with os.fdopen(handle, "r+b") as opened:
             yield name
-            os.fsync(file.fileno())
+            os.fsync(opened.fileno())
         if not secret:  # mkstemp creates it with mode 0o600
             os.chmod(name, 0o666 & ~UMASK)
-        os.replace(name, path)
+        os.replace(name, to.file)
     except OSError as error:
         os.unlink(name)
         raise DataError(f"cannot write {path}: {error.strerror}") from error

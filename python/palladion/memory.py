@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -17,8 +18,9 @@ UNLIMITED: Final = 1 << 60
 
 
 def available(groups: Path = GROUPS) -> int:
-    """Bytes that this process can still allocate, by the machine and by its control groups."""
-    left = [int(psutil.virtual_memory().available)]
+    """Bytes that this process can still allocate, by the machine, by its control groups, and by its
+    own limits (``ulimit -v``)."""
+    left = [int(psutil.virtual_memory().available), *by_limits()]
     for limit, used, reclaimable in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
@@ -28,6 +30,25 @@ def available(groups: Path = GROUPS) -> int:
             if most is not None and taken is not None and most < UNLIMITED:
                 left.append(most - taken + field(folder / "memory.stat", reclaimable))
     return max(0, min(left))
+
+
+def by_limits() -> list[int]:
+    """Bytes that the limits of this process leave: of address space, and of data."""
+    if sys.platform == "win32":
+        return []
+    import resource
+
+    process = psutil.Process()
+    used = process.memory_info()
+    left = []
+    for limit, taken in (
+        (resource.RLIMIT_AS, used.vms),
+        (resource.RLIMIT_DATA, getattr(used, "data", used.vms)),
+    ):
+        most, _ = resource.getrlimit(limit)
+        if most != resource.RLIM_INFINITY:
+            left.append(int(most - taken))
+    return left
 
 
 def own_groups(groups: Path, limit: str) -> list[Path]:

@@ -7,6 +7,7 @@
 use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
 
+pyo3::import_exception!(palladion.errors, BudgetError);
 pyo3::import_exception!(palladion.errors, FormatError);
 pyo3::import_exception!(palladion.errors, InternalError);
 pyo3::import_exception!(palladion.errors, LevelError);

@@ -2,7 +2,7 @@
 //! and Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -12,13 +12,38 @@ use pyo3::types::PyBytes;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::{InternalError, ToPython, UsageError};
+use crate::room::{LEAST, room};
 
 /// The longest time before work is asked to stop after a Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
+static POOL: Mutex<Option<Own>> = Mutex::new(None);
+/// How many calls compute now.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
 /// The location and message of the last panic.
 static FAULT: Mutex<Option<String>> = Mutex::new(None);
+
+/// The threads of a process. A fork copies the pool, and none of its threads.
+struct Own {
+    process: u32,
+    threads: Arc<ThreadPool>,
+}
+
+/// Counts one call that computes, until it is dropped.
+struct Running;
+
+impl Running {
+    fn start() -> Self {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
 
 /// Keeps panics off standard error. [`guard`] turns them into exceptions with the same message.
 pub(crate) fn quieten_panics() {
@@ -33,8 +58,9 @@ pub(crate) fn set_threads(count: usize) -> PyResult<()> {
     if count == 0 {
         return Err(UsageError::new_err("0 threads, expected at least 1"));
     }
-    let pool = build(count)?;
-    *POOL.lock().unwrap_or_else(PoisonError::into_inner) = Some(pool);
+    let mut chosen = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    leave_parent(&mut chosen)?;
+    *chosen = Some(build(count)?);
     Ok(())
 }
 
@@ -104,6 +130,8 @@ where
 {
     check_kernels()?;
     let pool = pool()?;
+    room("this computation", LEAST)?;
+    let _running = Running::start();
     let stop = AtomicBool::new(false);
     let mut raised: Option<PyErr> = None;
     let mut result = None;
@@ -168,18 +196,64 @@ fn check_kernels() -> PyResult<()> {
 }
 
 /// The pool with the chosen threads: all cores unless [`set_threads`] was called.
+///
+/// A forked process starts as many threads as its parent had.
 fn pool() -> PyResult<Arc<ThreadPool>> {
+    // Held with the interpreter lock alone, as a fork from Python is, so no fork finds it locked.
     let mut chosen = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    let count = leave_parent(&mut chosen)?;
     match &*chosen {
-        Some(pool) => Ok(pool.clone()),
-        None => Ok(chosen.insert(build(0)?).clone()),
+        Some(own) => Ok(own.threads.clone()),
+        None => Ok(chosen.insert(build(count)?).threads.clone()),
     }
 }
 
-fn build(count: usize) -> PyResult<Arc<ThreadPool>> {
-    ThreadPoolBuilder::new()
-        .num_threads(count)
-        .build()
-        .map(Arc::new)
-        .map_err(|e| UsageError::new_err(format!("cannot start {count} threads: {e}")))
+/// In a forked process, gives up the parent's pool. Returns the number of its threads, else 0.
+///
+/// # Errors
+/// If the parent computed in another thread as it forked: locks that it held are never released
+/// here.
+fn leave_parent(chosen: &mut Option<Own>) -> PyResult<usize> {
+    if chosen
+        .as_ref()
+        .is_none_or(|own| own.process == std::process::id())
+    {
+        return Ok(0);
+    }
+    if RUNNING.load(Ordering::SeqCst) > 0 {
+        return Err(UsageError::new_err(
+            "this process was forked while its parent computed in another thread, so it cannot \
+             compute: start processes with multiprocessing.get_context(\"spawn\"), or fork before",
+        ));
+    }
+    let Some(own) = chosen.take() else {
+        return Ok(0);
+    };
+    let count = own.threads.current_num_threads();
+    // To drop it would wait for threads that do not exist in this process.
+    std::mem::forget(own);
+    Ok(count)
+}
+
+/// The number of threads of the pool.
+pub(crate) fn threads() -> PyResult<usize> {
+    Ok(pool()?.current_num_threads())
+}
+
+fn build(count: usize) -> PyResult<Own> {
+    let threads = ThreadPoolBuilder::new().num_threads(count).build();
+    let threads = threads.map_err(|error| {
+        let wanted = match count {
+            0 => "a thread for each core".to_owned(),
+            count => format!("{count} threads"),
+        };
+        UsageError::new_err(format!(
+            "cannot start {wanted}: {error}: take fewer (--threads, set_threads), or raise the \
+             limits of this process (ulimit -u, ulimit -v)"
+        ))
+    })?;
+    Ok(Own {
+        process: std::process::id(),
+        threads: Arc::new(threads),
+    })
 }

@@ -7,10 +7,12 @@ use pyo3::types::PyBytes;
 use std::fs::File;
 use std::io::BufWriter;
 
+use crate::error::ToPython;
 use crate::guard::{guard, guard_bytes};
 use crate::messages::{Answer, Query};
 use crate::program::check_program;
-use crate::terms::Known;
+use crate::room::room;
+use crate::terms::{Known, Terms};
 
 /// The client's key. It never leaves the client.
 #[pyclass(frozen, module = "palladion")]
@@ -27,12 +29,27 @@ pub(crate) struct EvaluationKeys {
 #[pyfunction]
 pub(crate) fn keygen(py: Python<'_>, terms: Known) -> PyResult<(SecretKey, EvaluationKeys)> {
     let exchange = terms.0;
+    room_for_keys(&exchange)?;
     let (client, keys) = guard(py, || -> client::Result<_> {
         let client = Client::generate(&exchange);
         let keys = client.evaluation_keys()?;
         Ok((client, keys))
     })?;
     Ok((SecretKey(client), EvaluationKeys { exchange, keys }))
+}
+
+/// Checks that the keys that a program needs find room, and their bytes.
+fn room_for_keys(exchange: &Exchange) -> PyResult<()> {
+    let held = exchange.needs().byte_len(exchange.params());
+    let written = files::keys_file_len(exchange);
+    let (held, written) = (
+        held.map_err(ToPython::to_python)?,
+        written.map_err(ToPython::to_python)?,
+    );
+    room(
+        "holding the evaluation keys",
+        held.saturating_add(written) as u64,
+    )
 }
 
 /// One list of logits per image.
@@ -50,6 +67,7 @@ impl SecretKey {
 
     /// Generates the evaluation keys that the program needs.
     fn evaluation_keys(&self, py: Python<'_>) -> PyResult<EvaluationKeys> {
+        room_for_keys(self.0.exchange())?;
         let keys = guard(py, || self.0.evaluation_keys())?;
         let exchange = self.0.exchange().clone();
         Ok(EvaluationKeys { exchange, keys })
@@ -58,11 +76,14 @@ impl SecretKey {
     /// Generates the evaluation keys one at a time and writes them to a new file. Returns the
     /// length of the file in bytes.
     fn write_evaluation_keys(&self, py: Python<'_>, path: &str) -> PyResult<usize> {
+        let exchange = self.0.exchange();
+        let needed = exchange.needs().writing_byte_len(exchange.params());
+        room("making the keys", needed as u64)?;
         guard(py, || -> client::Result<_> {
             let file = File::create(path).map_err(exchange::Error::from)?;
             let file = BufWriter::with_capacity(1 << 20, file);
             self.0.write_evaluation_keys(&mut system_rng(), file)?;
-            Ok(files::keys_file_len(self.0.exchange())?)
+            Ok(files::keys_file_len(exchange)?)
         })
     }
 
@@ -92,6 +113,11 @@ impl SecretKey {
 
 #[pymethods]
 impl EvaluationKeys {
+    /// The terms of the program that it was made for.
+    fn terms(&self) -> Terms {
+        Terms::of(&self.exchange)
+    }
+
     /// Length of [`EvaluationKeys::to_bytes`].
     fn byte_len(&self, py: Python<'_>) -> PyResult<usize> {
         guard(py, || files::keys_file_len(&self.exchange))
@@ -104,6 +130,7 @@ impl EvaluationKeys {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, terms: Known, data: &[u8]) -> PyResult<Self> {
         let exchange = terms.0;
+        room_for_keys(&exchange)?;
         let keys = guard(py, || files::keys_from_bytes(&exchange, data))?;
         Ok(Self { exchange, keys })
     }

@@ -18,6 +18,7 @@ mod messages;
 mod network;
 mod packings;
 mod program;
+mod room;
 mod schemes;
 mod security;
 mod simulate;

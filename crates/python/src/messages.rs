@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::guard::{guard, guard_bytes};
-use crate::terms::Known;
+use crate::terms::{Known, Terms};
 
 /// Encrypted images.
 #[pyclass(frozen, module = "palladion")]
@@ -33,6 +33,11 @@ impl Query {
         self.query.images
     }
 
+    /// The terms of the program that it was made for.
+    fn terms(&self) -> Terms {
+        Terms::of(&self.exchange)
+    }
+
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || Ok::<_, PyErr>(files::query_to_bytes(&self.query)))
     }
@@ -50,6 +55,11 @@ impl Answer {
     /// The [`Query::hash`] of the query that this answer names.
     fn query_hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.answer.query())
+    }
+
+    /// The terms of the program that it was made for.
+    fn terms(&self) -> Terms {
+        Terms::of(&self.exchange)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

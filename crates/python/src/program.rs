@@ -14,6 +14,7 @@ use crate::error::UsageError;
 use crate::guard::{Line, guard, guard_bytes, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
+use crate::room::room;
 use crate::terms::{Terms, describe};
 use crate::trace::counts_dict;
 
@@ -132,9 +133,7 @@ impl Program {
 
     /// What a client must know of the program. It has no weight, bias or table.
     fn terms(&self) -> Terms {
-        Terms {
-            exchange: self.verified.exchange().clone(),
-        }
+        Terms::of(self.verified.exchange())
     }
 
     /// Deviation of the rounding noise before each table, first to last.
@@ -162,6 +161,7 @@ impl Program {
         check_program(&self.verified, &keys.exchange, "evaluation keys")?;
         check_program(&self.verified, &query.exchange, "encrypted images")?;
         let prepared = self.prepared(py)?;
+        room("this run", prepared.memory().running)?;
         let (answer, report) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), save.as_ref(), news),

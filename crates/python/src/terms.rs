@@ -16,6 +16,14 @@ pub(crate) struct Terms {
     pub(crate) exchange: Exchange,
 }
 
+impl Terms {
+    pub(crate) fn of(exchange: &Exchange) -> Self {
+        Self {
+            exchange: exchange.clone(),
+        }
+    }
+}
+
 #[pymethods]
 impl Terms {
     /// Shapes, parameters, their security, and the sizes of keys and ciphertexts.

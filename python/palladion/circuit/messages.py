@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ class Message:
     def __init__(self, circuit: TfheCircuit, index: int) -> None:
         self.circuit = circuit
         self.index = index
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError("a value of a circuit is no data of its own: pickle or copy the circuit")
 
     def _operand(self, other: object) -> int:
         """An operand as the core numbers it."""

@@ -19,6 +19,11 @@ Messages: TypeAlias = NDArray[Any]
 """``bool`` for bits, 64-bit integers for integers. A single value has no dimension."""
 
 
+def restored(params: tfhe.Params, text: str) -> TfheWritten:
+    """The circuit of :meth:`TfheWritten.__reduce__`."""
+    return TfheWritten(params, _native.MessageCircuit.from_json(params.native, text))
+
+
 class TfheWritten:
     """A circuit on bits or integers as :func:`load` reads it. It does not grow."""
 
@@ -70,6 +75,10 @@ class TfheWritten:
     def save(self, path: str | Path) -> None:
         """Write the circuit as JSON. Raises ``DataError`` if the file cannot be written."""
         write(Path(path), self.native.to_json().encode())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as :meth:`save` writes it: the copy does not grow."""
+        return restored, (self.params, self.native.to_json())
 
     def run_clear(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Messages]:
         """The results for plain bits or integers, by the names of the outputs.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from numpy.typing import ArrayLike
 
@@ -40,6 +40,9 @@ class Value:
     def __init__(self, circuit: Circuit, index: int) -> None:
         self.circuit = circuit
         self.index = index
+
+    def __reduce__(self) -> NoReturn:
+        raise UsageError("a value of a circuit is no data of its own: pickle or copy the circuit")
 
     @property
     def level(self) -> int | None:

@@ -25,6 +25,11 @@ Array: TypeAlias = NDArray[Any]
 """Complex doubles for CKKS, 64-bit integers for BGV and BFV."""
 
 
+def restored(params: Params, text: str) -> Written:
+    """The circuit of :meth:`Written.__reduce__`."""
+    return Written(params, _native.Circuit.from_json(params.native, text))
+
+
 class Written:
     """A circuit as :func:`load` reads it. It does not grow."""
 
@@ -82,6 +87,10 @@ class Written:
         """Write the circuit with its constants as JSON. Raises ``DataError`` if that is not
         possible."""
         write(Path(path), self.native.to_json().encode())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as :meth:`save` writes it: the copy does not grow."""
+        return restored, (self.params, self.native.to_json())
 
     def run_clear(self, inputs: Mapping[str, ArrayLike]) -> dict[str, Array]:
         """The results in plain numbers: all slots of every output.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -93,6 +94,8 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     except OSError as error:
-        click.echo(f"error: {error}", err=True)
+        full = error.errno == errno.ENOSPC and error.filename is None
+        words = f"cannot print to standard output: {error.strerror}" if full else error
+        click.echo(f"error: {words}", err=True)
         status = 1
     sys.exit(status)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +16,7 @@ from click.core import ParameterSource
 
 import palladion
 from palladion import files
+from palladion.destination import Destination
 from palladion.errors import InputWarning, UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +24,37 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+
+class Output(click.Path):
+    """A file that the command writes.
+
+    Whether it can be written is checked before the command starts. Where it is the standard
+    output, what the command prints goes to standard error, so that the two are not mixed.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        prepare_output(path)
+        return path
+
+
+def prepare_output(path: Path, needed: int = 0) -> None:
+    """Check that a command can write ``needed`` bytes to a path, and keep standard output free for
+    them.
+
+    Raises
+    ------
+    DataError
+        If they cannot be written.
+    """
+    to = Destination.of(path)
+    to.check(needed)
+    if to.is_stdout:
+        click.get_current_context().with_resource(redirect_stdout(sys.stderr))
+
+
 FILE = click.Path(path_type=Path, dir_okay=False)
+OUTPUT = Output(path_type=Path, dir_okay=False)
 PATH = click.Path(path_type=Path, exists=True)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 

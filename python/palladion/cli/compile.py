@@ -14,6 +14,7 @@ from palladion.cli.budget import Budget, budget_options
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import (
     FILE,
+    OUTPUT,
     given,
     json_option,
     print_json,
@@ -37,10 +38,10 @@ from palladion.text import at_most, size
 @click.command(name="compile")
 @click.argument("network", type=FILE)
 @batch_or_hybrid_options
-@click.option("--output", type=FILE, required=True, help="File to write the program to.")
+@click.option("--output", type=OUTPUT, required=True, help="File to write the program to.")
 @click.option(
     "--save-network",
-    type=FILE,
+    type=OUTPUT,
     help="For an ONNX model: file to write its integer network to.",
 )
 @click.option(
@@ -102,6 +103,9 @@ def compile_(
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
+    beside = None if hybrid or files.streams(output) else client_file(output)
+    if beside is not None:
+        files.check(beside)
     with Steps(quiet=as_json) as steps:
         notes: tuple[str, ...] = ()
         if is_model:
@@ -135,7 +139,8 @@ def compile_(
                 report["hide_model"] = hiding
             data, for_client = program.to_bytes(), program.terms().to_bytes()
             files.write(output, data)
-            files.write(client_file(output), for_client)
+            if beside is not None:
+                files.write(beside, for_client)
     if found_hybrid is not None:
         if as_json:
             print_json({**found_hybrid, "notes": list(notes), "warnings": list(net.warnings)})
@@ -148,15 +153,14 @@ def compile_(
     if as_json:
         report["candidates"] = candidates
         print_json({**report, "program_bytes": len(data), "output": str(output),
-                    "client_bytes": len(for_client), "client": str(client_file(output)),
+                    "client_bytes": len(for_client), "client": beside and str(beside),
                     "notes": list(notes), "warnings": list(net.warnings)})  # fmt: skip
         return
     show_candidates(candidates, report["batch"])
     print_rows(
         {
             f"{output}": f"{size(len(data))}, for the server's run: it has the network's weights",
-            f"{client_file(output)}": f"{size(len(for_client))}, for the client's keygen, encrypt "
-            "and decrypt",
+            **for_clients(beside, len(for_client)),
             "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
             **security_rows(report["security"]),
             "moduli": f"{report['limbs']} limbs and {report['special_limbs']} special ones, "
@@ -170,6 +174,13 @@ def compile_(
     for note in notes:
         click.echo(f"note: {note}")
     print_warnings(net.warnings)
+
+
+def for_clients(path: Path | None, length: int) -> dict[str, object]:
+    """The row of the client's file."""
+    if path is None:
+        return {"the client's file": "`palladion split` writes it, of the program"}
+    return {f"{path}": f"{size(length)}, for the client's keygen, encrypt and decrypt"}
 
 
 def refuse_fhe_options() -> None:

@@ -12,7 +12,14 @@ import numpy as np
 
 import palladion
 from palladion import files
-from palladion.cli.common import FILE, client_option, json_option, print_json, threads_option
+from palladion.cli.common import (
+    FILE,
+    OUTPUT,
+    client_option,
+    json_option,
+    print_json,
+    threads_option,
+)
 from palladion.nn.boundary import Boundary
 
 SHOWN = 16  # numbers of an output in one line
@@ -23,7 +30,7 @@ SHOWN = 16  # numbers of an output in one line
 @click.option("--secret", type=FILE, required=True, help="The client's secret key.")
 @click.option("--query", type=FILE, required=True, help="The query, as encrypt wrote it.")
 @click.option("--integers", is_flag=True, help="Print the network's integers too.")
-@click.option("--output", type=FILE, help="File to write the outputs to, in .npz form.")
+@click.option("--output", type=OUTPUT, help="File to write the outputs to, in .npz form.")
 @click.argument("answer", type=FILE)
 @threads_option
 @json_option

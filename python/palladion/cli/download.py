@@ -17,6 +17,7 @@ from palladion.cli.common import (
     print_json,
 )
 from palladion.cli.progress import Steps
+from palladion.destination import make_folder
 from palladion.errors import DataError
 from palladion.fetch import fetch
 from palladion.nn import cifar10, mnist
@@ -46,10 +47,7 @@ def download(name: str, output: Path, mirror: str | None, as_json: bool) -> None
                 lambda done, total: steps.count(f"{file}, {size(total)}", done, total),
             )  # fmt: skip
 
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"cannot make the folder {output}: {error.strerror}") from error
+        make_folder(output)
         written = of_mnist(output, get) if name == "mnist" else of_cifar10(output, get)
     if as_json:
         print_json({"output": str(output), "written": written})

@@ -11,6 +11,7 @@ import palladion
 from palladion import files
 from palladion.cli.common import (
     FILE,
+    OUTPUT,
     client_option,
     json_option,
     print_json,
@@ -28,7 +29,7 @@ from palladion.text import size
 @click.command()
 @client_option()
 @click.option("--secret", type=FILE, required=True, help="The client's secret key.")
-@click.option("--output", type=FILE, required=True, help="File to write the ciphertexts to.")
+@click.option("--output", type=OUTPUT, required=True, help="File to write the ciphertexts to.")
 @click.argument("images", type=FILE, nargs=-1, required=True)
 @threads_option
 @json_option

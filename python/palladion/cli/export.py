@@ -10,10 +10,12 @@ import palladion
 from palladion import IntNetwork, files
 from palladion.cli.common import (
     json_option,
+    prepare_output,
     print_json,
     print_rows,
 )
 from palladion.cli.progress import Steps
+from palladion.destination import check_folder
 from palladion.errors import UsageError
 from palladion.nn.export import to_onnx
 from palladion.text import size
@@ -55,7 +57,8 @@ def export(
         return
     if platforms:
         raise UsageError("--platform is for the target stablehlo: give --target stablehlo with it")
-    if output.suffix.lower() != ".onnx":
+    prepare_output(output)
+    if output.suffix.lower() != ".onnx" and not files.streams(output):
         raise UsageError(f"--output: {output} does not end in .onnx, as models do")
     given = IntNetwork.load(source)
     data = to_onnx(given).SerializeToString()
@@ -71,6 +74,7 @@ def export_bundle(source: Path, output: Path, platforms: tuple[str, ...], as_jso
     """Write a program as a bundle."""
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError(f"--output: {output} exists, expected a new folder or an empty one")
+    check_folder(output)
     program = files.parsed(source, palladion.Program.from_bytes, b"PROG")
     from palladion import xla
 

@@ -15,6 +15,7 @@ import palladion
 from palladion import _native, files
 from palladion.cli.common import (
     FILE,
+    OUTPUT,
     json_option,
     peak_memory,
     print_json,
@@ -189,7 +190,7 @@ def total_bytes(part: Mapping[str, Any]) -> int:
 
 
 @click.command(name="identity")
-@click.argument("output", type=FILE)
+@click.argument("output", type=OUTPUT)
 @json_option
 def identity_(output: Path, as_json: bool) -> None:
     """Make a certificate with its private key for `query --identity`.
@@ -197,7 +198,7 @@ def identity_(output: Path, as_json: bool) -> None:
     It prints the certificate's hash, which the server's owner gives to `serve-hybrid --client`.
     Only the owner of OUTPUT can read it.
     """
-    if output.exists():
+    if output.exists() and not files.streams(output):
         raise UsageError(f"{output} exists: an identity that is replaced is lost, so choose "
                          "another name or remove it")  # fmt: skip
     text, found = _native.hybrid_identity()
@@ -242,7 +243,7 @@ def identity_(output: Path, as_json: bool) -> None:
     default=0.5,
     help="Mbit/s: a session that is slower in all is ended. Default: 0.5.",
 )
-@click.option("--hash-file", type=FILE, help="File to write the certificate's hash to.")
+@click.option("--hash-file", type=OUTPUT, help="File to write the certificate's hash to.")
 @threads_option
 @json_option
 def serve_hybrid(
@@ -349,7 +350,7 @@ def whose(event: Mapping[str, Any]) -> str:
 @click.option("--count", type=click.IntRange(min=1), help="Number of inputs; default: all.")
 @click.option("--offline-only", is_flag=True, help="Make keys and material only, to measure it.")
 @click.option("--integers", is_flag=True, help="Print the network's integers too.")
-@click.option("--output", type=FILE, help="File to write the outputs to, in .npz form.")
+@click.option("--output", type=OUTPUT, help="File to write the outputs to, in .npz form.")
 @click.option("--bandwidth", type=MBIT, default=2000.0, help="Mbit/s, to predict with; 2000.")
 @click.option("--latency", type=float, default=0.2, help="ms there and back; default: 0.2.")
 @threads_option

@@ -22,6 +22,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.split import client_file
+from palladion.destination import check_folder, make_folder
 from palladion.errors import DataError, UsageError
 from palladion.text import size
 
@@ -57,6 +58,7 @@ def keygen(
     """
     if (output / SECRET).exists() and not force:
         raise DataError(f"{output / SECRET} exists: give another folder, or --force to replace it")
+    check_folder(output)
     if terms is not None:
         refuse_compiling()
     with Steps(quiet=as_json) as steps:
@@ -70,10 +72,10 @@ def keygen(
             terms, report = program.terms(), program.report()
             budget.check(report)
         memory.check_writing(report)
-        try:
-            output.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise DataError(f"cannot make the folder {output}: {error.strerror}") from error
+        make_folder(output)
+        files.check(output / EVALUATION, report["predicted_evaluation_key_bytes"])
+        for name in (SECRET, *[PROGRAM] * (program is not None)):
+            files.check(output / name)
         with steps.step("make and write keys"):
             secret = palladion.SecretKey.generate(terms)
             with files.replacing(output / EVALUATION) as name:

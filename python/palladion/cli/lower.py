@@ -9,7 +9,7 @@ import click
 
 import palladion
 from palladion import files
-from palladion.cli.common import FILE, json_option, print_json, threads_option
+from palladion.cli.common import FILE, OUTPUT, json_option, print_json, threads_option
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.target import Target, target_options
@@ -19,7 +19,7 @@ from palladion.text import size
 
 @click.command()
 @click.argument("program", type=FILE)
-@click.option("--output", type=FILE, required=True, help="File to write the text to.")
+@click.option("--output", type=OUTPUT, required=True, help="File to write the text to.")
 @click.option(
     "--to",
     type=click.Choice(["program", "recording", "trace"]),
@@ -70,7 +70,7 @@ def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
 @click.command()
 @click.argument("trace", type=FILE)
 @click.option("--keys", type=FILE, required=True, help="Evaluation keys of the trace's program.")
-@click.option("--output", type=FILE, required=True, help="File to write the answer to.")
+@click.option("--output", type=OUTPUT, required=True, help="File to write the answer to.")
 @click.option(
     "--program",
     type=FILE,

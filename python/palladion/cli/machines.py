@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -64,22 +63,6 @@ def work_of(path: Path) -> _native.Workload:
         return _native.Workload(text)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
-
-
-def prepare(folder: Path) -> None:
-    """Make a folder for pictures before the work that they show.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be made or written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder}: {error.strerror}") from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write to the folder {folder}: expected one that you may write to")
 
 
 def write_pictures(folder: Path, pictures: Mapping[str, Mapping[str, bytes]]) -> list[str]:

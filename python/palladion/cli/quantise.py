@@ -9,7 +9,7 @@ import click
 
 from palladion import files
 from palladion.cli.calibrate import calibrate, calibration_options
-from palladion.cli.common import FILE, json_option, print_json
+from palladion.cli.common import FILE, OUTPUT, json_option, print_json
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.nn.importer import load
@@ -51,7 +51,7 @@ def import_(model: Path, outputs: tuple[str, ...], as_json: bool) -> None:
 @click.argument("model", type=FILE)
 @calibration_options
 @click.option(
-    "--output", type=FILE, required=True, help="File to write the integer network to, as JSON."
+    "--output", type=OUTPUT, required=True, help="File to write the integer network to, as JSON."
 )
 @json_option
 def quantize(model: Path, output: Path, as_json: bool, **options: Any) -> None:

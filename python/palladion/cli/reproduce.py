@@ -19,7 +19,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.errors import UsageError
+from palladion.destination import make_folder
 from palladion.reproduce import PAPERS, Item, Paper, Reproduction
 from palladion.reproduce.athena.paper import BENCHMARKS
 from palladion.reproduce.cross.operations import SETS
@@ -145,10 +145,7 @@ def prepare(output: Path, *, plots: bool) -> None:
     """Make the folder and check for matplotlib before the computation starts."""
     if plots:
         require()
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {output}: {error.strerror}") from error
+    make_folder(output)
 
 
 def write(output: Path, stem: str, found: Reproduction) -> list[Path]:

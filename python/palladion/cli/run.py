@@ -15,6 +15,7 @@ import palladion
 from palladion import files
 from palladion.cli.common import (
     FILE,
+    OUTPUT,
     json_option,
     peak_memory,
     phases,
@@ -46,11 +47,13 @@ from palladion.text import size
 @program_option
 @click.option("--keys", type=FILE, help="Evaluation keys, for a query.")
 @click.option(
-    "--output", type=FILE, help="File to write the answer to; for inputs, an .npz file of outputs."
+    "--output",
+    type=OUTPUT,
+    help="File to write the answer to; for inputs, an .npz file of outputs.",
 )
 @click.option(
     "--checkpoint",
-    type=FILE,
+    type=OUTPUT,
     help="File to save progress in after each layer; if it exists, the run resumes from it.",
 )
 @click.option(

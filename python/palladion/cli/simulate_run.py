@@ -10,10 +10,11 @@ from typing import Any
 import click
 
 from palladion import files
-from palladion.cli.common import FILE, FOLDER, Command, json_option, print_json, print_rows
-from palladion.cli.machines import machine_of, prepare, work_of, write_pictures
+from palladion.cli.common import FILE, FOLDER, OUTPUT, Command, json_option, print_json, print_rows
+from palladion.cli.machines import machine_of, work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.destination import make_folder
 from palladion.errors import FormatError, UsageError
 from palladion.pictures import PARTS, of_run
 from palladion.reproduce.plot import require
@@ -64,7 +65,7 @@ def window_of(
 )
 @passes_options
 @click.option("--plot", type=FOLDER, help="Folder for pictures; needs matplotlib.")
-@click.option("--timeline", type=FILE, help="File for https://ui.perfetto.dev to write.")
+@click.option("--timeline", type=OUTPUT, help="File for https://ui.perfetto.dev to write.")
 @click.option(
     "--timeline-cycles",
     "window",
@@ -94,7 +95,7 @@ def run(
     model = machine_of(machine)
     if plot is not None:
         require()
-        prepare(plot)
+        make_folder(plot)
     written: list[str] = []
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):

@@ -8,10 +8,11 @@ import click
 
 from palladion import sweeps
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
-from palladion.cli.machines import machine_of, prepare, work_of, write_pictures
+from palladion.cli.machines import machine_of, work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.simulate_run import passes_options
 from palladion.cli.table import print_table
+from palladion.destination import make_folder
 from palladion.errors import FormatError
 from palladion.pictures import of_sweep
 from palladion.reproduce.plot import require
@@ -63,7 +64,7 @@ def sweep(
     model = machine_of(machine)
     if plot is not None:
         require()
-        prepare(plot)
+        make_folder(plot)
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
             work = work_of(given)

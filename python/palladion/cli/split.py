@@ -8,7 +8,7 @@ import click
 
 import palladion
 from palladion import files
-from palladion.cli.common import FILE, json_option, print_json
+from palladion.cli.common import FILE, OUTPUT, json_option, print_json
 from palladion.text import size
 
 SUFFIX = ".client"
@@ -20,7 +20,7 @@ def client_file(program: Path) -> Path:
 
 
 @click.command()
-@click.option("--output", type=FILE, help="File to write to; default: PROGRAM.client.")
+@click.option("--output", type=OUTPUT, help="File to write to; default: PROGRAM.client.")
 @click.argument("program", type=FILE)
 @json_option
 def split(program: Path, output: Path | None, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from palladion import IntNetwork, files
 from palladion.cli.calibrate import calibrate, calibration_options
-from palladion.cli.common import FILE, json_option, print_json, print_rows
+from palladion.cli.common import FILE, OUTPUT, json_option, print_json, print_rows
 from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
 from palladion.evaluation import in_the_clear, inputs_of
@@ -44,7 +44,7 @@ class Examples:
 @click.argument("model", type=FILE)
 @calibration_options
 @click.option(
-    "--output", type=FILE, required=True, help="File to write the integer network to, as JSON."
+    "--output", type=OUTPUT, required=True, help="File to write the integer network to, as JSON."
 )
 @click.option("--epochs", type=click.IntRange(min=1), default=5, help="Passes over the images.")
 @click.option(

@@ -292,6 +292,21 @@ class Interface:
             int
         )
 
+    def several(self, outputs: Mapping[str, Array]) -> Array | None:
+        """The labels of each input, (N, labels), if the model gives several for each.
+
+        They are the model's own, or whether each of the probabilities of a last Sigmoid is above
+        1/2.
+        """
+        for found in outputs.values():
+            if found.dtype.kind != "f" and found.ndim == 2 and found.shape[1] > 1:
+                return found
+        for name, found in outputs.items():
+            many = found.ndim == 2 and found.shape[1] > 1
+            if found.dtype.kind == "f" and many and self.gives.tail.is_probability(name):
+                return np.asarray(found > 0.5).astype(int)
+        return None
+
     def deciding(
         self, outputs: Mapping[str, Array]
     ) -> tuple[str, Literal["label", "probability", "number", "numbers"] | None]:

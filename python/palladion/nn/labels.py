@@ -14,8 +14,8 @@ from palladion.text import times
 Array = npt.NDArray[Any]
 
 
-def per_input(given: npt.ArrayLike, inputs: int) -> Array:
-    """Labels as an array with one entry for each input.
+def per_input(given: npt.ArrayLike, inputs: int, several: int = 0) -> Array:
+    """Labels as an array with one entry for each input, or ``several`` in a row.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def per_input(given: npt.ArrayLike, inputs: int) -> Array:
                         "inputs")  # fmt: skip
     if y.ndim == 2 and y.shape[1] == 1:
         return y[:, 0]
-    if one_hot(y):
+    if one_hot(y) and y.shape[1] != several:
         raise DataError(f"labels of shape {times(y.shape)} are one-hot rows, expected one class "
                         "for each input: give y.argmax(axis=1)")  # fmt: skip
     return y

@@ -32,18 +32,22 @@ class Prediction:
     integers: Ints | None = None
     margin_bits: float | None = None
     """The noise margin left, in bits, if the answers were encrypted."""
+    several: Array | None = None
+    """The labels of each input, (N, labels), if the model gives several for each."""
 
     @classmethod
     def of(cls, boundary: Boundary, integers: Ints, margin: float | None = None) -> Prediction:
         """The prediction from the network's integers."""
         outputs = boundary.outputs(integers)
         ends = boundary.interface
-        return cls(outputs, ends.classes(outputs), ends.known(outputs), integers, margin)
+        several = ends.several(outputs)
+        return cls(outputs, ends.classes(outputs), ends.known(outputs), integers, margin, several)
 
     @classmethod
     def of_outputs(cls, ends: Interface, outputs: Mapping[str, Array]) -> Prediction:
         """The prediction from the model's own outputs in floating point."""
-        return cls(outputs, ends.classes(outputs), ends.known(outputs))
+        found = (ends.classes(outputs), ends.known(outputs))
+        return cls(outputs, *found, several=ends.several(outputs))
 
     @property
     def values(self) -> Array:

@@ -23,7 +23,8 @@ class Score:
 
     name: str
     accuracy: float | None = None
-    """Share of inputs whose class equals the label."""
+    """Share of inputs whose class equals the label. Of several labels for each input, the share of
+    labels."""
     agreement: float | None = None
     """Share of inputs with the float model's class."""
     r2: float | None = None
@@ -74,7 +75,8 @@ def scores(found: Mapping[str, Prediction], y: npt.ArrayLike | None) -> Scores:
         If there is not one label for each input, or if labels are classes and the model has none.
     """
     inputs = len(next(iter(found.values())))
-    truth = None if y is None else per_input(y, inputs)
+    several = next(iter(found.values())).several
+    truth = None if y is None else per_input(y, inputs, 0 if several is None else several.shape[1])
     floats = found.get("float")
     return Scores(inputs, tuple(score(n, p, truth, floats) for n, p in found.items()))
 
@@ -83,23 +85,37 @@ def score(name: str, found: Prediction, truth: Array | None, floats: Prediction 
     accuracy = r2 = agreement = error = None
     if truth is not None and truth.dtype.kind == "f" and not whole(truth, found):
         r2 = determination(found.values.reshape(len(found), -1), truth.reshape(len(found), -1))
+    elif truth is not None and found.several is not None and truth.shape == found.several.shape:
+        check_alike(found.several, truth)
+        accuracy = float(np.mean(found.several == truth))
     elif truth is not None:
+        if truth.ndim == 2:
+            raise DataError(f"labels of shape {times(truth.shape)}, expected one class for each "
+                            f"input, or for a model with several labels for each as many as it "
+                            f"gives: this one gives {shapes(found)}")  # fmt: skip
         if found.classes is None:
-            shapes = ", ".join(times(values.shape) for values in found.outputs.values())
             raise DataError("labels are classes, and the model gives none: its outputs have shapes "
-                            f"{shapes}; give real labels as floating point")  # fmt: skip
+                            f"{shapes(found)}; give real labels as floating point")  # fmt: skip
         check_alike(found.classes, truth, found.known)
         accuracy = float(np.mean(found.classes == truth))
     if floats is not None and floats is not found:
-        if found.classes is not None and floats.classes is not None:
+        if found.several is not None and truth is not None and truth.shape == found.several.shape:
+            agreement = float(np.mean(found.several == floats.several))
+        elif found.classes is not None and floats.classes is not None:
             agreement = float(np.mean(found.classes == floats.classes))
         error = farthest(found, floats)
     return Score(name, accuracy, agreement, r2, error)
 
 
+def shapes(found: Prediction) -> str:
+    return ", ".join(times(values.shape) for values in found.outputs.values())
+
+
 def whole(truth: Array, found: Prediction) -> bool:
     """Whether labels of floating point are classes: whole numbers, for a classifier."""
-    classes = found.classes
+    classes, several = found.classes, found.several
+    if several is not None and truth.shape == several.shape:
+        return several.dtype.kind in "iu" and bool(np.array_equal(truth, np.rint(truth)))
     return (
         classes is not None and classes.dtype.kind in "iu" and truth.ndim == 1
         and found.values.reshape(len(found), -1).shape[1] > 1

@@ -7,7 +7,7 @@ its outputs are those of the model. ONNX's reference implementation evaluates it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -105,6 +105,10 @@ class Tail:
             raise NetworkError(f"{self.WHAT}, {self.WHERE}, cannot be computed: "
                                f"{type(error).__name__}: {error}") from error  # fmt: skip
         return {name: np.concatenate(values) for name, values in found.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled and copied without what is made of the bytes: ONNX's evaluator stays here."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @cached_property
     def proto(self) -> onnx.ModelProto:

@@ -1,5 +1,7 @@
 //! Keys of the three schemes.
 
+use std::collections::BTreeSet;
+
 use client::system_rng;
 use exchange::circuit::{Keys, SparseKeys};
 use pyo3::prelude::*;
@@ -10,6 +12,7 @@ use super::InScheme;
 use super::params::SchemeParams;
 use crate::error::MissingKeyError;
 use crate::guard::{guard, guard_bytes};
+use crate::room::room;
 
 /// A secret key of a scheme.
 #[pyclass(frozen, module = "palladion._native")]
@@ -70,13 +73,15 @@ impl SchemeSecret {
             let mut galois = GaloisKeys::new();
             let rotations = rotations.iter().map(|&k| galois::rotation_element(n, k));
             let elements = rotations.chain(conjugation.then(|| galois::conjugation_element(n)));
-            for element in elements.filter(|&element| element != 1) {
-                if galois.get(element).is_err() {
-                    galois.insert(element, self.key.galois_key(element, top, &mut rng));
-                }
+            let elements: BTreeSet<usize> = elements.filter(|&element| element != 1).collect();
+            let relinearization = self.key.relinearization_key(top, &mut rng);
+            let bytes = relinearization.byte_len().saturating_mul(elements.len());
+            room("making the evaluation keys", bytes as u64)?;
+            for element in elements {
+                galois.insert(element, self.key.galois_key(element, top, &mut rng));
             }
             let keys = Keys {
-                relinearization: Some(self.key.relinearization_key(top, &mut rng)),
+                relinearization: Some(relinearization),
                 galois,
                 sparse: None,
             };
@@ -187,6 +192,10 @@ impl SchemeKeys {
 
 #[pymethods]
 impl SchemeKeys {
+    fn params_of(&self) -> SchemeParams {
+        self.params.clone()
+    }
+
     /// The rotations for which there are keys, from the farthest right to the farthest left.
     fn rotations(&self) -> Vec<isize> {
         let n = self.params.rlwe().n();

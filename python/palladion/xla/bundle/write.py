@@ -18,6 +18,7 @@ import jax.export
 import numpy as np
 
 from palladion import _native, files
+from palladion.destination import make_folder
 from palladion.errors import UsageError
 from palladion.xla import stages
 from palladion.xla.bundle import run
@@ -56,10 +57,7 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.sums: dict[str, str] = {}
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot make the folder {path}: {error.strerror}") from error
+        make_folder(path)
 
     def write(self, name: str, data: bytes) -> None:
         """A file."""
