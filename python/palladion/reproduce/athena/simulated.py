@@ -133,4 +133,4 @@ def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
 
 def entries_of(network: IntNetwork) -> tuple[int, ...]:
     """Accumulators of each layer with a table, from minus its bound to its bound."""
-    return tuple(2 * layer.bound + 1 for layer in network.layers if layer.table is not None)
+    return tuple(2 * layer.bound + 1 for layer in network.layers if layer.lut is not None)
