@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,6 +14,7 @@ from palladion import ImageError, IntNetwork
 from palladion.cli.images import load_inputs
 from palladion.cli.inspect import layers_of
 from palladion.cli.table import short
+from palladion.cli.why import mark, show_why
 from palladion.errors import DataError
 from palladion.image import load_picture
 from palladion.nn.calibration import Normalisation, of_pictures
@@ -193,6 +195,21 @@ def test_inspect_says_why(command: Command, program: Path) -> None:
     starred = [line for line in shown if line.startswith("*")]
     assert len(starred) == 2 * len(why["layers"]) + 1
     refused(command("inspect", program, "--why"), "--why needs the network")
+
+
+def test_a_layer_without_a_form_to_choose_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """As the inverse of a softmax under encryption: it has no candidates, or all were refused."""
+    nothing: dict[str, Any] = {"name": "inverse", "forms": [], "tables": []}
+    bad = {"refused": "no room", "chosen": False, "seconds": None}
+    refused_: dict[str, Any] = {"name": "exp", "forms": [bad, dict(bad)], "tables": []}
+    sizes = ("limbs", "special_limbs", "digit_limbs", "log_qp", "seconds")
+    cut = {**dict.fromkeys(sizes, 1), "refused": None, "chosen": True}
+    found = {"trial_limbs": 3, "layers": [nothing, refused_], "cuts": [cut]}
+    mark(found)
+    show_why(found)
+    text = capsys.readouterr().out
+    assert "inverse: 0 compared\n  nothing to choose" in text
+    assert "exp: 2 compared, 2 refused\n  refused: no room\n" in text
 
 
 def test_inspect_refuses_the_network_of_another_program(network: Path, program: Path) -> None:

@@ -175,6 +175,10 @@ def test_encrypted_probabilities(
     line = ["quantize", tmp_path / "model.onnx", "--data", tmp_path / "x.npy", "--output", output]
     result = command(*line, "--keep-softmax", "--limit", 1500, "--json")
     assert result.returncode == 0, result.stderr
+    # The error that counts is that of the probabilities, and the warning says what helps.
+    warned = json.loads(result.stdout)["warnings"]
+    assert not any("inverse: its error" in text for text in warned)
+    assert all("leave out --keep-softmax" in text for text in warned if "softmax" in text)
     assert [layer["name"].split(".")[-1] for layer in json.loads(result.stdout)["layers"]] == [
         "exp", "inverse", "p_node", "exp", "inverse", "y_node"
     ]  # fmt: skip

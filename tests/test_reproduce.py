@@ -211,14 +211,20 @@ def test_plots_of_lines_and_bars() -> None:
     assert found["png"].startswith(b"\x89PNG")
 
 
-def test_plots_without_matplotlib_are_refused_before_the_work(
+def test_without_matplotlib_the_table_and_its_file_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(UsageError, match="plots need matplotlib, which is not installed"):
-        run("fig4", "--output", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    assert "max |MAC|" in run("fig4", "--images", 1).stdout
+    found = run("fig4", "--images", 1, "--output", tmp_path / "out")
+    assert "max |MAC|" in found.stdout
+    assert "no plots: plots need matplotlib" in found.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["athena-fig4.csv"]
+
+
+def test_where_networks_come_from_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="the folder models of Palladion's repository"):
+        run("table6")
 
 
 def test_what_a_user_can_get_wrong(data: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from palladion import IntNetwork
 from palladion.cli.reproduce import reproduce
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
@@ -61,12 +62,20 @@ def test_printed_parts_add_up() -> None:
 
 
 def test_table_6_of_a_small_network() -> None:
-    row = run("table6", "--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)["rows"]
-    (row,) = row
+    found = run("table6", "--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)
+    (row,) = found["rows"]
     assert row["paper_ms"] == 7.3
     assert row["tables"] == 2
     assert row["bound_ms"] <= row["simulated_ms"]
     assert row["ratio"] == pytest.approx(row["simulated_ms"] / 7.3)
+    # Full tables, and those of the network's own bounds: sums go with the entries.
+    layers = IntNetwork.load(MODELS / "mnist_w6a7.json").layers[:-1]
+    entries = [2 * layer.bound + 1 for layer in layers]
+    assert row["sums_ms"] == pytest.approx(2 * loop.TABLE_MS / loop.NON_LINEAR_SHARE)
+    assert row["fitted_ms"] == pytest.approx(row["sums_ms"] * sum(entries) / (2 * 65536))
+    assert row["fitted_ms"] < 0.6 * row["sums_ms"]
+    (note,) = (note for note in found["notes"] if "softmax" in note)
+    assert "4.4 times the printed time" in note
 
 
 def test_shares_are_of_the_whole() -> None:
@@ -84,9 +93,11 @@ def test_shares_are_of_the_whole() -> None:
 def test_savings_are_the_slowest_over_the_slowest() -> None:
     chosen = ("--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)
     (row,) = run("savings", *chosen)["rows"]
-    table = loop.Table()
-    assert row["paper_products"] == 2 * table.products
-    assert row["paper_sums_ms"] == pytest.approx(2 * table.sums_ms)
+    layers = IntNetwork.load(MODELS / "mnist_w6a7.json").layers[:-1]
+    tables = [loop.Table(2 * layer.bound + 1) for layer in layers]
+    assert row["paper_products"] == sum(table.products for table in tables)
+    assert row["paper_products"] < 2 * loop.Table().products
+    assert row["paper_sums_ms"] == pytest.approx(sum(table.sums_ms for table in tables))
     assert 0 < row["products"] < row["paper_products"]
     parts = ("sums_ms", "products_ms", "memory_ms")
     for side in ("paper_", ""):

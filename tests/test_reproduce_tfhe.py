@@ -40,8 +40,8 @@ def run(*arguments: object) -> str:
     return result.output
 
 
-def rows(item: str) -> list[dict[str, Any]]:
-    found: dict[str, Any] = json.loads(run(item, "--json"))
+def rows(item: str, *arguments: str) -> list[dict[str, Any]]:
+    found: dict[str, Any] = json.loads(run(item, *arguments, "--json"))
     assert (found["paper"], found["item"]) == ("athena-tfhe", item)
     result: list[dict[str, Any]] = found["rows"]
     return result
@@ -87,13 +87,18 @@ def test_table_4_counts_two_operands_for_its_own_designs_alone() -> None:
 
 def test_table_5_holds_time_power_and_energy() -> None:
     found = rows("table5")
-    assert len(found) == len(TABLE_5) + 2
+    assert len(rows("table5", "--no-measure")) == len(TABLE_5) + 2
+    assert len(found) == len(TABLE_5) + 4
+    gates = found[-2:]
+    assert all(row["measured_ms"] > 0 and row["simulated_ms"] is None for row in gates)
+    found = found[:-2]
+    assert all(row["measured_ms"] is None for row in found)
     # Energies as printed: 242.65 and 389.16 mJ, 998.4 of the TFHE library.
     assert [row["paper_mj"] for row in found[-2:]] == pytest.approx([242.65, 389.16], abs=0.01)
     assert found[0]["paper_mj"] == pytest.approx(998.4)
     for row in found[-2:]:
         assert row["time_ratio"] == pytest.approx(1, abs=0.1)
-        assert row["energy_ratio"] == pytest.approx(1, abs=0.1)
+        assert row["simulated_mj"] == pytest.approx(row["simulated_ms"] * row["watts"])
     assert all(row["simulated_ms"] is None for row in found[:-2])
 
 

@@ -244,7 +244,10 @@ def test_a_machine_of_ones_own(path: str, report: dict[str, Any], tmp_path: Path
     text = output("machine", "f1")
     mine = tmp_path / "mine.toml"
     mine.write_text(text.replace("1_000_000_000_000", "2_000_000_000_000"))
-    assert run(path, "--machine", str(mine))["cycles"] < report["cycles"]
+    found = run(path, "--machine", str(mine))
+    assert found["cycles"] < report["cycles"]
+    assert found["machine_file"] == str(mine)
+    assert f"f1 of {mine}" in output("run", path, "--machine", str(mine))
     mine.write_text(text.replace('operations = "all"\n', ""))
     with pytest.raises(
         FormatError,

@@ -10,7 +10,9 @@ import pytest
 from click.testing import CliRunner
 from palladion import circuit
 from palladion.cli.simulate import simulate
+from palladion.cli.simulate_sweep import lanes_note
 from palladion.errors import FormatError, UsageError
+from palladion.machines import Machine
 from palladion.pictures import short
 from palladion.sweeps import GOALS, Point, Sweep, grid, pareto
 
@@ -135,6 +137,17 @@ def test_a_point_that_does_not_fit_is_a_row_with_a_reason(path: str) -> None:
     assert max(map(len, text.splitlines())) <= 98
     with pytest.raises(UsageError, match=r"fits no point of the sweep.*32 limbs"):
         sweep(path, "--sweep=scratchpad.bytes=1048576")
+
+
+def test_lanes_are_those_of_the_widest_unit_and_the_note_says_which(path: str) -> None:
+    lanes = Machine.named("craterlake").summary()["unit_lanes"]
+    widest = max(lanes, key=lambda name: lanes[name])
+    text = " ".join(output("sweep", path, "--machine", "tiny", "--sweep=lanes=8").split())
+    assert "unit.NAME.lanes is that of one unit alone" in text or "those of every unit" in text
+    note = lanes_note(Machine.named("craterlake"), Sweep.parse("lanes=2048"))
+    assert f"those of {widest}" in note
+    assert f"{lanes[widest]:,} in the file" in note
+    assert f"ntt {max(1, lanes['ntt'] * 2048 // lanes[widest]):,}" in note
 
 
 def test_keys_and_values_that_cannot_be_are_refused_before_the_work(path: str) -> None:

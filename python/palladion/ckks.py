@@ -116,6 +116,36 @@ class Params(SchemeParams):
         return cls.of_native(_native.SchemeParams.ckks_for_depth(**checked))
 
     @classmethod
+    def in_words(
+        cls,
+        log_n: int,
+        levels: Sequence[int],
+        scale: float,
+        *,
+        word_bits: int = 32,
+        digit_limbs: int = 1,
+    ) -> Params:
+        """Parameters whose moduli fit the words of a machine, as ``simulate run`` needs them.
+
+        ``levels`` are bits of each level, level 0 first. A level of more bits than a word has
+        several moduli of about equal size. There are ``digit_limbs`` special moduli, each as large
+        as a word. Raises as the constructor, also if there are too few primes of a size.
+        """
+        word = natural("word_bits", word_bits)
+        special = natural("digit_limbs", digit_limbs)
+        if word == 0 or special == 0:
+            raise UsageError(
+                f"word_bits is {word} and digit_limbs is {special}, expected at least 1 of both"
+            )
+
+        def parts(bits: int) -> list[int]:
+            limbs = max(1, -(-bits // word))
+            return [(bits + place) // limbs for place in range(limbs)]
+
+        groups = [parts(natural("a level in bits", bits)) for bits in levels]
+        return cls(log_n, groups, [word] * special, scale, digit_limbs=special)
+
+    @classmethod
     def named(cls, name: str) -> Params:
         """A set that ``palladion params`` lists. Raises ``UsageError`` if there is none of the
         name."""

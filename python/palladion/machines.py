@@ -16,9 +16,17 @@ from palladion.errors import UsageError
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine's file. It is checked when a simulation uses it."""
+    """A machine's file. It is checked when a simulation uses it.
+
+    ``source`` is where the text is from, if not from the package.
+    """
 
     text: str
+    source: Path | None = None
+
+    def titled(self, name: str) -> str:
+        """The name that the file states, and the file: copies have the same name."""
+        return name if self.source is None else f"{name} of {self.source}"
 
     @classmethod
     def named(cls, name: str) -> Machine:
@@ -41,7 +49,7 @@ class Machine:
             If the file is not text.
         """
         try:
-            return cls(files.read(path).decode())
+            return cls(files.read(path).decode(), path)
         except UnicodeDecodeError:
             raise UsageError(f"{path} is no machine: TOML is text in UTF-8") from None
 
@@ -88,7 +96,7 @@ class Machine:
             If the text is no vector machine, a path names none of its integers, or a value is out
             of range.
         """
-        return Machine(_native.machine_varied(self.text, [*values.items()]))
+        return Machine(_native.machine_varied(self.text, [*values.items()]), self.source)
 
     def scaling(self) -> str:
         """With which powers of what areas and watts grow in :meth:`varied`."""

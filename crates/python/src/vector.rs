@@ -32,6 +32,9 @@ pub(crate) fn machine_summary<'py>(py: Python<'py>, machine: &str) -> PyResult<B
             found.set_item("clusters", machine.clusters().len())?;
             let units = machine.units().iter().map(|unit| unit.name.clone());
             found.set_item("units", units.collect::<Vec<_>>())?;
+            let lanes = machine.units().iter();
+            let lanes: Vec<_> = lanes.map(|unit| (unit.name.as_str(), unit.lanes)).collect();
+            found.set_item("unit_lanes", dict(py, lanes)?)?;
             found.set_item("scratchpad_bytes", machine.scratchpad_bytes())?;
             found.set_item("bytes_per_second", machine.bytes_per_second())?;
             found.set_item("area_mm2", dict(py, machine.areas())?)?;

@@ -102,7 +102,7 @@ pub enum Error {
         known: Vec<usize>,
     },
     /// The design does not fit the machine.
-    #[error("the design needs {needed} {what}, {machine} has {available}")]
+    #[error("the design needs {needed} {what}, {machine} has {available}{}", way_out(what))]
     TooSmall {
         /// Name of the machine.
         machine: String,
@@ -152,4 +152,20 @@ pub enum Error {
     /// The elements or digits do not exist.
     #[error(transparent)]
     Ring(#[from] ring::Error),
+}
+
+/// What helps a design for which a machine has too little of something.
+fn way_out(what: &str) -> &'static str {
+    match what {
+        "tiles" => {
+            ": fewer `elements` in the [[mapping]] of its ring degree take fewer tiles and more time, and `array.tiles` \
+             is the number that the machine has"
+        }
+        "channels" => ": `logic.channels` is the number that the machine has",
+        "bytes of memory of a tile" => {
+            ": more `elements` in the [[mapping]] of its ring degree take less memory each, and \
+             `array.data_memory_bytes` is what a tile has"
+        }
+        _ => "",
+    }
 }

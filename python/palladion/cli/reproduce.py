@@ -20,11 +20,12 @@ from palladion.cli.common import (
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.destination import make_folder
+from palladion.errors import UsageError
 from palladion.reproduce import PAPERS, Item, Paper, Reproduction
 from palladion.reproduce.athena.paper import BENCHMARKS
 from palladion.reproduce.cross.operations import SETS
 from palladion.reproduce.f1.paper import FIGURE_5
-from palladion.reproduce.plot import draw, require
+from palladion.reproduce.plot import NO_PLOTS, draw, plots_possible
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 THERE = click.Path(path_type=Path, file_okay=False, exists=True)
@@ -32,6 +33,25 @@ WIDTH: Final = 98
 """Characters per line of notes."""
 
 DATA_HELP = "Folder with MNIST's files in mnist/ and CIFAR-10's in cifar10/."
+
+
+def folder_of_models(_context: click.Context, _option: click.Parameter, folder: Path) -> Path:
+    """The folder of ``--models``.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
+    if folder.is_dir():
+        return folder
+    raise UsageError(
+        f"--models {folder}: no such folder. The networks of the papers are the folder models of "
+        "Palladion's repository, and no part of the package: run the command in the repository, or "
+        "give its folder with --models"
+    )
+
+
 OPTIONS: Final[dict[str, Decorator]] = {
     "network": network_option,
     "networks": click.option(
@@ -40,7 +60,11 @@ OPTIONS: Final[dict[str, Decorator]] = {
     "data": click.option("--data", type=THERE, help=DATA_HELP),
     "data_required": click.option("--data", type=THERE, required=True, help=DATA_HELP),
     "models": click.option(
-        "--models", type=THERE, default="models", help="Folder of integer networks; default models."
+        "--models",
+        type=click.Path(path_type=Path),
+        default="models",
+        callback=folder_of_models,
+        help="Folder of integer networks, as the folder models of the repository; default models.",
     ),
     "onnx": click.option("--onnx", type=FILE, help="ONNX model to quantise."),
     "onnx_folder": click.option(
@@ -89,6 +113,9 @@ OPTIONS: Final[dict[str, Decorator]] = {
         help="A set of the paper's, or ours; may be repeated. All unless given.",
     ),
     "measured": click.option("--measure", "measured", is_flag=True, help="Also measure here."),
+    "measured_here": click.option(
+        "--measure/--no-measure", "measured_here", default=True, help="Also measure here; default."
+    ),
     "through_xla": click.option(
         "--xla", "through_xla_too", is_flag=True, help="Also measure through JAX here."
     ),
@@ -121,15 +148,18 @@ def command_of(paper: str, name: str, item: Item) -> click.Command:
 
     @threads_option
     @click.option(
-        "--output", type=FOLDER, help="Folder for a CSV file, and for plots if the item has any."
+        "--output", type=FOLDER, help=f"Folder for a CSV file{', and for plots' * item.plots}."
     )
     @json_option
     def command(output: Path | None, as_json: bool, **options: Any) -> None:
         if output is not None:
-            prepare(output, plots=item.plots)
+            prepare(output)
         with Steps(quiet=as_json) as steps:
             found = item.run(**options, steps=steps)
         written = [] if output is None else write(output, f"{paper}-{name}", found)
+        if output is not None and found.panels and not plots_possible():
+            click.echo(f"warning: no plots: {NO_PLOTS}; the table and its CSV file are complete",
+                       err=True)  # fmt: skip
         if as_json:
             data = {"paper": paper, "item": name, **found.to_dict()}
             print_json({**data, "files": [str(path) for path in written]})
@@ -141,17 +171,15 @@ def command_of(paper: str, name: str, item: Item) -> click.Command:
     return click.command(name, help=item.summary)(command)
 
 
-def prepare(output: Path, *, plots: bool) -> None:
-    """Make the folder and check for matplotlib before the computation starts."""
-    if plots:
-        require()
+def prepare(output: Path) -> None:
+    """Make the folder before the computation starts."""
     make_folder(output)
 
 
 def write(output: Path, stem: str, found: Reproduction) -> list[Path]:
-    """Write the table, and its plots if it has any."""
+    """Write the table, and its plots if it has any and matplotlib is there."""
     contents = {"csv": found.to_csv().encode()}
-    if found.panels:
+    if found.panels and plots_possible():
         contents |= draw(found.title, found.panels)
     for kind, data in contents.items():
         files.write(output / f"{stem}.{kind}", data)

@@ -14,6 +14,7 @@ from palladion.cli.simulate_packing import packing, packing_machine
 from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
+from palladion.errors import UsageError
 from palladion.machines import PUBLISHED, SETS, Machine, published
 
 
@@ -40,7 +41,10 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
     paper's code, or on the array.
     """
     given, versal = SETS[name], machine_of(machine)
-    found = versal.bootstrap(given, multiplier)
+    try:
+        found = versal.bootstrap(given, multiplier)
+    except UsageError as error:
+        raise UsageError(f"{machine}: {error}") from error
     says = published(given, found) if multiplier == "direct" else []
     printed = None
     if multiplier == "fft":
@@ -52,6 +56,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
                 "security": given.security,
                 "multiplier": multiplier,
                 **found,
+                "machine_file": None if versal.source is None else str(versal.source),
                 "as_printed": printed and {key: printed[key] for key in PRINTED},
                 "published_ms": PUBLISHED[name].milliseconds,
                 "published": says,
@@ -62,7 +67,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
     base_log, levels = given.digits
     print_rows(
         {
-            "machine": found["machine"],
+            "machine": versal.titled(found["machine"]),
             "set": f"{name}: n = {given.lwe_dimension}, k = {given.rank}, N = {given.n}, "
             f"{levels} digits of {base_log} bits",
             "security": given.security,

@@ -20,6 +20,14 @@ from palladion.pictures import PARTS, of_run
 from palladion.reproduce.plot import require
 from palladion.text import short, size
 
+WIDTH = 98
+"""Largest number of columns of a line of notes."""
+
+TIMES = (
+    "A step's time is from the end of all steps before it to its own end. Loads for later steps "
+    "pass memory in it too: traffic is that of the step which reads them."
+)
+
 MOST_STEPS = 12
 """Steps that are printed: those that take longest, in the order of the program."""
 
@@ -107,19 +115,22 @@ def run(
             raise FormatError(f"{machine}: {error}") from error
         with steps.step("report"):
             found = simulation.report()
+        shown = model.titled(found["machine"])
         if timeline is not None:
             with steps.step("timeline"):
                 files.write(timeline, simulation.timeline(window))
             written.append(str(timeline))
         if plot is not None:
             with steps.step("pictures"):
-                title = f"{given.stem} on {found['machine']}"
+                title = f"{given.stem} on {shown}"
                 pictures = of_run(title, found, simulation.series(PARTS))
                 written += write_pictures(plot, pictures)
     if as_json:
-        print_json({**found, "over_time": simulation.series(PARTS), "files": written})
+        source = None if model.source is None else str(model.source)
+        series = simulation.series(PARTS)
+        print_json({**found, "machine_file": source, "over_time": series, "files": written})
         return
-    show(found)
+    show({**found, "machine": shown})
     for name in written:
         click.echo(f"written: {name}")
 
@@ -132,7 +143,7 @@ def show(found: Mapping[str, Any]) -> None:
     print_rows(
         {
             "machine": f"{found['machine']}, {found['area_mm2']:.1f} mm2",
-            "time": f"{found['seconds'] * 1000:.3f} ms, {found['cycles']:,} cycles",
+            "time": f"{digits(1000 * found['seconds'])} ms, {found['cycles']:,} cycles",
             "energy": f"{found['joules']:.4g} J, EDP {found['edp']:.4g} J s, "
             f"EDAP {found['edap']:.4g} J s mm2",
             "traffic": f"{size(traffic)}, {size(compulsory)} of it compulsory",
@@ -159,6 +170,13 @@ def show(found: Mapping[str, Any]) -> None:
     for rows in filter(None, tables):
         click.echo()
         print_table(rows)
+    click.echo()
+    click.echo(click.wrap_text(TIMES, WIDTH))
+
+
+def digits(number: float) -> str:
+    """A number with three places, or with four digits if it is small."""
+    return f"{number:.3f}" if number >= 1 or number == 0 else f"{number:.4g}"
 
 
 def components(found: Mapping[str, Any]) -> list[dict[str, object]]:
@@ -199,7 +217,7 @@ def step_rows(found: Mapping[str, Any]) -> list[dict[str, object]]:
         traffic = sum(sum(steps[place]["traffic_bytes"].values()) for place in places)
         return {
             "step": short(name, 40),
-            "ms": f"{1000 * total('seconds'):.3f}",
+            "ms": digits(1000 * total("seconds")),
             "time": f"{100 * total('cycles') / max(found['cycles'], 1):.1f}%",
             "joules": f"{total('joules'):.3g}",
             "traffic": size(traffic),

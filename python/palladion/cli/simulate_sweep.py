@@ -14,6 +14,7 @@ from palladion.cli.simulate_run import passes_options
 from palladion.cli.table import print_table
 from palladion.destination import make_folder
 from palladion.errors import FormatError
+from palladion.machines import Machine
 from palladion.pictures import of_sweep
 from palladion.reproduce.plot import require
 from palladion.sweeps import Sweep
@@ -26,6 +27,24 @@ def parsed(
 ) -> list[Sweep]:
     """The sweeps of ``--sweep``."""
     return [Sweep.parse(text) for text in given]
+
+
+def lanes_note(model: Machine, given: Sweep) -> str:
+    """What `lanes` of a sweep are: those of the widest unit."""
+    lanes: dict[str, int] = model.summary()["unit_lanes"]
+    widest = max(lanes, key=lambda name: lanes[name])
+    others = {name: count for name, count in lanes.items() if count < lanes[widest]}
+    if not others:
+        return "lanes: those of every unit."
+    first = given.values[0]
+    scaled = ", ".join(
+        f"{name} {max(1, count * first // lanes[widest]):,}" for name, count in others.items()
+    )
+    return (
+        f"lanes: those of {widest}, the widest unit, which has {lanes[widest]:,} in the file. The "
+        f"others keep their proportion to it: with lanes={first} they have {scaled}. "
+        "unit.NAME.lanes is that of one unit alone."
+    )
 
 
 @click.command()
@@ -99,6 +118,7 @@ def sweep(
     print_table(rows)
     refused = [point for point in points if point.refused is not None]
     notes = [
+        *(lanes_note(model, one) for one in asked if one.key == "lanes"),
         "best: no other point is as good in time, energy and area, and better in one of them, "
         "to four digits.",
         f"Area and watts of a part grow with {model.scaling()}. These are rules, not synthesis.",

@@ -27,7 +27,7 @@ def mark(why: dict[str, Any]) -> None:
         forms = ranked(layer["forms"])
         for form in layer["forms"]:
             form["marks"] = []
-        for what in ("ciphertexts", "products"):
+        for what in ("ciphertexts", "products") if forms else ():
             min(forms, key=itemgetter(what))["marks"].append(what)
 
 
@@ -63,11 +63,19 @@ def heading(text: str) -> None:
 def show_candidates(
     name: str, candidates: Sequence[Candidate], row: Callable[[Candidate], dict[str, object]]
 ) -> None:
-    """Print the cheapest of a layer's candidates, and those with marks."""
+    """Print the cheapest of a layer's candidates, and those with marks. If all were refused, print
+    the reasons."""
     good = ranked(candidates)
     refused = len(candidates) - len(good)
     words = f", {refused} refused" if refused else ""
     click.echo(f"\n{short(name, WIDTH // 2)}: {len(candidates)} compared{words}")
+    if not candidates:
+        click.echo("  nothing to choose")
+    if not good:
+        for reason in list(dict.fromkeys(found["refused"] for found in candidates))[:SHOWN]:
+            text = f"refused: {reason}"
+            click.echo(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="    "))
+        return
     shown = good[:SHOWN] + [found for found in good[SHOWN:] if found.get("marks")]
     print_table([{"": star(found), **row(found)} for found in shown])
 

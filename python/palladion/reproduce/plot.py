@@ -13,6 +13,18 @@ WIDTH, HEIGHT = 8.0, 3.6
 """Size of one panel in inches."""
 
 
+NO_PLOTS = "plots need matplotlib, which is not installed: pip install 'palladion[plot]'"
+
+
+def plots_possible() -> bool:
+    """Whether matplotlib is installed."""
+    try:
+        require()
+    except UsageError:
+        return False
+    return True
+
+
 def require() -> Any:
     """The part of matplotlib that draws figures: its module ``figure``.
 
@@ -24,9 +36,7 @@ def require() -> Any:
     try:
         from matplotlib import figure
     except ImportError:
-        raise UsageError(
-            "plots need matplotlib, which is not installed: pip install 'palladion[plot]'"
-        ) from None
+        raise UsageError(NO_PLOTS) from None
     return figure
 
 

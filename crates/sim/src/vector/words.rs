@@ -16,11 +16,16 @@ pub(super) fn check_words(machine: &Machine, work: &Work) -> Result<()> {
     if found <= words {
         return Ok(());
     }
+    let circuits = format!(
+        "a circuit needs parameters whose moduli have at most {words} bits, as `ckks.Params.in_words` makes them"
+    );
     let way = if words >= SMALLEST {
-        "`palladion compile --words 32` makes programs for words of 32 bits, which fit"
+        format!("`palladion compile --words 32` makes programs of networks in words of 32 bits, which fit; {circuits}")
     } else {
-        "a network needs words of 32 bits, since a product of its residuals takes that much (docs/adr/0020), so such a \
-         machine runs circuits alone, with moduli that you choose"
+        format!(
+            "a network needs words of 32 bits, since a product of its residuals takes that much (docs/adr/0020), so \
+             such a machine runs circuits alone; {circuits}"
+        )
     };
     Err(Error::Unfit {
         machine: machine.name().to_owned(),

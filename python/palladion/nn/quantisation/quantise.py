@@ -28,7 +28,13 @@ from palladion.nn.quantisation.grids import on_grids
 from palladion.nn.quantisation.guard import guarded
 from palladion.nn.quantisation.lattice import Integers
 from palladion.nn.quantisation.plan import Planned, plan
-from palladion.nn.quantisation.report import LayerReport, layer_report, refuse_warned, warnings
+from palladion.nn.quantisation.report import (
+    LayerReport,
+    layer_report,
+    refuse_warned,
+    softmax_warnings,
+    warnings,
+)
 from palladion.nn.quantisation.rounded import rounded
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group, Made, Value
@@ -111,8 +117,10 @@ def quantise(
     network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
     sigmas = [*network.sigmas(), 0.0]
     reports = [layer_report(*of) for of in zip(layers, found, sigmas, strict=True)]
-    for report, made in zip(reports, found, strict=True):
-        warned += [*made.warnings, *warnings(report, last=made.table is None)]
+    for planned, report, made in zip(layers, reports, found, strict=True):
+        inside = planned.softmax is not None
+        warned += [*made.warnings, *warnings(report, last=made.table is None, softmax=inside)]
+    warned += softmax_warnings(layers, reports)
     if answers is not None and answers.differ:
         warned.append(f"the answers differ from the float model's: {answers}; "
                       f"{improve.advice(settings, judge.tried)}")  # fmt: skip

@@ -154,10 +154,33 @@ def gaussian_tail() -> Array:
     return np.array([*(0.5 * erfc(k / PARTS / sqrt(2)) for k in range(12 * PARTS)), 0.0])
 
 
-def warnings(report: LayerReport, *, last: bool) -> Iterator[str]:
-    """Warnings about a layer, each with a remedy."""
+def softmax_warnings(layers: Sequence[Planned], reports: Sequence[LayerReport]) -> Iterator[str]:
+    """A warning about each softmax under encryption whose inverse is inexact, with the error of its
+    probabilities."""
+    for place, planned in enumerate(layers):
+        if planned.softmax != "inverse" or reports[place].deviation <= TENTH:
+            continue
+        product = next(
+            (
+                own
+                for own, of in zip(reports, layers, strict=True)
+                if of.product and place + 1 in of.product
+            ),
+            reports[-1],
+        )
+        yield (
+            f"softmax {product.name}: its inverse is a table of few steps, and its probabilities "
+            f"are off by {product.deviation:.1%} of their range (root mean square). Finer weights "
+            "do not help. At the end of a model the client computes a softmax exactly: leave out "
+            "--keep-softmax"
+        )
+
+
+def warnings(report: LayerReport, *, last: bool, softmax: bool = False) -> Iterator[str]:
+    """Warnings about a layer, each with a remedy. Of steps inside a ``softmax`` the error is that
+    of its probabilities, which :func:`softmax_warnings` says."""
     layer = f"layer {report.name}"
-    if report.deviation > TENTH:
+    if report.deviation > TENTH and not softmax:
         why = ""
         if report.weights_error > 1.5 * report.weights_error_free:
             why = (f"; rounding of weights alone makes {report.weights_error:.1%} of its sums' "

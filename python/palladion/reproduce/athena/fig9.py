@@ -8,6 +8,7 @@ from typing import Final
 
 from palladion.evaluation import Steps
 from palladion.reproduce.athena.simulated import simulated
+from palladion.reproduce.athena.table6 import SOFTMAX
 from palladion.reproduce.reproduction import Column, Panel, Reproduction, Series
 
 PARTS: Final = {
@@ -59,6 +60,7 @@ def run(
             "of the step before it to its own end.",
             "Why ours has less of it in the ResNets: a packing's rotations of the secret are "
             "ciphertexts that do not fit 45 MB, and pass memory for every giant step.",
+            SOFTMAX,
         ),
         (Panel("network", "percent of the time",
                [Series(part, names, values) for part, values in shares.items()]),),

@@ -23,7 +23,6 @@ def run(
 ) -> Reproduction:
     """Key switches, sums and traffic of a network's tables: the paper's algorithm and ours."""
     runs = simulated(benchmarks, precisions, models, steps)
-    table = loop.Table()
     return Reproduction(
         "What our compiler saves on Athena's accelerator, in the tables of a network",
         (
@@ -40,39 +39,41 @@ def run(
             ),
             Column("saved", "saved x", ".2f"),
         ),
-        [row(each, table) for each in runs],
+        [row(each) for each in runs],
         (
             "Each column `ours` is our program, simulated. The one before it is the paper's "
-            f"algorithm for as many tables of {table.entries} entries, by arithmetic: "
-            f"{table.products} products with a key switch of {loop.RELINEARISE} transforms each, "
-            "the most generous reading of table 6's accounting 2.",
+            "algorithm for tables of the entries that our network's layers need, as the paper fits "
+            "them too, by arithmetic: twice the root of the entries in products, with a key switch "
+            f"of {loop.RELINEARISE} transforms each, the most generous reading of table 6's "
+            "accounting 2.",
             "region 1: time of scalar products and sums; region 0: of products and key switches, "
             "ours with all else that is done there for tables; memory: bytes of tables at 1 TB/s. "
             "The three overlap, so the slowest is the time at least.",
-            "saved: the paper's slowest over ours. Our tables have the degree that a layer needs "
-            "instead of 65,536, and products that are summed share a key switch. Where memory is "
-            "the slowest, 45 MB hold too few limbs of 50 bits.",
+            "saved: the paper's slowest over ours. Our tables take fewer products, and products "
+            "that are summed share a key switch. Where memory is the slowest, 45 MB hold too few "
+            "limbs of 50 bits.",
         ),
     )
 
 
-def row(run: Run, table: loop.Table) -> tuple[Cell, ...]:
+def row(run: Run) -> tuple[Cell, ...]:
     tables = run.tables
-    count = len(tables)
+    printed = [loop.Table(entries) for entries in run.entries]
 
     def works(region: str) -> float:
         return loop.milliseconds(sum(step["works_cycles"][region] for step in tables))
 
     traffic = sum(sum(step["traffic_bytes"].values()) for step in tables)
     paper = (
-        count * table.sums_ms,
-        count * table.products_ms(loop.RELINEARISE),
-        count * table.traffic_ms,
+        sum(table.sums_ms for table in printed),
+        sum(table.products_ms(loop.RELINEARISE) for table in printed),
+        sum(table.traffic_ms for table in printed),
     )
     ours = works(SUMS), works(PRODUCTS_OF), traffic / loop.BYTES_PER_SECOND * 1000
     products = sum(run.calls["table"][name] for name in PRODUCTS)
     pairs = [cell for pair in zip(paper, ours, strict=True) for cell in pair]
     return (
-        *(run.benchmark, run.precision, count, count * table.products, products),
+        *(run.benchmark, run.precision, len(printed)),
+        *(sum(table.products for table in printed), products),
         *(*pairs, max(paper), max(ours), max(paper) / max(ours)),
     )

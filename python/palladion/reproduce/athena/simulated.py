@@ -25,13 +25,15 @@ STEP: Final = re.compile(r"^\s*step (.*):$")
 class Run:
     """One network at one precision.
 
-    ``found`` is the report of the simulation, ``calls`` the sub-traces that each operation calls.
+    ``found`` is the report of the simulation, ``calls`` the sub-traces that each operation calls,
+    ``entries`` the accumulators that each table of the network takes.
     """
 
     benchmark: str
     precision: str
     found: dict[str, Any]
     calls: dict[str, Counter[str]]
+    entries: tuple[int, ...]
 
     @property
     def milliseconds(self) -> float:
@@ -126,4 +128,9 @@ def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
         work = _native.Workload(text)
     steps.start_run()
     found = Machine.named("athena").simulate(work, steps.count).report()
-    return Run(benchmark, precision, found, calls(text))
+    return Run(benchmark, precision, found, calls(text), entries_of(network))
+
+
+def entries_of(network: IntNetwork) -> tuple[int, ...]:
+    """Accumulators of each layer with a table, from minus its bound to its bound."""
+    return tuple(2 * layer.bound + 1 for layer in network.layers if layer.lut is not None)

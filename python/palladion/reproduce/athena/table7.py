@@ -8,6 +8,7 @@ from typing import Final
 
 from palladion.evaluation import Steps
 from palladion.reproduce.athena.simulated import Run, simulated
+from palladion.reproduce.athena.table6 import SOFTMAX
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 PRINTED: Final = {
@@ -43,6 +44,7 @@ def run(
             "which "
             "it is busy.",
             WHY,
+            SOFTMAX,
         ),
     )
 
@@ -83,7 +85,7 @@ def run_figure_11(
         ],
         ("The figure's bars are not printed as numbers: EDP x area is table 7's EDP times table "
          "9's "
-         "116.4 mm2.", WHY),
+         "116.4 mm2.", WHY, SOFTMAX),
         (Panel("network", "J s mm2", (Series("paper, EDP x area", names, theirs),
                                       Series("ours, simulated", names, ours)), logarithmic=True),),
     )  # fmt: skip

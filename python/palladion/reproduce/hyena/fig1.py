@@ -41,8 +41,10 @@ def run(steps: Steps) -> Reproduction:
     ]
     parts = ("server (HE)", "communication", "computation (MPC)")
     series = (
-        Series("printed", parts, [*CHEETAH_MS.values()]),
-        Series("ours", parts, [hyena, one_way, None]),
+        Series("Cheetah, printed", parts, [*CHEETAH_MS.values()]),
+        Series("Hyena, our model as published", parts, [hyena, None, None]),
+        Series("Hyena, our model corrected", parts, [mended, None, None]),
+        Series("our model of the communication", parts, [None, one_way, None]),
     )
     return Reproduction(
         "Figure 1: ResNet-20, milliseconds",

@@ -29,7 +29,8 @@ pub struct Machine {
 pub struct Unit {
     /// Name, as the file has it.
     pub name: String,
-    lanes: u64,
+    /// Words that it takes at once.
+    pub lanes: u64,
     interval: u64,
     /// Cycles from the last word in to the last word out.
     pub latency: u64,
