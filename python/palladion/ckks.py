@@ -28,7 +28,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native
 from palladion.errors import UsageError
-from palladion.schemes.arrays import Complex, complex_bytes, natural, rotation
+from palladion.schemes.arrays import Complex, complex_bytes, natural, power, rotation
+from palladion.schemes.encrypted import Packed
 from palladion.schemes.keys import (
     EvaluationKeys,
     SchemeParams,
@@ -184,8 +185,18 @@ class SecretKey(Stored):
         return Ciphertext(_native.CkksCiphertext.encrypt(self.native, data, level, scale))
 
     def decrypt(self, x: Ciphertext) -> Complex:
-        """All slots."""
-        return np.frombuffer(x.native.decrypt(self.native), np.complex128)
+        """All slots.
+
+        Raises
+        ------
+        NoiseError
+            If the message did not fit its modulus. The sizes of values that were encrypted, and of
+            results, are known in the process that encrypted them; :meth:`Ciphertext.bounded` states
+            others. What comes from bytes is only refused if it fills the modulus.
+        KeyMismatch
+            If the ciphertext belongs to another secret key.
+        """
+        return np.frombuffer(x.native.decrypt(self.native), np.complex128).copy()
 
     def decrypt_real(self, x: Ciphertext) -> NDArray[np.float64]:
         """The real parts of all slots."""
@@ -212,7 +223,7 @@ class PublicKey(Stored):
         return Ciphertext(_native.CkksCiphertext.encrypt_public(self.native, data, level, scale))
 
 
-class Ciphertext:
+class Ciphertext(Packed):
     """Encrypted numbers, one in each slot.
 
     ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, numbers, and arrays of shape
@@ -226,6 +237,8 @@ class Ciphertext:
         if no level is left;
     MissingKeyError
         if there are no keys, or no key for the rotation;
+    KeyMismatch
+        if operands or keys belong to different secret keys;
     UsageError
         if an operand is NaN, infinite, too long, or of other parameters, or if the scales of a sum
         at level 0 differ.
@@ -283,13 +296,7 @@ class Ciphertext:
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Ciphertext:
-        if not isinstance(exponent, int) or exponent < 1:
-            raise UsageError(f"the exponent {exponent}, expected an integer above 0")
-        if exponent == 1:
-            return self
-        half = self ** (exponent // 2)
-        square = half * half
-        return square if exponent % 2 == 0 else square * self
+        return power(self, exponent)
 
     def rotate(self, k: int) -> Ciphertext:
         """Slot ``i`` of the result is slot ``i + k``, cyclically."""
@@ -307,6 +314,14 @@ class Ciphertext:
     def drop_to(self, level: int) -> Ciphertext:
         """The same message at a lower level: smaller, and faster to compute with."""
         return self._with(self.native.drop_to(natural("the level", level)))
+
+    def bounded(self, bound: float) -> Ciphertext:
+        """The same ciphertext, whose slots are said to be at most ``bound`` in absolute value.
+
+        By this bound decryption decides whether a result can be right. Bytes contain no bound.
+        Raises ``UsageError`` for a bound that the modulus does not hold.
+        """
+        return self._with(self.native.bounded(float(bound)))
 
     def to_bytes(self) -> bytes:
         """The ciphertext as bytes, without keys. Half of a fresh one from a secret key is a

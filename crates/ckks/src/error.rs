@@ -58,6 +58,38 @@ pub enum Error {
         /// Level encoded for.
         level: usize,
     },
+    /// A message exceeded half of its modulus, so that what is left of it is another message.
+    #[error(
+        "the message does not fit its modulus: its largest coefficient takes {found:.1} bits, and {room:.1} fit. Encrypt smaller values, or take parameters whose first modulus is larger"
+    )]
+    Lost {
+        /// log2 of the largest coefficient, from below.
+        found: f64,
+        /// log2 of the first one that does not fit.
+        room: f64,
+    },
+    /// A message that may have exceeded half of its modulus, by its size.
+    #[error(
+        "the message may not fit its modulus: what is left of it takes {found:.1} bits, expected less than {trusted:.1}, since {room:.1} fit and the operations say no more. Encrypt smaller values, take parameters whose first modulus is larger, or state the size of the result (`bounded`)"
+    )]
+    Doubtful {
+        /// log2 of the largest coefficient found.
+        found: f64,
+        /// log2 of the largest one that is surely right.
+        trusted: f64,
+        /// log2 of the first one that does not fit.
+        room: f64,
+    },
+    /// A bound on a message that is no size, or that does not fit the modulus.
+    #[error(
+        "the bound on the message is {found}, expected 0 up to {room:.4}, which the modulus holds"
+    )]
+    Bound {
+        /// Bound found.
+        found: f64,
+        /// The first size that does not fit.
+        room: f64,
+    },
     /// Addition needs equal scales.
     #[error("operands have the scales 2^{left:.4} and 2^{right:.4}, expected one scale")]
     ScaleMismatch {

@@ -22,10 +22,12 @@ mod error;
 mod evaluator;
 pub mod noise;
 mod params;
+mod size;
 
-pub use ciphertext::{Ciphertext, Plaintext, decrypt, encrypt, encrypt_public};
+pub use ciphertext::{Ciphertext, Plaintext, decrypt, decrypt_unchecked, encrypt, encrypt_public};
 pub use encoder::Encoder;
 pub use error::{Error, Result};
 pub use evaluator::{Evaluator, check_scales};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};
+pub use size::Size;

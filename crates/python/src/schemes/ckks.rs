@@ -190,6 +190,9 @@ impl CkksCiphertext {
             let (mut a, mut b) = (self.ct.clone(), other.ct.clone());
             let level = e.level(&a)?.min(e.level(&b)?);
             e.drop_to(&mut a, level)?;
+            if std::ptr::eq(self, other) {
+                return e.mul_and_rescale(&a, &a, key);
+            }
             e.drop_to(&mut b, level)?;
             e.mul_and_rescale(&a, &b, key)
         })
@@ -236,6 +239,11 @@ impl CkksCiphertext {
 
     fn drop_to(&self, py: Python<'_>, level: usize) -> PyResult<Self> {
         self.changed(py, |e, ct| e.drop_to(ct, level))
+    }
+
+    /// The same ciphertext, whose slots are said to be at most `bound`.
+    fn bounded(&self, py: Python<'_>, bound: f64) -> PyResult<Self> {
+        self.made(py, |_| self.ct.clone().bounded(bound))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
