@@ -21,13 +21,14 @@ owner reveals the key (Li, Micciancio, EUROCRYPT 2021; see SECURITY.md).
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native
-from palladion.errors import UsageError
+from palladion.errors import OverflowWarning, UsageError
 from palladion.schemes.arrays import Complex, complex_bytes, natural, power, rotation
 from palladion.schemes.encrypted import Packed
 from palladion.schemes.keys import (
@@ -190,16 +191,25 @@ class SecretKey(Stored):
         Raises
         ------
         NoiseError
-            If the message did not fit its modulus. The sizes of values that were encrypted, and of
-            results, are known in the process that encrypted them; :meth:`Ciphertext.bounded` states
-            others. What comes from bytes is only refused if it fills the modulus.
+            If the message does not fit its modulus. Sizes show this: those of the values encrypted,
+            from which every operation computes that of its result. They stay in the process that
+            encrypted, and bytes do not contain them.
         KeyMismatch
             If the ciphertext belongs to another secret key.
+
+        Warns
+        -----
+        OverflowWarning
+            If the sizes do not show that the result is right, and it comes close to what the
+            modulus holds. :meth:`Ciphertext.bounded` states a size.
         """
-        return np.frombuffer(x.native.decrypt(self.native), np.complex128).copy()
+        slots, doubt = x.native.decrypt(self.native)
+        if doubt is not None:
+            warnings.warn(doubt, OverflowWarning, stacklevel=2)
+        return np.frombuffer(slots, np.complex128).copy()
 
     def decrypt_real(self, x: Ciphertext) -> NDArray[np.float64]:
-        """The real parts of all slots."""
+        """The real parts of all slots. As :meth:`decrypt`."""
         return self.decrypt(x).real
 
 

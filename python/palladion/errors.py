@@ -61,3 +61,7 @@ class InternalError(PalladionError):
 
 class InputWarning(UserWarning):
     """Inputs were changed before encryption: numbers beyond the calibrated range are clipped."""
+
+
+class OverflowWarning(UserWarning):
+    """A decrypted CKKS message may not have fitted its modulus, and be another one."""

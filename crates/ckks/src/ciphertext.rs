@@ -1,5 +1,6 @@
 //! Plaintexts and ciphertexts, encryption and decryption.
 
+use crate::decrypt::Doubt;
 use crate::error::{Error, Result};
 use crate::params::Params;
 use crate::size::Size;
@@ -17,6 +18,7 @@ pub struct Plaintext {
     poly: Poly<Eval>,
     scale: f64,
     size: Size,
+    pub(crate) doubt: Option<Doubt>,
 }
 
 impl PartialEq for Plaintext {
@@ -25,6 +27,7 @@ impl PartialEq for Plaintext {
             poly,
             scale,
             size: _,
+            doubt: _,
         } = self;
         (poly, scale) == (&other.poly, &other.scale)
     }
@@ -33,8 +36,12 @@ impl PartialEq for Plaintext {
 impl Plaintext {
     /// A polynomial whose message has the given scale, and an unknown size.
     pub fn new(poly: Poly<Eval>, scale: f64) -> Self {
-        let size = Size::UNKNOWN;
-        Self { poly, scale, size }
+        Self {
+            poly,
+            scale,
+            size: Size::UNKNOWN,
+            doubt: None,
+        }
     }
 
     /// Encodes complex slots at a level and scale. Fewer than `N/2` values are filled up with zeros
@@ -120,6 +127,7 @@ impl Plaintext {
             poly: poly.into_eval(),
             scale,
             size: Size::of_coefficients(values),
+            doubt: None,
         })
     }
 
@@ -131,6 +139,11 @@ impl Plaintext {
     /// The scale.
     pub fn scale(&self) -> f64 {
         self.scale
+    }
+
+    /// A doubt about a decrypted message, which may be another one.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.doubt
     }
 
     /// What is known of the message's size.
@@ -273,9 +286,7 @@ impl Ciphertext {
 
     /// As [`Ciphertext::new`], with what is known of the message's size.
     pub fn sized(inner: rlwe::Ciphertext, scale: f64, size: Size) -> Self {
-        let mut ct = Self { inner, scale, size };
-        ct.set_size(size);
-        ct
+        Self { inner, scale, size }
     }
 
     /// The same ciphertext, whose slots are said to be at most `bound` in absolute value. This is
@@ -299,8 +310,7 @@ impl Ciphertext {
 
     /// States what is known of the message's size.
     pub fn set_size(&mut self, size: Size) {
-        let n = self.inner.components()[0].n();
-        self.size = size.within(self.room(), n);
+        self.size = size;
     }
 
     /// The first coefficient that does not fit, in units of the message: half of the modulus at the
@@ -328,15 +338,14 @@ impl Ciphertext {
     /// Sets the scale without changing the components. This multiplies the message by the old scale
     /// divided by the new one, at no cost.
     pub fn set_scale(&mut self, scale: f64) {
-        let size = self.size.scaled(self.scale / scale);
+        self.size = self.size.scaled(self.scale / scale);
         self.scale = scale;
-        self.set_size(size);
     }
 
     /// Sets scale and size after an operation that changed the components.
     pub(crate) fn restate(&mut self, scale: f64, size: Size) {
         self.scale = scale;
-        self.set_size(size);
+        self.size = size;
     }
 
     /// The degree: the number of components minus one.
@@ -394,54 +403,7 @@ pub fn encrypt_public(
     Ok(Ciphertext::sized(ct, message.scale, message.size))
 }
 
-/// Decrypts to a plaintext: the message with its error.
-///
-/// Sharing decrypted CKKS values can reveal the secret key (Li, Micciancio, EUROCRYPT 2021): see
-/// SECURITY.md.
-///
-/// # Errors
-/// [`Error::Lost`] if the message did not fit its modulus, by the sizes of what was encrypted and of
-/// what was decrypted; [`rlwe::Error::KeyMismatch`] if the ciphertext belongs to another secret;
-/// [`Error::OtherKey`] if it is not over moduli of the key.
-pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
-    let room = ct.room();
-    let trusted = ct.size.trusted();
-    let lost = |[found, room]: [f64; 2]| Error::Lost {
-        found: found.log2(),
-        room: room.log2(),
-    };
-    let trusted = trusted.map_err(lost)?;
-    let message = decrypt_unchecked(secret, ct)?;
-    if let Some(trusted) = trusted {
-        let coefficients = Zeroizing::new(message.coefficients());
-        let found = coefficients
-            .iter()
-            .fold(0.0f64, |most, c| most.max(c.abs()));
-        if found >= trusted {
-            return Err(Error::Doubtful {
-                found: found.log2(),
-                trusted: trusted.log2(),
-                room: room.log2(),
-            });
-        }
-    }
-    Ok(message)
-}
-
-/// As [`decrypt`], without a look at the size of the message: one that did not fit is another one.
-///
-/// # Errors
-/// As [`decrypt`], except [`Error::Lost`] and [`Error::Doubtful`].
-pub fn decrypt_unchecked(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
-    check_secret(secret, ct.inner.components()[0].basis())?;
-    secret.check_key(&ct.inner)?;
-    Ok(Plaintext::new(
-        (*secret.phase_eval(&ct.inner)).clone(),
-        ct.scale,
-    ))
-}
-
-fn check_secret(secret: &SecretKey, basis: &Basis) -> Result<()> {
+pub(crate) fn check_secret(secret: &SecretKey, basis: &Basis) -> Result<()> {
     if secret.is_over(basis) {
         return Ok(());
     }

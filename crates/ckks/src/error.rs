@@ -68,15 +68,13 @@ pub enum Error {
         /// log2 of the first one that does not fit.
         room: f64,
     },
-    /// A message that may have exceeded half of its modulus, by its size.
+    /// A message that looks as if it did not fit its modulus.
     #[error(
-        "the message may not fit its modulus: what is left of it takes {found:.1} bits, expected less than {trusted:.1}, since {room:.1} fit and the operations say no more. Encrypt smaller values, take parameters whose first modulus is larger, or state the size of the result (`bounded`)"
+        "the message does not seem to fit its modulus: what is left of it takes {found:.1} bits, {room:.1} fit, and the sizes of the operands do not show that it is right. Encrypt smaller values, take parameters whose first modulus is larger, or state the size of the result (bounded)"
     )]
     Doubtful {
         /// log2 of the largest coefficient found.
         found: f64,
-        /// log2 of the largest one that is surely right.
-        trusted: f64,
         /// log2 of the first one that does not fit.
         room: f64,
     },
@@ -145,5 +143,16 @@ pub enum Error {
 impl From<ring::Error> for Error {
     fn from(error: ring::Error) -> Self {
         Self::Rlwe(error.into())
+    }
+}
+
+impl Error {
+    /// The error for a message whose largest coefficient is at least `found`, where those below
+    /// `room` fit.
+    pub(crate) fn lost(found: f64, room: f64) -> Self {
+        Self::Lost {
+            found: found.log2(),
+            room: room.log2(),
+        }
     }
 }

@@ -56,7 +56,7 @@ impl Evaluator {
     pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
         self.check(&[a, b])?;
         check_scales(a.scale(), b.scale())?;
-        let size = a.size().plus(b.size());
+        let size = a.size().minus(b.size());
         Ok(Ciphertext::sized(a.rlwe().sub(b.rlwe())?, a.scale(), size))
     }
 
@@ -80,7 +80,7 @@ impl Evaluator {
         self.check(&[a, b])?;
         check_scales(a.scale(), b.scale())?;
         a.rlwe_mut().sub_assign(b.rlwe())?;
-        a.set_size(a.size().plus(b.size()));
+        a.set_size(a.size().minus(b.size()));
         Ok(())
     }
 
@@ -88,6 +88,7 @@ impl Evaluator {
     pub fn neg_assign(&self, a: &mut Ciphertext) {
         let parts = a.rlwe_mut().components_mut();
         parts.iter_mut().for_each(Poly::neg_assign);
+        a.set_size(a.size().scaled(-1.0));
     }
 
     /// `a += m`.
@@ -143,8 +144,8 @@ impl Evaluator {
     /// # Errors
     /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
     pub fn mul_const_assign(&self, a: &mut Ciphertext, c: f64, scale: f64) -> Result<()> {
-        let size = a.size().scaled(c);
         let c = integer(c * scale, a)?;
+        let size = a.size().scaled(c / scale);
         for part in a.rlwe_mut().components_mut() {
             let basis = part.basis().clone();
             part.scalar_mul_assign(|i| residue(basis.modulus(i), c));
@@ -161,8 +162,8 @@ impl Evaluator {
     /// modulus.
     pub fn add_scaled_assign(&self, a: &mut Ciphertext, b: &Ciphertext, c: f64) -> Result<()> {
         self.check(&[a, b])?;
-        let size = a.size().plus(b.size().scaled(c));
         let c = integer(c * a.scale() / b.scale(), a)?;
+        let size = a.size().plus(b.size().scaled(c * b.scale() / a.scale()));
         let (left, right) = (a.rlwe().level(), b.rlwe().level());
         if left > right {
             return Err(rlwe::Error::LevelMismatch { left, right }.into());
@@ -259,9 +260,7 @@ impl Evaluator {
         if level > have {
             return Err(Error::LevelExhausted { need: level, have });
         }
-        a.rlwe_mut().drop_to(self.params.ring_level(level))?;
-        a.set_size(a.size());
-        Ok(())
+        Ok(a.rlwe_mut().drop_to(self.params.ring_level(level))?)
     }
 
     /// The message of `a` at another level and scale, computed by a product with 1 and a rescale.
@@ -325,7 +324,10 @@ impl Evaluator {
     /// # Errors
     /// If the key is missing or was made for lower levels.
     pub fn conjugate(&self, a: &Ciphertext, keys: &GaloisKeys) -> Result<Ciphertext> {
-        self.automorphism(a, self.params.encoder().conjugation_element(), keys)
+        let mut conjugate =
+            self.automorphism(a, self.params.encoder().conjugation_element(), keys)?;
+        conjugate.set_size(a.size().conjugated());
+        Ok(conjugate)
     }
 
     /// Rotations left by each of `steps`, with one shared decomposition.

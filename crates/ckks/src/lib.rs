@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod ciphertext;
+mod decrypt;
 mod encoder;
 mod error;
 mod evaluator;
@@ -24,7 +25,8 @@ pub mod noise;
 mod params;
 mod size;
 
-pub use ciphertext::{Ciphertext, Plaintext, decrypt, decrypt_unchecked, encrypt, encrypt_public};
+pub use ciphertext::{Ciphertext, Plaintext, encrypt, encrypt_public};
+pub use decrypt::{Doubt, decrypt, decrypt_unchecked};
 pub use encoder::Encoder;
 pub use error::{Error, Result};
 pub use evaluator::{Evaluator, check_scales};

@@ -88,7 +88,7 @@ impl Extended {
     /// `Q_l`.
     ///
     /// # Panics
-    /// If there are no terms, or their levels differ.
+    /// If there are no terms, or their levels or secrets differ.
     pub fn dot(terms: &[&Self], fill: impl Fn(usize, usize, &mut [u64]) + Sync) -> Self {
         let first = terms.first().expect("a sum has a term");
         assert!(
@@ -103,7 +103,7 @@ impl Extended {
             params: first.params.clone(),
             level: first.level,
             parts,
-            key: first.key,
+            key: common_key(terms),
         }
     }
 
@@ -111,7 +111,7 @@ impl Extended {
     /// stand `gap` times in a row. [`ring::block_combinations`] describes the layout of `matrix`.
     ///
     /// # Panics
-    /// If there are no terms, their levels differ, or the matrix has another size.
+    /// If there are no terms, their levels or secrets differ, or the matrix has another size.
     pub fn combinations(terms: &[&Self], matrix: &[u64], (gap, rows): (usize, usize)) -> Vec<Self> {
         let first = terms.first().expect("a sum has a term");
         assert!(
@@ -120,11 +120,12 @@ impl Extended {
         );
         let pairs: Vec<Pair> = terms.iter().map(|t| t.parts.each_ref()).collect();
         let sums = block_combinations(first.parts[0].basis(), matrix, (gap, rows), &pairs);
+        let key = common_key(terms);
         let sum = |parts| Self {
             params: first.params.clone(),
             level: first.level,
             parts,
-            key: first.key,
+            key,
         };
         sums.into_iter().map(sum).collect()
     }
@@ -192,6 +193,14 @@ impl Extended {
         let parts = self.parts.into_iter().map(|part| divider.divide(part));
         Ok(Ciphertext::new(parts.collect()).of_key(self.key))
     }
+}
+
+/// The identity that terms have in common.
+fn common_key(terms: &[&Extended]) -> KeyId {
+    terms.iter().fold(KeyId::ANY, |key, term| {
+        let joined = key.join("term of a sum", term.key);
+        joined.expect("terms of one secret")
+    })
 }
 
 impl std::fmt::Debug for Extended {

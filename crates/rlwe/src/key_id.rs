@@ -1,16 +1,18 @@
 //! Identities of secrets, by which keys and ciphertexts that do not belong together are told apart.
 //!
-//! The identity of a secret is a part of a hash of its coefficients. So a secret that is read from
-//! a file has the identity it had before. What is made under a secret carries its identity in the
-//! clear: it shows which ciphertexts belong to one secret. A secret has more than a thousand bits
-//! of entropy, so nobody finds it by trying hashes.
+//! The identity of a secret is random, drawn when the secret is generated, and stored with it. What
+//! is made under a secret carries its identity in the clear. Nothing of the secret goes into it, so
+//! it helps nobody to guess a secret, however few bits a secret has. It shows which keys and
+//! ciphertexts belong to one secret, as their numbers show to those who have an evaluation key.
+//!
+//! The identity finds mistakes, not forgeries: anyone may write any identity.
 
-use sha2::{Digest, Sha256};
+use rand::CryptoRng;
 use std::fmt;
 use thiserror::Error;
 
-/// Identity of a secret, or [`KeyId::ANY`] for what belongs to every secret: trivial ciphertexts,
-/// and objects from files that do not state an identity.
+/// Identity of a secret, or [`KeyId::ANY`] for what fits every secret: trivial ciphertexts, and
+/// objects from files that do not state an identity.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyId(Option<[u8; KeyId::LEN]>);
 
@@ -34,18 +36,11 @@ impl KeyId {
     /// Fits every identity.
     pub const ANY: Self = Self(None);
 
-    /// The identity of the secret with these coefficients, which are at most 127 in size. `kind`
-    /// separates the secrets of different schemes.
-    pub fn of_secret(kind: &str, coefficients: impl IntoIterator<Item = i64>) -> Self {
-        let mut hash = Sha256::new_with_prefix(b"palladion key identity ");
-        hash.update(kind.as_bytes());
-        for coefficient in coefficients {
-            hash.update([coefficient as i8 as u8]);
-        }
-        let whole = hash.finalize();
+    /// A fresh identity.
+    pub fn generate(rng: &mut impl CryptoRng) -> Self {
         let mut id = [0; Self::LEN];
-        id.copy_from_slice(&whole[..Self::LEN]);
-        Self(Some(id))
+        rng.fill_bytes(&mut id);
+        Self::from_bytes(id)
     }
 
     /// The common identity of two objects that meet: that of `found`, which is `what`, and the

@@ -31,10 +31,11 @@ impl SecretKey {
             None => sample::ternary(params.n(), rng),
             Some(weight) => sample::sparse_ternary(params.n(), weight, rng),
         };
-        Self::from_coefficients(params, coefficients)
+        Self::from_coefficients(params, coefficients).of_key(KeyId::generate(rng))
     }
 
-    /// The secret with the given coefficients.
+    /// The secret with the given coefficients. It has no identity of its own, and fits everything,
+    /// until [`of_key`](Self::of_key) gives it one.
     ///
     /// # Panics
     /// If there are not `N` coefficients.
@@ -47,7 +48,7 @@ impl SecretKey {
         let eval = Zeroizing::new(Poly::from_signed(&basis, &coefficients).into_eval());
         Self {
             params: params.clone(),
-            id: KeyId::of_secret("rlwe", coefficients.iter().copied()),
+            id: KeyId::ANY,
             coefficients,
             eval,
         }
@@ -61,6 +62,13 @@ impl SecretKey {
     /// The coefficients.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
+    }
+
+    /// The same secret, with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, id: KeyId) -> Self {
+        self.id = id;
+        self
     }
 
     /// Its identity, which everything made under it carries.
@@ -144,7 +152,7 @@ impl SecretKey {
     pub fn sparse_keys(&self, sparse: &Params, rng: &mut impl CryptoRng) -> [SwitchKey; 2] {
         let below = Self::generate(sparse, rng);
         let small = Zeroizing::new(below.coefficients().to_vec());
-        let above = Self::from_coefficients(&self.params, small);
+        let above = Self::from_coefficients(&self.params, small).of_key(below.id);
         [
             below.switch_key(self, sparse.max_level(), rng),
             self.switch_key(&above, self.params.max_level(), rng),

@@ -4,8 +4,8 @@
 //! Masks that expand from a seed are stored as the seed: those of a public key, of each digit of an
 //! evaluation key, and of a ciphertext that no operation has changed.
 //!
-//! All of them state the identity of their secret, except secrets, of which it is a hash. What was
-//! written before there were identities is read as belonging to any secret.
+//! All of them state the identity of their secret. What was written before there were identities is
+//! read as belonging to any secret.
 
 use crate::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
 use crate::ciphertext::Ciphertext;
@@ -26,13 +26,14 @@ const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
     }
 }
 
-const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme", 1);
+const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme", 2);
 const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme", 2);
 const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme", 3);
 const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme", 2);
 const RGSW: Kind = kind(b"RGSW", "an RGSW ciphertext of a scheme", 2);
 const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme", 2);
 /// The last versions without identities.
+const SECRET_BARE: u32 = 1;
 const PUBLIC_BARE: u32 = 1;
 const EVALUATION_BARE: u32 = 2;
 const BOOTSTRAP_BARE: u32 = 1;
@@ -50,8 +51,9 @@ fn read_id(r: &mut Reader<'_>, kind: &Kind, bare: u32) -> Result<KeyId> {
 
 /// Bytes of a secret key. They are overwritten when dropped.
 pub fn secret_to_bytes(secret: &SecretKey, made_for: &Fingerprint) -> Zeroizing<Vec<u8>> {
-    let mut w = Writer::with_room(secret.coefficients().len());
+    let mut w = Writer::with_room(secret.coefficients().len() + KeyId::LEN);
     w.small(secret.coefficients());
+    w.key_id(secret.id());
     w.seal(&SECRET, made_for).into()
 }
 
@@ -64,10 +66,12 @@ pub fn secret_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<SecretKey> {
-    let mut r = Reader::open(bytes, &SECRET, made_for)?;
+    let kind = SECRET.since(SECRET_BARE, bytes);
+    let mut r = Reader::open(bytes, &kind, made_for)?;
     let coefficients = r.small("a coefficient of the secret key", params.n(), 1)?;
+    let id = read_id(&mut r, &kind, SECRET_BARE)?;
     r.end()?;
-    Ok(SecretKey::from_coefficients(params, coefficients))
+    Ok(SecretKey::from_coefficients(params, coefficients).of_key(id))
 }
 
 /// Bytes of a public key.

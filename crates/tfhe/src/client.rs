@@ -35,13 +35,21 @@ impl<T: Torus> ClientKey<T> {
         params.check_word::<T>()?;
         let big = GlweSecret::generate(params.rank(), params.n(), rng);
         let small = LweSecret::generate(params.lwe_dimension(), rng);
-        Ok(Self::from_secrets(params, big, small))
+        Ok(Self::from_secrets(
+            params,
+            (big, small),
+            KeyId::generate(rng),
+        ))
     }
 
-    pub(crate) fn from_secrets(params: &Params, big: GlweSecret, small: LweSecret) -> Self {
+    pub(crate) fn from_secrets(
+        params: &Params,
+        (big, small): (GlweSecret, LweSecret),
+        id: KeyId,
+    ) -> Self {
         Self {
             params: params.clone(),
-            id: KeyId::of_secret("tfhe", big.bits().iter().map(|&bit| bit.into())),
+            id,
             samples: big.to_lwe(),
             big,
             small,
@@ -54,7 +62,7 @@ impl<T: Torus> ClientKey<T> {
         &self.params
     }
 
-    /// Identity of the ring secret, which everything made under it carries.
+    /// Identity of the secrets, which everything made under them carries.
     pub fn id(&self) -> KeyId {
         self.id
     }

@@ -62,7 +62,7 @@ impl<T: Torus> EvaluationKeys<T> {
         self
     }
 
-    /// Identity of the ring secret.
+    /// Identity of the secrets.
     pub fn key(&self) -> KeyId {
         self.key
     }

@@ -68,7 +68,9 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// Looks up a sample in tables.
     pub fn bootstrap(&self, input: &Lwe<T>, test: &TestPolynomial<T>) -> Vec<Lwe<T>> {
         let out = self.with_scratch(|scratch| self.bootstrapper.bootstrap(input, test, scratch));
-        out.into_iter().map(|lwe| lwe.of_key(self.key)).collect()
+        // Old keys do not state an identity.
+        let key = self.key.join("ciphertext", input.key()).unwrap_or(self.key);
+        out.into_iter().map(|lwe| lwe.of_key(key)).collect()
     }
 
     /// Calls `work` with scratch memory that is free at the moment.

@@ -41,7 +41,7 @@ fn read_id(r: &mut Reader<'_>, kind: &Kind) -> Result<KeyId> {
 }
 
 const PARAMS: Kind = kind(b"TPAR", "parameters of TFHE", 1);
-const SECRET: Kind = kind(b"TSEC", "a secret key of TFHE", 1);
+const SECRET: Kind = kind(b"TSEC", "a secret key of TFHE", 2);
 const EVALUATION: Kind = kind(b"TEVA", "evaluation keys of TFHE", 2);
 const COMPRESSED: Kind = kind(b"TCOM", "fresh ciphertexts of TFHE", 2);
 const INTEGERS: Kind = kind(b"TINT", "integers of TFHE", 2);
@@ -160,9 +160,10 @@ impl<T: Torus> ClientKey<T> {
     /// The secrets in bytes, which are overwritten when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let (big, small) = (self.big_secret().bits(), self.small_secret().bits());
-        let mut w = Writer::with_room(big.len() + small.len());
+        let mut w = Writer::with_room(big.len() + small.len() + KeyId::LEN);
         write_bits(&mut w, big);
         write_bits(&mut w, small);
+        w.key_id(self.id());
         w.seal(&SECRET, self.params().fingerprint()).into()
     }
 
@@ -172,11 +173,13 @@ impl<T: Torus> ClientKey<T> {
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self> {
         params.check_word::<T>()?;
-        let mut r = Reader::open(bytes, &SECRET, params.fingerprint())?;
+        let kind = SECRET.since(BARE, bytes);
+        let mut r = Reader::open(bytes, &kind, params.fingerprint())?;
         let big = GlweSecret::from_bits(params.n(), read_bits(&mut r, params.big_dimension())?);
         let small = LweSecret::from_bits(read_bits(&mut r, params.lwe_dimension())?);
+        let id = read_id(&mut r, &kind)?;
         r.end()?;
-        Ok(Self::from_secrets(params, big, small))
+        Ok(Self::from_secrets(params, (big, small), id))
     }
 }
 

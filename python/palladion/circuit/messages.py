@@ -27,6 +27,8 @@ class Message(Encrypted):
     """The common part of a :class:`Bit` and an :class:`Integer` of a circuit."""
 
     choices = "choose in the circuit: mux, apply, apply_pair"
+    divisions = "apply a table: x.apply(lambda v: v // 3)"
+    storage = "save the circuit"
 
     __array_ufunc__ = None  # refuses an array on the left
 

@@ -21,6 +21,10 @@ class Encrypted:
     """What to write instead of a comparison."""
     choices = "decrypt first, or multiply by masks: m * x + (1 - m) * y"
     """What to write instead of a decision on the value."""
+    divisions = "multiply by the inverse of a plain number"
+    """What to write instead of a division."""
+    storage = "store to_bytes(), and read it with from_bytes(params, data)"
+    """What to write instead of a pickle."""
 
     def _refuse(self, what: str, instead: str) -> NoReturn:
         raise TypeError(f"{what} an encrypted value ({type(self).__qualname__}): {instead}")
@@ -62,7 +66,7 @@ class Encrypted:
         self._refuse("no index and no number of things from", "decrypt it with the secret key")
 
     def __truediv__(self, other: object) -> Any:
-        self._refuse("no division of", "multiply by the inverse of a plain number")
+        self._refuse("no division of", self.divisions)
 
     def __matmul__(self, other: object) -> Any:
         self._refuse("no @ with", "add up products of rotations: see docs/schemes.md")
@@ -77,7 +81,7 @@ class Encrypted:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        self._refuse("no pickle of", "store to_bytes(), and read it with from_bytes(params, data)")
+        self._refuse("no pickle of", self.storage)
 
 
 class Packed(Encrypted):

@@ -122,19 +122,23 @@ impl CkksCiphertext {
         })
     }
 
+    /// All slots, and a doubt whether they are right.
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
         secret: &SchemeSecret,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<(Bound<'py, PyBytes>, Option<String>)> {
         secret.params.check("ciphertext", &self.params)?;
-        guard_bytes(py, || {
+        let mut doubt = None;
+        let bytes = guard_bytes(py, || {
             let params = self.params.ckks()?.params();
             let plain = ckks::decrypt(&secret.key, &self.ct).or_raise()?;
+            doubt = plain.doubt().map(|doubt| doubt.to_string());
             let slots = plain.decode(params, params.slots()).or_raise()?;
             let parts = slots.iter().flat_map(|v| [v.re, v.im]);
             Ok::<_, PyErr>(parts.flat_map(f64::to_ne_bytes).collect::<Vec<u8>>())
-        })
+        })?;
+        Ok((bytes, doubt))
     }
 
     fn level(&self) -> PyResult<usize> {

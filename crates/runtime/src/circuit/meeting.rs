@@ -10,7 +10,7 @@ use super::walk::{Values, walk};
 use crate::error::Result;
 use ckks::{Complex64, Params, Size};
 use exchange::circuit::Keys;
-use program::circuit::{Circuit, Op};
+use program::circuit::{Circuit, Op, Type};
 use rlwe::KeyId;
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub(super) fn sizes(
     inputs: &BTreeMap<&str, Argument<Params>>,
 ) -> Result<BTreeMap<String, Size>> {
     let known = |argument: &Argument<Params>| match argument {
-        Argument::Ciphertext(ct) => ct.size() != Size::UNKNOWN.within(ct.room(), params.n()),
+        Argument::Ciphertext(ct) => ct.size().is_known(),
         Argument::Plain(_) => false,
     };
     if !inputs.values().any(known) {
@@ -76,7 +76,8 @@ pub(super) fn sizes(
                 let numbers = circuit.constants[*constant].values.iter();
                 Size::of_slots(&numbers.map(|&v| v.into()).collect::<Vec<Complex64>>())
             }
-            Op::Add { left, right } | Op::Sub { left, right } => get(*left).plus(get(*right)),
+            Op::Add { left, right } => get(*left).plus(get(*right)),
+            Op::Sub { left, right } => get(*left).minus(get(*right)),
             Op::Mul { terms } => {
                 let products = terms.iter().map(|&[left, right]| {
                     if left == right {
@@ -88,28 +89,36 @@ pub(super) fn sizes(
                 products.reduce(Size::plus).unwrap_or(Size::at_most(0.0))
             }
             Op::Read { value } => get(*value).scaled(circuit.ty(*value).scale / ty.scale),
+            Op::Bootstrap { value } => {
+                let ty = circuit.ty(*value);
+                let room = (log_q(params, ty) - 1.0 - ty.scale.log2()).exp2();
+                get(*value).refreshed(room, params.n())?
+            }
+            Op::Conjugate { value } => get(*value).conjugated(),
             Op::Rotate { value, .. }
             | Op::SwapRows { value }
-            | Op::Conjugate { value }
             | Op::Rescale { value }
             | Op::Drop { value }
-            | Op::Bootstrap { value }
             | Op::Output { value, .. } => get(*value),
             Op::Repeat { .. } | Op::Result { .. } => {
                 unreachable!("every iteration is written out")
             }
         };
         check_room(params, circuit, index, size)?;
-        let log_room = params.rlwe().log_q(params.ring_level(ty.level)) - 1.0 - ty.scale.log2();
-        Ok(size.within(log_room.exp2(), params.n()))
+        Ok(size)
     })
+}
+
+/// log2 of the modulus of a value.
+fn log_q(params: &Params, ty: Type) -> f64 {
+    params.rlwe().log_q(params.ring_level(ty.level))
 }
 
 /// The check that [`predict`](super::predict) makes of the largest slot, with the least that it is.
 fn check_room(params: &Params, circuit: &Circuit, index: usize, size: Size) -> Result<()> {
     let (ty, op) = (circuit.ty(index), &circuit.steps[index].op);
-    let found = (size.largest_at_least() * ty.scale).log2() + 1.0;
-    let limit = params.rlwe().log_q(params.ring_level(ty.level));
+    let found = (size.least_largest() * ty.scale).log2() + 1.0;
+    let limit = log_q(params, ty);
     if found < limit {
         return Ok(());
     }

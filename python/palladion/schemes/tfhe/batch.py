@@ -25,6 +25,7 @@ class Batch(Encrypted):
 
     choices = "decrypt first, or choose encrypted: mux, minimum, maximum, apply_pair"
     comparisons = "decrypt first"
+    divisions = "apply a table: x.apply(lambda v: v // 3)"
 
     __array_ufunc__ = None  # an array on the left leaves the operator to this class
     core: ClassVar[Any]
