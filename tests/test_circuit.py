@@ -547,3 +547,47 @@ def test_failure_is_told_and_held_to_what_is_asked_for(
     assert c.predict({"x": small})["y"].log2_failure < -1000
     with pytest.raises(palladion.UsageError, match="a run is wrong with"):
         c.predict({"x": large})
+
+
+def test_inputs_of_two_keys_do_not_meet(exact: Exact, approximate: ckks.Params) -> None:
+    for params in (exact, approximate):
+        scheme = scheme_of(params)
+        secret, stranger = scheme.keygen(params), scheme.keygen(params)
+        c = circuit.Circuit(params)
+        c.output("out", c.input("x") * c.input("y") + 1)
+        mine, theirs = (c.encrypt(key, {"x": [1], "y": [2]}) for key in (secret, stranger))
+        keys = c.keys(secret)
+        for inputs in ({**mine, "y": theirs["y"]}, theirs):
+            with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
+                c.run(inputs, keys)
+        found = c.run(mine, keys)
+        with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
+            c.decrypt(stranger, found)
+        assert c.decrypt(secret, found)["out"][0] == pytest.approx(3, abs=1e-3)
+
+
+def test_a_run_refuses_messages_that_a_prediction_refuses() -> None:
+    params = ckks.Params(RING_INSECURE, [40, 30, 30], [40, 40], 2.0**30, insecure=True)
+    secret = ckks.keygen(params)
+    x = np.full(params.slots, 300.0)
+    programs: dict[str, tuple[int, Callable[[circuit.Value], circuit.Value]]] = {
+        "square": (1, lambda v: v * v),
+        "product": (1, lambda v: v * (v + 1)),
+        "plain factor": (1, lambda v: v * np.full(params.slots, 2.5)),
+        "sum": (0, lambda v: v + v),
+        "difference": (0, lambda v: v - 900.0),
+        "rotations": (0, lambda v: v + v.rotate(1)),
+    }
+    for name, (level, program) in programs.items():
+        c = circuit.Circuit(params)
+        c.output("out", program(c.input("x", level=level)))
+        with pytest.raises(palladion.UsageError, match="bits, expected less than"):
+            c.predict({"x": x})
+        keys = c.keys(secret)
+        with pytest.raises(palladion.UsageError, match=r"message of step .* expected less than"):
+            c.run(c.encrypt(secret, {"x": x}), keys)
+        # The same circuit takes what fits.
+        small = x / 300
+        found = c.decrypt(secret, c.run(c.encrypt(secret, {"x": small}), keys))["out"]
+        expected = c.run_clear({"x": small})["out"]
+        assert found == pytest.approx(expected, abs=1e-3), name

@@ -22,14 +22,22 @@ GATES: dict[str, tuple[Callable[..., circuit.Bit], Callable[..., bool]]] = {
     "xnor": (lambda x, y: x.xnor(y), lambda x, y: x == y),
     "and_not": (lambda x, y: x.and_not(y), lambda x, y: x and not y),
     "or_not": (lambda x, y: x.or_not(y), lambda x, y: x or not y),
+    "==": (lambda x, y: x == y, lambda x, y: x == y),
+    "!=": (lambda x, y: x != y, lambda x, y: x != y),
+    "<": (lambda x, y: x < y, lambda x, y: x < y),
+    "<=": (lambda x, y: x <= y, lambda x, y: x <= y),
+    ">": (lambda x, y: x > y, lambda x, y: x > y),
+    ">=": (lambda x, y: x >= y, lambda x, y: x >= y),
 }
 COMPARISONS: dict[str, tuple[Callable[..., circuit.Integer], Callable[..., bool]]] = {
     "<": (lambda x, y: x < y, lambda x, y: x < y),
     "<=": (lambda x, y: x <= y, lambda x, y: x <= y),
     ">": (lambda x, y: x > y, lambda x, y: x > y),
     ">=": (lambda x, y: x >= y, lambda x, y: x >= y),
-    "==": (lambda x, y: x.eq(y), lambda x, y: x == y),
-    "!=": (lambda x, y: x.ne(y), lambda x, y: x != y),
+    "==": (lambda x, y: x == y, lambda x, y: x == y),
+    "!=": (lambda x, y: x != y, lambda x, y: x != y),
+    "eq": (lambda x, y: x.eq(y), lambda x, y: x == y),
+    "ne": (lambda x, y: x.ne(y), lambda x, y: x != y),
 }
 
 
@@ -322,3 +330,36 @@ def test_inputs_that_do_not_fit_are_refused(gates: tfhe.Params, integers: tfhe.P
     for act, words in cases:
         with pytest.raises(palladion.UsageError, match=words):
             act()
+
+
+def test_python_cannot_decide_on_a_value(gates: tfhe.Params, integers: tfhe.Params) -> None:
+    c, d = circuit.TfheCircuit(gates), circuit.TfheCircuit(integers)
+    for x, y in ((c.bit("x"), c.bit("y")), (d.integer("x"), d.integer("y"))):
+        calls: list[Callable[[], object]] = [
+            lambda x=x: bool(x),  # type: ignore[misc]
+            lambda x=x, y=y: max(x, y),  # type: ignore[misc]
+            lambda x=x, y=y: sorted([x, y]),  # type: ignore[misc]
+            lambda x=x, y=y: 1 if x < y else 0,  # type: ignore[misc]
+            lambda x=x, y=y: x == y or y,  # type: ignore[misc]
+            lambda x=x, y=y: y in [x],  # type: ignore[misc]
+            lambda x=x: {x: 1},  # type: ignore[misc]
+            lambda x=x: x // 2,  # type: ignore[misc]
+        ]
+        for call in calls:
+            with pytest.raises(TypeError, match="an encrypted value"):
+                call()
+
+
+def test_inputs_of_two_keys_do_not_meet(gates: tfhe.Params) -> None:
+    client, stranger = tfhe.keygen(gates), tfhe.keygen(gates)
+    c = circuit.TfheCircuit(gates)
+    c.output("out", c.bit("x") & c.bit("y"))
+    server = client.server_key()
+    mine, theirs = (key.encrypt_bits(True) for key in (client, stranger))
+    for inputs in ({"x": mine, "y": theirs}, {"x": theirs, "y": theirs}):
+        with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
+            c.run(inputs, server)
+    found = c.run({"x": mine, "y": mine}, server)["out"]
+    with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
+        stranger.decrypt(found)
+    assert client.decrypt(found)

@@ -465,3 +465,110 @@ def test_bootstrapping_gives_levels_back() -> None:
         boot.bootstrap(x.with_keys(own))
     with pytest.raises(palladion.UsageError, match="expected more than"):
         ckks.Bootstrapper(ckks.Params(8, LEVELS, [50], 2**40, insecure=True))
+
+
+def refused_as_of_two_keys(call: Callable[[], object]) -> None:
+    with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
+        call()
+
+
+def test_what_belongs_to_two_keys_does_not_meet(
+    params: ckks.Params, secret: ckks.SecretKey, keys: ckks.EvaluationKeys
+) -> None:
+    stranger = ckks.keygen(params)
+    x = secret.encrypt([1.0, 2.0]).with_keys(keys)
+    y = stranger.encrypt([3.0])
+    others = [
+        y,
+        stranger.public_key().encrypt([3.0]),
+        ckks.Ciphertext.from_bytes(params, y.to_bytes()),
+    ]
+    uses: list[Callable[[ckks.Ciphertext], object]] = [
+        lambda other: x + other,
+        lambda other: x - other,
+        lambda other: x * other,
+        secret.decrypt,
+        lambda other: other.with_keys(keys).rotate(1),
+        lambda other: other.with_keys(keys) ** 2,
+        lambda other: other.with_keys(keys).conjugate(),
+    ]
+    for other in others:
+        for use in uses:
+            refused_as_of_two_keys(partial(use, other))
+    refused_as_of_two_keys(lambda: stranger.decrypt((x * x + 1.0).rotate(1)))
+    again = ckks.SecretKey.from_bytes(params, secret.to_bytes())
+    assert again.decrypt_real(x + 1.0)[:2] == pytest.approx([2.0, 3.0], abs=TOLERANCE)
+    read = ckks.EvaluationKeys.from_bytes(params, keys.to_bytes())
+    refused_as_of_two_keys(lambda: y.with_keys(read) ** 2)
+
+
+def test_messages_that_do_not_fit_are_no_numbers(keys: ckks.EvaluationKeys) -> None:
+    params = ckks.Params(RING_INSECURE, [40, 30, 30], [40], 2**30, insecure=True)
+    secret = ckks.keygen(params)
+    evaluation = secret.evaluation_keys([1])
+    a, b = (secret.encrypt(np.full(params.slots, v)).with_keys(evaluation) for v in (300.0, -400.0))
+    few = secret.encrypt([1e6, 2e6]).with_keys(evaluation)
+    low = a.drop_to(0)
+    wrong = [
+        (few**2).drop_to(0),
+        (few * few).drop_to(0),
+        (a * b).drop_to(0),
+        low + low,
+        low - b,
+        low * 3,
+        low + 300.0,
+        (a * 2.5).drop_to(0),
+        (a * np.full(params.slots, 2.0)).drop_to(0),
+        low.rotate(1) + low,
+        (a * a - b).drop_to(0),
+    ]
+    for x in wrong:
+        with pytest.raises(palladion.NoiseError, match=r"takes \d+\.\d bits, and 9\.0 fit"):
+            secret.decrypt(x)
+    right = [
+        (low, 300.0),
+        (a + b, -100.0),
+        (a * a, 9e4),
+        (low + low + b, 200.0),
+        (a * 1.5, 450.0),
+        (-low, -300.0),
+    ]
+    for x, expected in right:
+        assert secret.decrypt_real(x)[0] == pytest.approx(expected, rel=1e-4)
+
+    # Bytes do not contain a size. So what comes close is doubted, and what fills it is refused.
+    def strange(x: ckks.Ciphertext) -> ckks.Ciphertext:
+        return ckks.Ciphertext.from_bytes(params, x.to_bytes())
+
+    with pytest.warns(palladion.OverflowWarning, match=r"7\.6 bits, 9\.0 fit"):
+        found = secret.decrypt_real(strange(low) - 100.0)
+    assert found[0] == pytest.approx(200.0, rel=1e-4)
+    with pytest.raises(palladion.NoiseError, match="does not seem to fit"):
+        secret.decrypt(strange(low))
+    assert secret.decrypt_real(strange(low).bounded(310))[0] == pytest.approx(300.0, rel=1e-4)
+    with pytest.raises(palladion.UsageError, match=r"the bound on the message is 513"):
+        low.bounded(513)
+
+
+def test_python_cannot_look_into_a_ciphertext(secret: ckks.SecretKey) -> None:
+    x, y = secret.encrypt([1.0]), secret.encrypt([2.0])
+    calls: list[Callable[[], object]] = [
+        lambda: bool(x),
+        lambda: x == y,
+        lambda: x != y,
+        lambda: x < y,
+        lambda: max(x, y),
+        lambda: sorted([x, y]),
+        lambda: {x: 1},
+        lambda: int(x),
+        lambda: float(x),
+        lambda: x / 2,
+        lambda: x @ np.eye(2),
+        lambda: x[0],
+        lambda: list(x),
+        lambda: 1.0 in x,
+        lambda: y in [x],
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"an encrypted value \(Ciphertext\): "):
+            call()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 
 import numpy as np
@@ -218,3 +219,36 @@ def test_bad_parameters_are_refused() -> None:
         ckks.Params.named("cross-6")
     with pytest.raises(palladion.UsageError, match="no parameter set 'ckks-99'"):
         ckks.Params.named("ckks-99")
+
+
+def test_what_belongs_to_two_keys_does_not_meet(setup: Setup) -> None:
+    params, secret, keys = setup
+    scheme = {"bfv": bfv, "bgv": bgv}[params.schemes[0]]
+    stranger = scheme.keygen(params)
+    x, y = secret.encrypt([1, 2]).with_keys(keys), stranger.encrypt([3])
+    calls: list[Callable[[], object]] = [
+        lambda: x + y,
+        lambda: x - y,
+        lambda: x * y,
+        lambda: x + type(y).from_bytes(params, y.to_bytes()),
+        lambda: x * stranger.public_key().encrypt([3]),
+        lambda: y.with_keys(keys) * y,
+        lambda: y.with_keys(keys).rotate(1),
+        lambda: y.with_keys(keys).swap_rows(),
+        lambda: secret.decrypt(y),
+        lambda: secret.budget(y),
+        lambda: stranger.decrypt(x * x + 1),
+    ]
+    for call in calls:
+        with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
+            call()
+    asks: list[Callable[[], object]] = [
+        lambda: bool(x),
+        lambda: x == y,
+        lambda: max(x, y),
+        lambda: hash(x),
+    ]
+    for ask in asks:
+        with pytest.raises(TypeError, match="an encrypted value"):
+            ask()
+    assert secret.decrypt(x**3)[:2].tolist() == [1, 8]

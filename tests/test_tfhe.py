@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import operator
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -322,3 +324,72 @@ def test_examples_check_themselves(
     spec.loader.exec_module(module)
     monkeypatch.setattr(sys, "argv", [str(path), *options])
     module.main()
+
+
+def test_comparisons_are_encrypted_and_python_cannot_see_them(gates: Keys, integers: Keys) -> None:
+    client, server = integers
+    x, y = client.encrypt([0, 3, 2]).with_keys(server), client.encrypt([1, 3, 1])
+    bits = gates[0].encrypt_bits([False, True, True]).with_keys(gates[1])
+    others = gates[0].encrypt_bits([True, True, False])
+    plain, order = np.array([0, 3, 2]), np.array([1, 3, 1])
+    for symbol in ("eq", "ne", "lt", "le", "gt", "ge"):
+        compare = getattr(operator, symbol)
+        expected = compare(plain, order)
+        assert client.decrypt(compare(x, y)).tolist() == expected.tolist(), symbol
+        assert client.decrypt(compare(x, 2)).tolist() == compare(plain, 2).tolist(), symbol
+        assert client.decrypt(compare(x, order)).tolist() == expected.tolist(), symbol
+        left, right = np.array([False, True, True]), np.array([True, True, False])
+        found = gates[0].decrypt(compare(bits, others))
+        assert found.tolist() == compare(left, right).tolist(), symbol
+    small, large = (client.encrypt_radix([v], bits=4).with_keys(server) for v in (3, 12))
+    assert client.decrypt(small == large).tolist() == [0]
+    assert client.decrypt(small != large).tolist() == [1]
+    calls: list[Callable[[], object]] = [
+        lambda: max(small, large),
+        lambda: min(large, small),
+        lambda: sorted([large, small]),
+        lambda: 1 if small < large else 0,
+        lambda: small == large and True,
+        lambda: not bits,
+        lambda: y in [x],
+        lambda: 3 in x,
+        lambda: {x: 1},
+        lambda: int(x[0]),
+        lambda: x[0] // 2,
+        lambda: range(x[0]),
+        lambda: 0 <= x <= 2,
+        lambda: all([x]),
+        lambda: [x, y].index(y),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match="an encrypted value"):
+            call()
+    with pytest.raises(TypeError, match="no comparison with None"):
+        _ = x == None  # noqa: E711  the comparison is what is tested
+
+
+def test_what_belongs_to_two_keys_does_not_meet(gates: Keys, integers: Keys) -> None:
+    client, server = integers
+    stranger = tfhe.keygen(client.params)
+    x, y = client.encrypt([1]).with_keys(server), stranger.encrypt([2])
+    numbers = [key.encrypt_radix([5], bits=4) for key in (client, stranger)]
+    bits = gates[0].encrypt_bits([True]).with_keys(gates[1])
+    other = tfhe.keygen(gates[0].params)
+    calls: list[Callable[[], object]] = [
+        lambda: x + y,
+        lambda: x - y,
+        lambda: x < y,
+        lambda: x == y,
+        lambda: x.apply_pair(y, lambda a, b: a + b),
+        lambda: y.with_keys(server).apply(lambda v: v),
+        lambda: x + tfhe.Integers.from_bytes(client.params, y.to_bytes()),
+        lambda: client.decrypt(y),
+        lambda: stranger.decrypt(x + 1),
+        lambda: numbers[0].with_keys(server) + numbers[1],
+        lambda: bits & other.encrypt_bits([True]),
+        lambda: bits.mux(other.encrypt_bits([True]), bits),
+        lambda: other.decrypt(~bits),
+    ]
+    for call in calls:
+        with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
+            call()

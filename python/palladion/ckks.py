@@ -21,14 +21,16 @@ owner reveals the key (Li, Micciancio, EUROCRYPT 2021; see SECURITY.md).
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native
-from palladion.errors import UsageError
-from palladion.schemes.arrays import Complex, complex_bytes, natural, rotation
+from palladion.errors import OverflowWarning, UsageError
+from palladion.schemes.arrays import Complex, complex_bytes, natural, power, rotation
+from palladion.schemes.encrypted import Packed
 from palladion.schemes.keys import (
     EvaluationKeys,
     SchemeParams,
@@ -214,11 +216,30 @@ class SecretKey(Stored):
         return Ciphertext(_native.CkksCiphertext.encrypt(self.native, data, level, scale))
 
     def decrypt(self, x: Ciphertext) -> Complex:
-        """All slots."""
-        return np.frombuffer(x.native.decrypt(self.native), np.complex128)
+        """All slots.
+
+        Raises
+        ------
+        NoiseError
+            If the message does not fit its modulus. Sizes show this: those of the values encrypted,
+            from which every operation computes that of its result. They stay in the process that
+            encrypted, and bytes do not contain them.
+        KeyMismatch
+            If the ciphertext belongs to another secret key.
+
+        Warns
+        -----
+        OverflowWarning
+            If the sizes do not show that the result is right, and it comes close to what the
+            modulus holds. :meth:`Ciphertext.bounded` states a size.
+        """
+        slots, doubt = x.native.decrypt(self.native)
+        if doubt is not None:
+            warnings.warn(doubt, OverflowWarning, stacklevel=2)
+        return np.frombuffer(slots, np.complex128).copy()
 
     def decrypt_real(self, x: Ciphertext) -> NDArray[np.float64]:
-        """The real parts of all slots."""
+        """The real parts of all slots. As :meth:`decrypt`."""
         return self.decrypt(x).real
 
 
@@ -242,7 +263,7 @@ class PublicKey(Stored):
         return Ciphertext(_native.CkksCiphertext.encrypt_public(self.native, data, level, scale))
 
 
-class Ciphertext:
+class Ciphertext(Packed):
     """Encrypted numbers, one in each slot.
 
     ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, numbers, and arrays of shape
@@ -256,6 +277,8 @@ class Ciphertext:
         if no level is left;
     MissingKeyError
         if there are no keys, or no key for the rotation;
+    KeyMismatch
+        if operands or keys belong to different secret keys;
     UsageError
         if an operand is NaN, infinite, too long, or of other parameters, or if the scales of a sum
         at level 0 differ.
@@ -313,13 +336,7 @@ class Ciphertext:
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Ciphertext:
-        if not isinstance(exponent, int) or exponent < 1:
-            raise UsageError(f"the exponent {exponent}, expected an integer above 0")
-        if exponent == 1:
-            return self
-        half = self ** (exponent // 2)
-        square = half * half
-        return square if exponent % 2 == 0 else square * self
+        return power(self, exponent)
 
     def rotate(self, k: int) -> Ciphertext:
         """Slot ``i`` of the result is slot ``i + k``, cyclically."""
@@ -337,6 +354,14 @@ class Ciphertext:
     def drop_to(self, level: int) -> Ciphertext:
         """The same message at a lower level: smaller, and faster to compute with."""
         return self._with(self.native.drop_to(natural("the level", level)))
+
+    def bounded(self, bound: float) -> Ciphertext:
+        """The same ciphertext, whose slots are said to be at most ``bound`` in absolute value.
+
+        By this bound decryption decides whether a result can be right. Bytes contain no bound.
+        Raises ``UsageError`` for a bound that the modulus does not hold.
+        """
+        return self._with(self.native.bounded(float(bound)))
 
     def to_bytes(self) -> bytes:
         """The ciphertext as bytes, without keys. Half of a fresh one from a secret key is a

@@ -31,6 +31,10 @@ class LevelError(UsageError):
     """A ciphertext has no level left: use fewer products or more levels, or bootstrap."""
 
 
+class KeyMismatch(UsageError):  # noqa: N818  the name of the fault in Rust, too
+    """Keys or ciphertexts of different secret keys meet in a computation."""
+
+
 class BudgetError(PalladionError):
     """A run would exceed its budget of time or memory."""
 
@@ -57,3 +61,7 @@ class InternalError(PalladionError):
 
 class InputWarning(UserWarning):
     """Inputs were changed before encryption: numbers beyond the calibrated range are clipped."""
+
+
+class OverflowWarning(UserWarning):
+    """A decrypted CKKS message may not have fitted its modulus, and be another one."""

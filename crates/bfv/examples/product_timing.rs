@@ -68,7 +68,9 @@ fn run() {
     };
     let (a, b) = (fresh(), fresh());
     let message = params.encoder().slots_to_plaintext(&[1, 2, 3]);
-    let plain = eval.lift(&message, level);
+    let plain = eval
+        .lift(&message, level)
+        .expect("a level of the parameters");
 
     println!("{params:?}, {} threads", ring::threads());
     let none = || ();
@@ -92,7 +94,8 @@ fn run() {
         "plaintext product",
         || a.clone(),
         |mut c| {
-            eval.mul_plain_assign(&mut c, &plain);
+            let done = eval.mul_plain_assign(&mut c, &plain);
+            done.expect("lifted at the level");
             c
         },
     );

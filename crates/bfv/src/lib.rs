@@ -24,7 +24,7 @@ mod product;
 
 pub use evaluator::Evaluator;
 pub use exact::{
-    Ciphertext, Encoder, Error, Params, Plaintext, Result, T_FERMAT, decrypt, encrypt,
-    encrypt_public, measure, noise, residuals, trivial,
+    Ciphertext, Encoder, Error, LEAST_BUDGET, Params, Plaintext, Result, T_FERMAT, decrypt,
+    decrypt_unchecked, encrypt, encrypt_public, measure, noise, residuals, trivial,
 };
 pub use rlwe::PublicKey;

@@ -35,7 +35,7 @@ use exact::{Ciphertext, Params, Result};
 use ring::{
     Basis, Coeff, Modulus, Output, Poly, Scaler, ntt_primes_avoiding, tensor, tensor_coeff,
 };
-use rlwe::{SwitchKey, switch_coeff};
+use rlwe::{KeyId, SwitchKey, switch_coeff};
 
 /// Tables of the product at one level.
 pub(crate) struct ProductTables {
@@ -88,7 +88,10 @@ impl Evaluator {
     /// If levels differ, if an operand does not have two components, or if the key was made for
     /// lower levels.
     pub fn mul(&self, a: &Ciphertext, b: &Ciphertext, key: &SwitchKey) -> Result<Ciphertext> {
-        let tables = self.check_operands(a, b)?;
+        let (tables, id) = self.check_operands(a, b)?;
+        self.params().check_key(key)?;
+        let joined = id.join("evaluation key", key.ids()[1]);
+        let id = joined.map_err(rlwe::Error::from)?;
         if key.level() < a.level() {
             return Err(rlwe::Error::KeyLevel {
                 need: a.level(),
@@ -98,7 +101,7 @@ impl Evaluator {
         }
         let outputs = [&tables.minus_p, &tables.minus_p, &tables.plain];
         let [d0, d1, d2] = scaled_tensor(&tables.scaler, a, b, outputs);
-        let inner = switch_coeff(d2, key, [&d0, &d1])?;
+        let inner = switch_coeff(d2, key, [&d0, &d1])?.of_key(id);
         Ok(Ciphertext::new(inner, self.factor_of_product(a, b)))
     }
 
@@ -107,9 +110,9 @@ impl Evaluator {
     /// # Errors
     /// If levels differ, or if an operand does not have two components.
     pub fn mul_no_relin(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
-        let tables = self.check_operands(a, b)?;
+        let (tables, id) = self.check_operands(a, b)?;
         let parts = scaled_tensor(&tables.scaler, a, b, [&tables.plain; 3]);
-        let inner = rlwe::Ciphertext::new(parts.map(Poly::into_eval).into());
+        let inner = rlwe::Ciphertext::new(parts.map(Poly::into_eval).into()).of_key(id);
         Ok(Ciphertext::new(inner, self.factor_of_product(a, b)))
     }
 
@@ -117,14 +120,16 @@ impl Evaluator {
         &self,
         a: &Ciphertext,
         b: &Ciphertext,
-    ) -> Result<std::sync::Arc<ProductTables>> {
+    ) -> Result<(std::sync::Arc<ProductTables>, KeyId)> {
+        self.params().check_ciphertexts(&[a, b])?;
+        let id = rlwe::Ciphertext::common_key([a.rlwe(), b.rlwe()])?;
         a.rlwe().pair()?;
         b.rlwe().pair()?;
         let (left, right) = (a.level(), b.level());
         if left != right {
             return Err(rlwe::Error::LevelMismatch { left, right }.into());
         }
-        Ok(self.product_tables(left))
+        Ok((self.product_tables(left), id))
     }
 
     fn factor_of_product(&self, a: &Ciphertext, b: &Ciphertext) -> u64 {

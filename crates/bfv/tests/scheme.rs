@@ -123,11 +123,12 @@ fn sums_plaintext_products_and_switches_are_exact() {
 
     let plain = s.params.encoder().slots_to_plaintext(&b);
     let mut z = s.encrypt(&a, 11);
-    s.eval.add_plain_assign(&mut z, &plain);
+    s.eval.add_plain_assign(&mut z, &plain).unwrap();
     assert_eq!(s.decrypt(&z), sum);
 
     let mut z = s.encrypt(&a, 11);
-    s.eval.mul_plain_assign(&mut z, &s.eval.lift(&plain, 11));
+    let lifted = s.eval.lift(&plain, 11).unwrap();
+    s.eval.mul_plain_assign(&mut z, &lifted).unwrap();
     assert_eq!(s.decrypt(&z), mul_slots(&a, &b));
     let n = s.params.n() as f64;
     let noise = s
@@ -140,7 +141,7 @@ fn sums_plaintext_products_and_switches_are_exact() {
     s.check_noise("modulus switch", &z, s.model.switched(noise, 33.0));
 
     let mut z = s.encrypt(&a, 3);
-    s.eval.mul_scalar_assign(&mut z, 65_000);
+    s.eval.mul_scalar_assign(&mut z, 65_000).unwrap();
     assert_eq!(
         s.decrypt(&z),
         a.iter().map(|x| x * 65_000 % T_FERMAT).collect::<Vec<_>>()

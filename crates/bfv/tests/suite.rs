@@ -1,4 +1,5 @@
 //! Tests of BFV: one program, since each links the whole crate again.
 
 mod encoding;
+mod refusals;
 mod scheme;

@@ -1,7 +1,7 @@
 //! Encryption with the factor 1, and decryption.
 
 use crate::ciphertext::Ciphertext;
-use exact::{Error, Params, Plaintext, Result};
+use exact::{Params, Plaintext, Result};
 use rand::CryptoRng;
 use ring::sample::Masks;
 use rlwe::noise::Size;
@@ -20,10 +20,6 @@ pub fn encrypt_public(
     level: usize,
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
-    let (found, expected) = (key.basis(), params.rlwe().basis(params.rlwe().max_level()));
-    if found != expected {
-        return Err(Error::other("public key", found, expected));
-    }
     let scaled = high_end(params, message, level)?;
     let ct = exact::encrypt_public(params, key, &scaled, level, rng)?;
     Ok(low_end(params, ct))
@@ -58,19 +54,33 @@ pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Result<Cip
 
 /// Decrypts: `m = r / f mod t`, where `r` is the centred residual.
 ///
-/// The result is right if `|r| < Q / 2`. [`measure`] computes the distance to this bound.
+/// The result is right if `|r| < Q / 2`. [`measure`] computes the distance to this bound, which is
+/// the noise budget.
 ///
 /// # Errors
-/// [`Error::OtherParameters`] if the key has other parameters than the ciphertext.
+/// [`Error::NoiseBudget`](exact::Error::NoiseBudget) if less than
+/// [`LEAST_BUDGET`](exact::LEAST_BUDGET) is left, [`rlwe::Error::KeyMismatch`] if the ciphertext
+/// belongs to another secret, and [`Error::OtherParameters`](exact::Error::OtherParameters) if the
+/// key has other parameters than the ciphertext.
 pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
     exact::decrypt(ct.params(), secret, ct.exact())
+}
+
+/// As [`decrypt`], without a look at the noise: if the budget is used up, the message is another
+/// one.
+///
+/// # Errors
+/// As [`decrypt`], except for the noise budget.
+pub fn decrypt_unchecked(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
+    exact::decrypt_unchecked(ct.params(), secret, ct.exact())
 }
 
 /// Measured size of the residual `r`, and the noise budget in bits: `log2(Q / (2 max |r|))`.
 /// Decryption fails when the budget is used up.
 ///
 /// # Errors
-/// [`Error::OtherParameters`] if the key has other parameters than the ciphertext.
+/// [`rlwe::Error::KeyMismatch`], and [`Error::OtherParameters`](exact::Error::OtherParameters) if the
+/// key has other parameters than the ciphertext.
 pub fn measure(secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
     exact::measure(ct.params(), secret, ct.exact())
 }
@@ -84,11 +94,8 @@ fn unit(params: &Params, level: usize) -> u64 {
 
 /// `mu m`: encoded in the high bits, it is the encoding of `m` in the low bits.
 fn high_end(params: &Params, message: &Plaintext, level: usize) -> Result<Zeroizing<Plaintext>> {
-    let have = params.rlwe().max_level();
-    if level > have {
-        return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
-    }
-    check_message(params, message)?;
+    params.check_level(level)?;
+    params.check_message(message)?;
     let (t, unit) = (params.t(), unit(params, level));
     let scaled = message.coefficients().iter().map(|&m| t.mul(m, unit));
     Ok(params.encoder().from_residues(scaled.collect()).into())
@@ -99,17 +106,4 @@ fn low_end(params: &Params, ct: exact::Ciphertext) -> Ciphertext {
     let unit = unit(params, ct.level());
     let ct = exact::Ciphertext::new(ct.into_rlwe(), unit);
     Ciphertext::wrap(params, ct)
-}
-
-/// Checks that `message` is a plaintext of `params`: an encoder of others may have made it.
-pub(crate) fn check_message(params: &Params, message: &Plaintext) -> Result<()> {
-    let (found, expected) = (message.coefficients().len(), params.n());
-    if found != expected {
-        return Err(Error::other(
-            "plaintext",
-            format_args!("N = {found}"),
-            format_args!("N = {expected}"),
-        ));
-    }
-    params.encoder().check(message.coefficients())
 }

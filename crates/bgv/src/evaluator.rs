@@ -1,7 +1,6 @@
 //! Operations on ciphertexts, without keys or with evaluation keys.
 
 use crate::ciphertext::Ciphertext;
-use crate::encrypt::check_message;
 use exact::{Error, Params, Plaintext, Result};
 use ring::{Eval, Poly};
 use rlwe::{GaloisKeys, SwitchKey};
@@ -86,9 +85,7 @@ impl Evaluator {
     /// If `m` was encoded for other parameters.
     pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) -> Result<()> {
         self.check(&[a])?;
-        check_message(self.params(), m)?;
-        self.exact.add_plain_assign(a.exact_mut(), m);
-        Ok(())
+        self.exact.add_plain_assign(a.exact_mut(), m)
     }
 
     /// A plaintext in the form of a factor for ciphertexts at `level`.
@@ -96,12 +93,7 @@ impl Evaluator {
     /// # Errors
     /// If `level` is above the highest level, or if `m` was encoded for other parameters.
     pub fn lift(&self, m: &Plaintext, level: usize) -> Result<Poly<Eval>> {
-        let have = self.params().rlwe().max_level();
-        if level > have {
-            return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
-        }
-        check_message(self.params(), m)?;
-        Ok(self.exact.lift(m, level))
+        self.exact.lift(m, level)
     }
 
     /// `a *= m`, where [`Evaluator::lift`] has lifted the plaintext at the level of `a`.
@@ -110,16 +102,7 @@ impl Evaluator {
     /// If the plaintext was lifted at another level.
     pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly<Eval>) -> Result<()> {
         self.check(&[a])?;
-        let (left, right) = (a.level(), m.limbs() - 1);
-        if left != right {
-            return Err(rlwe::Error::LevelMismatch { left, right }.into());
-        }
-        let basis = self.params().rlwe().basis(left);
-        if m.basis() != basis {
-            return Err(Error::other("lifted plaintext", m.basis(), basis));
-        }
-        self.exact.mul_plain_assign(a.exact_mut(), m);
-        Ok(())
+        self.exact.mul_plain_assign(a.exact_mut(), m)
     }
 
     /// `a *= c` for an integer modulo `t`, which is centred first.
@@ -128,9 +111,7 @@ impl Evaluator {
     /// [`Error::OtherParameters`].
     pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) -> Result<()> {
         self.check(&[a])?;
-        let c = self.params().t().reduce(c);
-        self.exact.mul_scalar_assign(a.exact_mut(), c);
-        Ok(())
+        self.exact.mul_scalar_assign(a.exact_mut(), c)
     }
 
     /// `a b`, relinearised. The noise is the product of both noises, so a
@@ -209,10 +190,6 @@ impl Evaluator {
     /// [`rlwe::Error::LevelTooLow`] if the level of `a` is lower than `level`.
     pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
         self.check(&[a])?;
-        let have = a.level();
-        if level > have {
-            return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
-        }
         self.exact.drop_to(a.exact_mut(), level)
     }
 

@@ -32,7 +32,9 @@ mod encrypt;
 mod evaluator;
 
 pub use ciphertext::Ciphertext;
-pub use encrypt::{decrypt, encrypt, encrypt_public, measure, trivial};
+pub use encrypt::{decrypt, decrypt_unchecked, encrypt, encrypt_public, measure, trivial};
 pub use evaluator::Evaluator;
-pub use exact::{Encoder, Error, Params, Plaintext, Result, T_FERMAT, noise, short_ratio};
+pub use exact::{
+    Encoder, Error, LEAST_BUDGET, Params, Plaintext, Result, T_FERMAT, noise, short_ratio,
+};
 pub use rlwe::PublicKey;

@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Setup;
-use bgv::{Ciphertext, Error, Params, PublicKey, decrypt, encrypt, encrypt_public, measure};
+use bgv::{
+    Ciphertext, Error, Params, PublicKey, decrypt, decrypt_unchecked, encrypt, encrypt_public,
+    measure,
+};
 use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::{GaloisKeys, ParamsSpec};
@@ -183,4 +186,59 @@ fn operands_of_other_parameters() {
     let foreign = other.encrypt(&[1], 2).into_exact();
     let error = Ciphertext::from_exact(&s.params, foreign).unwrap_err();
     assert!(is_other(error, "ciphertext"));
+}
+
+fn is_of_another_key<T>(result: Result<T, Error>) -> bool {
+    let error = result.err();
+    matches!(error, Some(Error::Rlwe(rlwe::Error::KeyMismatch(_))))
+}
+
+#[test]
+fn operands_of_two_secrets() {
+    let mut s = setup_insecure(N, 65_537);
+    let mut stranger = Setup::new(s.params.clone(), 2);
+    let (x, y) = (s.encrypt(&[1], 2), stranger.encrypt(&[2], 2));
+    let own = s.secret.relinearization_key(2, &mut s.rng);
+    let key = stranger.secret.relinearization_key(2, &mut s.rng);
+    assert!(is_of_another_key(s.eval.add_assign(&mut x.clone(), &y)));
+    assert!(is_of_another_key(s.eval.sub_assign(&mut x.clone(), &y)));
+    assert!(is_of_another_key(s.eval.mul_no_relin(&x, &y)));
+    assert!(is_of_another_key(s.eval.mul(&x, &y, &own)));
+    assert!(is_of_another_key(s.eval.mul(&x, &x, &key)));
+    assert!(is_of_another_key(s.eval.mul_and_switch(&x, &x, &key, 1)));
+    let swap = s.params.encoder().swap_element();
+    let keys = stranger.galois(&[swap], 2);
+    assert!(is_of_another_key(s.eval.swap_rows(&x, &keys)));
+    assert!(is_of_another_key(decrypt(&s.secret, &y)));
+    assert!(is_of_another_key(decrypt_unchecked(&s.secret, &y)));
+    assert!(is_of_another_key(measure(&s.secret, &y)));
+    let product = s.eval.mul_and_switch(&x, &x, &own, 1).unwrap();
+    assert!(is_of_another_key(decrypt(&stranger.secret, &product)));
+    assert_eq!(s.decrypt(&product)[0], 1);
+    let words = decrypt(&s.secret, &y).unwrap_err().to_string();
+    let expected = format!(
+        "the secret key belongs to key {}, expected key {}: what meets in a computation must be \
+         made under one secret key",
+        s.secret.id(),
+        stranger.secret.id()
+    );
+    assert_eq!(words, expected);
+}
+
+#[test]
+fn a_used_up_budget() {
+    let mut s = setup_insecure(N, 65_537);
+    let key = s.secret.relinearization_key(2, &mut s.rng);
+    let mut x = s.encrypt(&[1, 2], 2);
+    for _ in 0..6 {
+        x = s.eval.mul(&x, &x, &key).unwrap();
+    }
+    let (_, budget) = measure(&s.secret, &x).unwrap();
+    let least = bgv::LEAST_BUDGET;
+    assert_eq!(
+        decrypt(&s.secret, &x).unwrap_err(),
+        Error::NoiseBudget { budget, least }
+    );
+    let wrong = decrypt_unchecked(&s.secret, &x).unwrap();
+    assert_ne!(s.params.encoder().slots_of(&wrong)[0], 1);
 }

@@ -1,7 +1,9 @@
 //! Plaintexts and ciphertexts, encryption and decryption.
 
+use crate::decrypt::Doubt;
 use crate::error::{Error, Result};
 use crate::params::Params;
+use crate::size::Size;
 use num_complex::Complex64;
 use rand::CryptoRng;
 use ring::sample::Masks;
@@ -9,30 +11,50 @@ use ring::{Basis, Coeff, Eval, Modulus, Poly};
 use rlwe::{PublicKey, SecretKey};
 use zeroize::{Zeroize, Zeroizing};
 
-/// An encoded message: a polynomial over the moduli of a level, and a scale.
-#[derive(Clone, Debug, PartialEq)]
+/// An encoded message: a polynomial over the moduli of a level, a scale, and the [size](Size) of the
+/// message. Two plaintexts are equal if polynomial and scale are.
+#[derive(Clone, Debug)]
 pub struct Plaintext {
     poly: Poly<Eval>,
     scale: f64,
+    size: Size,
+    pub(crate) doubt: Option<Doubt>,
+}
+
+impl PartialEq for Plaintext {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            poly,
+            scale,
+            size: _,
+            doubt: _,
+        } = self;
+        (poly, scale) == (&other.poly, &other.scale)
+    }
 }
 
 impl Plaintext {
-    /// A polynomial whose message has the given scale.
+    /// A polynomial whose message has the given scale, and an unknown size.
     pub fn new(poly: Poly<Eval>, scale: f64) -> Self {
-        Self { poly, scale }
+        Self {
+            poly,
+            scale,
+            size: Size::UNKNOWN,
+            doubt: None,
+        }
     }
 
     /// Encodes complex slots at a level and scale. Fewer than `N/2` values are filled up with zeros
     /// to a power of two, and repeat.
     ///
     /// # Errors
-    /// [`Error::TooManyValues`], [`Error::NotFinite`], [`Error::Overflow`] and [`Error::Scale`].
-    ///
-    /// # Panics
-    /// If `level` is above the highest level.
+    /// [`Error::TooManyValues`], [`Error::NotFinite`], [`Error::Overflow`], [`Error::Scale`], and
+    /// [`Error::LevelExhausted`] if `level` is above the highest level.
     pub fn encode(params: &Params, values: &[Complex64], level: usize, scale: f64) -> Result<Self> {
         let coefficients = Zeroizing::new(params.encoder().embed(values)?);
-        Self::encode_coefficients(params, &coefficients, level, scale)
+        let mut message = Self::encode_coefficients(params, &coefficients, level, scale)?;
+        message.size = Size::of_slots(values).with_coefficients(&coefficients);
+        Ok(message)
     }
 
     /// As [`Plaintext::encode`], for real slots.
@@ -56,6 +78,10 @@ impl Plaintext {
     ) -> Result<Self> {
         if !(scale.is_finite() && scale > 0.0) {
             return Err(Error::Scale { found: scale });
+        }
+        let have = params.max_level();
+        if level > have {
+            return Err(Error::LevelExhausted { need: level, have });
         }
         let (found, limit) = (values.len(), params.n());
         if found > limit {
@@ -97,7 +123,12 @@ impl Plaintext {
             });
             poly
         };
-        Ok(Self::new(poly.into_eval(), scale))
+        Ok(Self {
+            poly: poly.into_eval(),
+            scale,
+            size: Size::of_coefficients(values),
+            doubt: None,
+        })
     }
 
     /// The polynomial.
@@ -108,6 +139,16 @@ impl Plaintext {
     /// The scale.
     pub fn scale(&self) -> f64 {
         self.scale
+    }
+
+    /// A doubt about a decrypted message, which may be another one.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.doubt
+    }
+
+    /// What is known of the message's size.
+    pub fn size(&self) -> Size {
+        self.size
     }
 
     /// The coefficients divided by the scale.
@@ -217,17 +258,66 @@ impl Garner {
     }
 }
 
-/// A CKKS ciphertext.
-#[derive(Clone, Debug, PartialEq)]
+/// A CKKS ciphertext: its components, the scale of its message, and what is known of the message's
+/// [size](Size). Two ciphertexts are equal if components and scale are.
+#[derive(Clone, Debug)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
     scale: f64,
+    size: Size,
+}
+
+impl PartialEq for Ciphertext {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            inner,
+            scale,
+            size: _,
+        } = self;
+        (inner, scale) == (&other.inner, &other.scale)
+    }
 }
 
 impl Ciphertext {
-    /// A ciphertext from its components and the scale of its message.
+    /// A ciphertext from its components and the scale of its message, whose size is unknown.
     pub fn new(inner: rlwe::Ciphertext, scale: f64) -> Self {
-        Self { inner, scale }
+        Self::sized(inner, scale, Size::UNKNOWN)
+    }
+
+    /// As [`Ciphertext::new`], with what is known of the message's size.
+    pub fn sized(inner: rlwe::Ciphertext, scale: f64, size: Size) -> Self {
+        Self { inner, scale, size }
+    }
+
+    /// The same ciphertext, whose slots are said to be at most `bound` in absolute value. This is
+    /// for ciphertexts from outside, and for messages that are smaller than their operations tell.
+    ///
+    /// # Errors
+    /// [`Error::Bound`] for a bound that is no number from 0 on, or that does not fit the modulus.
+    pub fn bounded(mut self, bound: f64) -> Result<Self> {
+        let room = self.room();
+        if !(0.0..room).contains(&bound) {
+            return Err(Error::Bound { found: bound, room });
+        }
+        self.set_size(Size::at_most(bound));
+        Ok(self)
+    }
+
+    /// What is known of the message's size.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// States what is known of the message's size.
+    pub fn set_size(&mut self, size: Size) {
+        self.size = size;
+    }
+
+    /// The first coefficient that does not fit, in units of the message: half of the modulus at the
+    /// scale.
+    pub fn room(&self) -> f64 {
+        let log_q = self.inner.components()[0].basis().log2();
+        (log_q - 1.0 - self.scale.log2()).exp2()
     }
 
     /// The components.
@@ -248,7 +338,14 @@ impl Ciphertext {
     /// Sets the scale without changing the components. This multiplies the message by the old scale
     /// divided by the new one, at no cost.
     pub fn set_scale(&mut self, scale: f64) {
+        self.size = self.size.scaled(self.scale / scale);
         self.scale = scale;
+    }
+
+    /// Sets scale and size after an operation that changed the components.
+    pub(crate) fn restate(&mut self, scale: f64, size: Size) {
+        self.scale = scale;
+        self.size = size;
     }
 
     /// The degree: the number of components minus one.
@@ -276,7 +373,7 @@ pub fn encrypt(
     let level = message.poly.limbs() - 1;
     let mut ct = secret.encrypt_zero(level, masks, rng);
     ct.components_mut()[0].add_assign(&message.poly);
-    Ok(Ciphertext::new(ct, message.scale))
+    Ok(Ciphertext::sized(ct, message.scale, message.size))
 }
 
 /// Encrypts under a public key.
@@ -290,27 +387,23 @@ pub fn encrypt_public(
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
     let level = message.poly.limbs() - 1;
+    let (found, expected) = (key.basis(), params.rlwe().basis(params.rlwe().max_level()));
+    if found != expected {
+        return Err(Error::OtherKey {
+            what: "public key",
+            found: format!("{} limbs of N = {}", found.len(), found.n()),
+            expected: format!("{:?}", params.rlwe()),
+        });
+    }
+    if level > params.rlwe().max_level() || message.poly.basis() != params.rlwe().basis(level) {
+        return Err(params.other(message.poly.limbs(), message.poly.n()));
+    }
     let mut ct = key.encrypt_zero(params.rlwe(), level, rng)?;
     ct.components_mut()[0].add_assign(&message.poly);
-    Ok(Ciphertext::new(ct, message.scale))
+    Ok(Ciphertext::sized(ct, message.scale, message.size))
 }
 
-/// Decrypts to a plaintext: the message with its error.
-///
-/// Sharing decrypted CKKS values can reveal the secret key (Li, Micciancio, EUROCRYPT 2021): see
-/// SECURITY.md.
-///
-/// # Errors
-/// [`Error::OtherKey`] if the ciphertext is not over moduli of the key.
-pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
-    check_secret(secret, ct.inner.components()[0].basis())?;
-    Ok(Plaintext::new(
-        (*secret.phase_eval(&ct.inner)).clone(),
-        ct.scale,
-    ))
-}
-
-fn check_secret(secret: &SecretKey, basis: &Basis) -> Result<()> {
+pub(crate) fn check_secret(secret: &SecretKey, basis: &Basis) -> Result<()> {
     if secret.is_over(basis) {
         return Ok(());
     }

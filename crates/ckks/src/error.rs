@@ -58,6 +58,36 @@ pub enum Error {
         /// Level encoded for.
         level: usize,
     },
+    /// A message exceeded half of its modulus, so that what is left of it is another message.
+    #[error(
+        "the message does not fit its modulus: its largest coefficient takes {found:.1} bits, and {room:.1} fit. Encrypt smaller values, or take parameters whose first modulus is larger"
+    )]
+    Lost {
+        /// log2 of the largest coefficient, from below.
+        found: f64,
+        /// log2 of the first one that does not fit.
+        room: f64,
+    },
+    /// A message that looks as if it did not fit its modulus.
+    #[error(
+        "the message does not seem to fit its modulus: what is left of it takes {found:.1} bits, {room:.1} fit, and the sizes of the operands do not show that it is right. Encrypt smaller values, take parameters whose first modulus is larger, or state the size of the result (bounded)"
+    )]
+    Doubtful {
+        /// log2 of the largest coefficient found.
+        found: f64,
+        /// log2 of the first one that does not fit.
+        room: f64,
+    },
+    /// A bound on a message that is no size, or that does not fit the modulus.
+    #[error(
+        "the bound on the message is {found}, expected 0 up to {room:.4}, which the modulus holds"
+    )]
+    Bound {
+        /// Bound found.
+        found: f64,
+        /// The first size that does not fit.
+        room: f64,
+    },
     /// Addition needs equal scales.
     #[error("operands have the scales 2^{left:.4} and 2^{right:.4}, expected one scale")]
     ScaleMismatch {
@@ -113,5 +143,16 @@ pub enum Error {
 impl From<ring::Error> for Error {
     fn from(error: ring::Error) -> Self {
         Self::Rlwe(error.into())
+    }
+}
+
+impl Error {
+    /// The error for a message whose largest coefficient is at least `found`, where those below
+    /// `room` fit.
+    pub(crate) fn lost(found: f64, room: f64) -> Self {
+        Self::Lost {
+            found: found.log2(),
+            room: room.log2(),
+        }
     }
 }

@@ -45,7 +45,8 @@ impl Evaluator {
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
         self.check(&[a, b])?;
         check_scales(a.scale(), b.scale())?;
-        Ok(Ciphertext::new(a.rlwe().add(b.rlwe())?, a.scale()))
+        let size = a.size().plus(b.size());
+        Ok(Ciphertext::sized(a.rlwe().add(b.rlwe())?, a.scale(), size))
     }
 
     /// `a - b`.
@@ -55,7 +56,8 @@ impl Evaluator {
     pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
         self.check(&[a, b])?;
         check_scales(a.scale(), b.scale())?;
-        Ok(Ciphertext::new(a.rlwe().sub(b.rlwe())?, a.scale()))
+        let size = a.size().minus(b.size());
+        Ok(Ciphertext::sized(a.rlwe().sub(b.rlwe())?, a.scale(), size))
     }
 
     /// `a += b`.
@@ -65,7 +67,9 @@ impl Evaluator {
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
         self.check(&[a, b])?;
         check_scales(a.scale(), b.scale())?;
-        Ok(a.rlwe_mut().add_assign(b.rlwe())?)
+        a.rlwe_mut().add_assign(b.rlwe())?;
+        a.set_size(a.size().plus(b.size()));
+        Ok(())
     }
 
     /// `a -= b`.
@@ -75,13 +79,16 @@ impl Evaluator {
     pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
         self.check(&[a, b])?;
         check_scales(a.scale(), b.scale())?;
-        Ok(a.rlwe_mut().sub_assign(b.rlwe())?)
+        a.rlwe_mut().sub_assign(b.rlwe())?;
+        a.set_size(a.size().minus(b.size()));
+        Ok(())
     }
 
     /// `a = -a`.
     pub fn neg_assign(&self, a: &mut Ciphertext) {
         let parts = a.rlwe_mut().components_mut();
         parts.iter_mut().for_each(Poly::neg_assign);
+        a.set_size(a.size().scaled(-1.0));
     }
 
     /// `a += m`.
@@ -92,6 +99,7 @@ impl Evaluator {
         check_scales(a.scale(), m.scale())?;
         self.check_limbs(a, m)?;
         a.rlwe_mut().components_mut()[0].add_assign(m.poly());
+        a.set_size(a.size().plus(m.size()));
         Ok(())
     }
 
@@ -102,7 +110,8 @@ impl Evaluator {
     pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) -> Result<()> {
         self.check_limbs(a, m)?;
         a.rlwe_mut().mul_poly_assign(m.poly());
-        a.set_scale(a.scale() * m.scale());
+        let size = a.size().times(m.size());
+        a.restate(a.scale() * m.scale(), size);
         Ok(())
     }
 
@@ -123,6 +132,7 @@ impl Evaluator {
         if im != 0.0 {
             body.add_scaled_prefix(self.params.imaginary(), |i| residue(basis.modulus(i), im));
         }
+        a.set_size(a.size().shifted(c));
         Ok(())
     }
 
@@ -135,11 +145,12 @@ impl Evaluator {
     /// [`Error::NotFinite`], and [`Error::Constant`] if the integer exceeds the modulus.
     pub fn mul_const_assign(&self, a: &mut Ciphertext, c: f64, scale: f64) -> Result<()> {
         let c = integer(c * scale, a)?;
+        let size = a.size().scaled(c / scale);
         for part in a.rlwe_mut().components_mut() {
             let basis = part.basis().clone();
             part.scalar_mul_assign(|i| residue(basis.modulus(i), c));
         }
-        a.set_scale(a.scale() * scale);
+        a.restate(a.scale() * scale, size);
         Ok(())
     }
 
@@ -152,17 +163,21 @@ impl Evaluator {
     pub fn add_scaled_assign(&self, a: &mut Ciphertext, b: &Ciphertext, c: f64) -> Result<()> {
         self.check(&[a, b])?;
         let c = integer(c * a.scale() / b.scale(), a)?;
+        let size = a.size().plus(b.size().scaled(c * b.scale() / a.scale()));
         let (left, right) = (a.rlwe().level(), b.rlwe().level());
         if left > right {
             return Err(rlwe::Error::LevelMismatch { left, right }.into());
         }
         a.rlwe().pair()?;
+        let key = rlwe::Ciphertext::common_key([a.rlwe(), b.rlwe()])?;
         let other = b.rlwe().pair()?;
         let parts = a.rlwe_mut().components_mut().iter_mut();
         for (part, other) in parts.zip([other.0, other.1]) {
             let basis = part.basis().clone();
             part.add_scaled_prefix(other, |i| residue(basis.modulus(i), c));
         }
+        a.rlwe_mut().set_key(key);
+        a.set_size(size);
         Ok(())
     }
 
@@ -185,10 +200,14 @@ impl Evaluator {
         }
         let ((a0, a1), (b0, b1)) = (a.rlwe().pair()?, b.rlwe().pair()?);
         let parts = vec![a0.mul(b0), Poly::dot(&[a0, a1], &[b1, b0]), a1.mul(b1)];
-        Ok(Ciphertext::new(
-            rlwe::Ciphertext::new(parts),
-            a.scale() * b.scale(),
-        ))
+        let key = rlwe::Ciphertext::common_key([a.rlwe(), b.rlwe()])?;
+        let inner = rlwe::Ciphertext::new(parts).of_key(key);
+        let size = if std::ptr::eq(a, b) {
+            a.size().squared()
+        } else {
+            a.size().times(b.size())
+        };
+        Ok(Ciphertext::sized(inner, a.scale() * b.scale(), size))
     }
 
     /// Reduces a product to two components.
@@ -198,7 +217,8 @@ impl Evaluator {
     pub fn relinearize(&self, a: &Ciphertext, key: &SwitchKey) -> Result<Ciphertext> {
         self.check(&[a])?;
         self.check_key("relinearization key", key)?;
-        Ok(Ciphertext::new(a.rlwe().relinearize(key, 0)?, a.scale()))
+        let inner = a.rlwe().relinearize(key, 0)?;
+        Ok(Ciphertext::sized(inner, a.scale(), a.size()))
     }
 
     /// `a b`, relinearised and rescaled by one level, all in one division.
@@ -215,7 +235,8 @@ impl Evaluator {
         let product = self.mul(a, b)?;
         let (dropped, divisor) = self.last_level(&product)?;
         let inner = product.rlwe().relinearize(key, dropped)?;
-        Ok(Ciphertext::new(inner, product.scale() / divisor))
+        let scale = product.scale() / divisor;
+        Ok(Ciphertext::sized(inner, scale, product.size()))
     }
 
     /// Divides the ciphertext and its scale by the moduli of the last level.
@@ -226,7 +247,7 @@ impl Evaluator {
         let (dropped, divisor) = self.last_level(a)?;
         let target = a.rlwe().level() - dropped;
         a.rlwe_mut().switch_to(self.params.rlwe(), target)?;
-        a.set_scale(a.scale() / divisor);
+        a.restate(a.scale() / divisor, a.size());
         Ok(())
     }
 
@@ -260,7 +281,7 @@ impl Evaluator {
         let factor = scale * self.params.level_modulus(level + 1) / a.scale();
         self.mul_const_assign(&mut a, 1.0, factor)?;
         self.rescale(&mut a)?;
-        a.set_scale(scale);
+        a.restate(scale, a.size());
         Ok(a)
     }
 
@@ -303,7 +324,10 @@ impl Evaluator {
     /// # Errors
     /// If the key is missing or was made for lower levels.
     pub fn conjugate(&self, a: &Ciphertext, keys: &GaloisKeys) -> Result<Ciphertext> {
-        self.automorphism(a, self.params.encoder().conjugation_element(), keys)
+        let mut conjugate =
+            self.automorphism(a, self.params.encoder().conjugation_element(), keys)?;
+        conjugate.set_size(a.size().conjugated());
+        Ok(conjugate)
     }
 
     /// Rotations left by each of `steps`, with one shared decomposition.
@@ -322,7 +346,7 @@ impl Evaluator {
         let rotated = steps.iter().map(element).map(|element| {
             self.check_galois(element, keys)?;
             let inner = a.rlwe().automorphism_hoisted(&decomposed, element, keys)?;
-            Ok(Ciphertext::new(inner, a.scale()))
+            Ok(Ciphertext::sized(inner, a.scale(), a.size()))
         });
         rotated.collect()
     }
@@ -330,7 +354,8 @@ impl Evaluator {
     fn automorphism(&self, a: &Ciphertext, g: usize, keys: &GaloisKeys) -> Result<Ciphertext> {
         self.check(&[a])?;
         self.check_galois(g, keys)?;
-        Ok(Ciphertext::new(a.rlwe().automorphism(g, keys)?, a.scale()))
+        let inner = a.rlwe().automorphism(g, keys)?;
+        Ok(Ciphertext::sized(inner, a.scale(), a.size()))
     }
 
     fn check(&self, operands: &[&Ciphertext]) -> Result<()> {

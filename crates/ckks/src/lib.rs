@@ -17,15 +17,19 @@
 #![forbid(unsafe_code)]
 
 mod ciphertext;
+mod decrypt;
 mod encoder;
 mod error;
 mod evaluator;
 pub mod noise;
 mod params;
+mod size;
 
-pub use ciphertext::{Ciphertext, Plaintext, decrypt, encrypt, encrypt_public};
+pub use ciphertext::{Ciphertext, Plaintext, encrypt, encrypt_public};
+pub use decrypt::{Doubt, decrypt, decrypt_unchecked};
 pub use encoder::Encoder;
 pub use error::{Error, Result};
 pub use evaluator::{Evaluator, check_scales};
 pub use num_complex::Complex64;
 pub use params::{Params, ParamsSpec};
+pub use size::Size;

@@ -4,3 +4,4 @@ mod common;
 mod encoding;
 mod levels;
 mod scheme;
+mod sizes;

@@ -62,7 +62,7 @@ impl Client {
         let t = params.t();
         let mut margin_bits = f64::INFINITY;
         for (outputs, ct) in terms.outputs.iter().zip(answer.ciphertexts()) {
-            let message = bfv::decrypt(params, self.keys().secret(), ct)?;
+            let message = bfv::decrypt_unchecked(params, self.keys().secret(), ct)?;
             let margin = self.margin(outputs, ct, query.images)?;
             margin_bits = margin_bits.min(margin);
             for (row, &place) in outputs.rows.iter().zip(&outputs.at) {

@@ -10,6 +10,10 @@ use rlwe::noise::Size;
 use rlwe::{PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
+/// Noise budget in bits below which a decryption may be wrong. Noise that fills the modulus leaves
+/// a fraction of a bit.
+pub const LEAST_BUDGET: f64 = 1.0;
+
 /// A ciphertext of exact arithmetic: its components and the factor of its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext {
@@ -66,7 +70,8 @@ impl Ciphertext {
 /// Encrypts at `level` under a public key: an encryption of zero plus the message.
 ///
 /// # Errors
-/// [`rlwe::Error::LevelTooLow`] if `level` is above the highest level.
+/// [`rlwe::Error::LevelTooLow`] if `level` is above the highest level, and
+/// [`Error::OtherParameters`] if the key or the message was made for other parameters.
 pub fn encrypt_public(
     params: &Params,
     key: &PublicKey,
@@ -74,6 +79,12 @@ pub fn encrypt_public(
     level: usize,
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
+    params.check_level(level)?;
+    params.check_message(message)?;
+    let (found, expected) = (key.basis(), params.rlwe().basis(params.rlwe().max_level()));
+    if found != expected {
+        return Err(Error::other("public key", found, expected));
+    }
     let mut ct = key.encrypt_zero(params.rlwe(), level, rng)?;
     ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
     Ok(Ciphertext::new(ct, 1))
@@ -82,8 +93,8 @@ pub fn encrypt_public(
 /// Encrypts at `level` under the secret key, with the next mask.
 ///
 /// # Errors
-/// [`Error::OtherParameters`] if the key has other parameters, and an error if `level` is above the
-/// highest level.
+/// [`Error::OtherParameters`] if the key or the message was made for other parameters, and an error
+/// if `level` is above the highest level.
 pub fn encrypt(
     params: &Params,
     secret: &SecretKey,
@@ -93,16 +104,17 @@ pub fn encrypt(
     rng: &mut impl CryptoRng,
 ) -> Result<Ciphertext> {
     check_secret(params, secret)?;
-    let have = params.rlwe().max_level();
-    if level > have {
-        return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
-    }
+    params.check_level(level)?;
+    params.check_message(message)?;
     let mut ct = secret.encrypt_zero(level, masks, rng);
     ct.components_mut()[0].add_assign(&Zeroizing::new(scaled(params, message, level, 1)));
     Ok(Ciphertext::new(ct, 1))
 }
 
 /// The ciphertext `(message, 0)`, which hides nothing. It serves as a constant among ciphertexts.
+///
+/// # Panics
+/// If `level` is above the highest level, or if the message was made for another degree.
 pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Ciphertext {
     let body = scaled(params, message, level, 1);
     let mask = Poly::zero(body.basis());
@@ -111,18 +123,45 @@ pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Ciphertext
 
 /// Decrypts: `m = -r / (Q mu) mod t`, where `r` is the centred residual.
 ///
-/// The result is right if `|r| < Q / 2`. [`measure`] computes the distance to this bound.
+/// The result is right if `|r| < Q / 2`. [`measure`] computes the distance to this bound, which is
+/// the noise budget.
 ///
 /// # Errors
-/// [`Error::OtherParameters`] if the key or the ciphertext has other parameters.
+/// [`Error::NoiseBudget`] if less than [`LEAST_BUDGET`] is left, [`rlwe::Error::KeyMismatch`] if the
+/// ciphertext belongs to another secret, and [`Error::OtherParameters`] if the key or the ciphertext
+/// has other parameters.
 pub fn decrypt(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
-    let t = params.t();
     let residual = residual(params, secret, ct)?;
+    let (_, budget) = size_and_budget(params, &residual, ct.level());
+    if budget < LEAST_BUDGET {
+        let least = LEAST_BUDGET;
+        return Err(Error::NoiseBudget { budget, least });
+    }
+    Ok(message_of(params, &residual, ct))
+}
+
+/// As [`decrypt`], without a look at the noise: if the budget is used up, the message is another
+/// one.
+///
+/// # Errors
+/// As [`decrypt`], except [`Error::NoiseBudget`].
+pub fn decrypt_unchecked(
+    params: &Params,
+    secret: &SecretKey,
+    ct: &Ciphertext,
+) -> Result<Plaintext> {
+    let residual = residual(params, secret, ct)?;
+    Ok(message_of(params, &residual, ct))
+}
+
+/// The message of a ciphertext with a residual.
+fn message_of(params: &Params, residual: &Poly<Coeff>, ct: &Ciphertext) -> Plaintext {
+    let t = params.t();
     let unit = t.neg(t.mul(params.q_mod_t(ct.level()), ct.factor()));
     let inverse = t.inv(unit).expect("Q and the factor are units modulo t");
-    let words = params.to_t(ct.level()).exact(&residual);
+    let words = params.to_t(ct.level()).exact(residual);
     let coefficients = words.into_iter().map(|r| t.mul(r, inverse)).collect();
-    Ok(params.encoder().from_residues(coefficients))
+    params.encoder().from_residues(coefficients)
 }
 
 fn check_secret(params: &Params, secret: &SecretKey) -> Result<()> {
@@ -144,6 +183,7 @@ fn residual(
         let found = format!("{} limbs of N = {}", basis.len(), basis.n());
         return Err(Error::other("ciphertext", found, params.rlwe()));
     }
+    secret.check_key(ct.rlwe())?;
     let mut phase = secret.phase(ct.rlwe());
     phase.scalar_mul_assign(|_| params.t().value());
     Ok(phase)
@@ -167,10 +207,14 @@ pub fn residuals(
 /// # Errors
 /// As [`decrypt`].
 pub fn measure(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
-    let residuals = residuals(params, secret, ct)?;
-    let size = Size::of(&residuals);
-    let budget = params.rlwe().log_q(ct.level()) - 1.0 - size.log2_max;
-    Ok((size, budget))
+    let residual = residual(params, secret, ct)?;
+    Ok(size_and_budget(params, &residual, ct.level()))
+}
+
+fn size_and_budget(params: &Params, residual: &Poly<Coeff>, level: usize) -> (Size, f64) {
+    let size = Size::of(&rlwe::noise::centred(residual));
+    let budget = params.rlwe().log_q(level) - 1.0 - size.log2_max;
+    (size, budget)
 }
 
 /// The phase of a noiseless encryption: `t^{-1} [-Q mu m]_t`, centred, modulo `Q`.

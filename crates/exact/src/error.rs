@@ -7,7 +7,7 @@ use thiserror::Error;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Errors in parameters, plaintexts and operands.
-#[derive(Debug, Error, PartialEq, Eq)]
+#[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
     /// An error of the `rlwe` layer.
@@ -47,6 +47,16 @@ pub enum Error {
         found: u64,
         /// Plaintext modulus.
         t: u64,
+    },
+    /// The noise has used up its budget, so that decryption may give another message.
+    #[error(
+        "the noise budget is {budget:.2} bits, expected at least {least}: the message may be lost. Use more levels or fewer products"
+    )]
+    NoiseBudget {
+        /// Bits left.
+        budget: f64,
+        /// Bits that a right message has at least.
+        least: f64,
     },
     /// An operand was made for other parameters.
     #[error("the {what} is of {found}, expected {expected}")]

@@ -7,7 +7,8 @@ use crate::params::Params;
 use ring::{Eval, Poly};
 use rlwe::{Decomposed, GaloisKeys, SwitchKey};
 
-/// Operations on residuals for one set of parameters.
+/// Operations on residuals for one set of parameters. Operands and keys of other parameters give
+/// [`Error::OtherParameters`], and those of another secret [`rlwe::Error::KeyMismatch`].
 #[derive(Clone, Debug)]
 pub struct Evaluator {
     params: Params,
@@ -31,7 +32,7 @@ impl Evaluator {
     /// # Errors
     /// If levels differ, or [`Error::FactorMismatch`] if factors differ.
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
-        check_factors(a, b)?;
+        self.check_sum(a, b)?;
         Ok(Ciphertext::new(a.rlwe().add(b.rlwe())?, a.factor()))
     }
 
@@ -40,7 +41,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext> {
-        check_factors(a, b)?;
+        self.check_sum(a, b)?;
         Ok(Ciphertext::new(a.rlwe().sub(b.rlwe())?, a.factor()))
     }
 
@@ -49,7 +50,7 @@ impl Evaluator {
     /// # Errors
     /// If levels differ, or [`Error::FactorMismatch`] if factors differ.
     pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
-        check_factors(a, b)?;
+        self.check_sum(a, b)?;
         Ok(a.rlwe_mut().add_assign(b.rlwe())?)
     }
 
@@ -58,36 +59,66 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add_assign`].
     pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<()> {
-        check_factors(a, b)?;
+        self.check_sum(a, b)?;
         Ok(a.rlwe_mut().sub_assign(b.rlwe())?)
     }
 
     /// `a += m`.
-    pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) {
+    ///
+    /// # Errors
+    /// If `m` was encoded for other parameters.
+    pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Plaintext) -> Result<()> {
+        self.params.check_ciphertexts(&[a])?;
+        self.params.check_message(m)?;
         let term = scaled(&self.params, m, a.level(), a.factor());
         a.rlwe_mut().components_mut()[0].add_assign(&term);
+        Ok(())
     }
 
     /// `a *= m`, where [`Evaluator::lift`] has lifted the plaintext at the level of `a`.
     ///
-    /// # Panics
-    /// If the plaintext is over another basis.
-    pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly<Eval>) {
+    /// # Errors
+    /// If the plaintext was lifted at another level, or for other parameters.
+    pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly<Eval>) -> Result<()> {
+        self.params.check_ciphertexts(&[a])?;
+        let (left, right) = (a.level(), m.limbs() - 1);
+        if left != right {
+            return Err(rlwe::Error::LevelMismatch { left, right }.into());
+        }
+        let basis = self.params.rlwe().basis(left);
+        if m.basis() != basis {
+            return Err(Error::other("lifted plaintext", m.basis(), basis));
+        }
         a.rlwe_mut().mul_poly_assign(m);
+        Ok(())
     }
 
     /// A plaintext in the form of a factor for ciphertexts at `level`.
-    pub fn lift(&self, m: &Plaintext, level: usize) -> Poly<Eval> {
-        self.params
-            .encoder()
-            .lift(m, self.params.rlwe().basis(level))
+    ///
+    /// # Errors
+    /// If `level` is above the highest level, or if `m` was encoded for other parameters.
+    pub fn lift(&self, m: &Plaintext, level: usize) -> Result<Poly<Eval>> {
+        self.params.check_level(level)?;
+        self.params.check_message(m)?;
+        let basis = self.params.rlwe().basis(level);
+        Ok(self.params.encoder().lift(m, basis))
     }
 
     /// `a *= c` for an integer modulo `t`, which is centred first.
-    pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) {
-        let c = self.params.t().center(c);
-        let basis = self.params.rlwe().basis(a.level()).clone();
+    ///
+    /// # Errors
+    /// [`Error::OtherParameters`].
+    pub fn mul_scalar_assign(&self, a: &mut Ciphertext, c: u64) -> Result<()> {
+        self.params.check_ciphertexts(&[a])?;
+        let t = self.params.t();
+        self.scale_assign(a, t.center(t.reduce(c)));
+        Ok(())
+    }
+
+    /// Multiplies every component by an integer.
+    pub(crate) fn scale_assign(&self, a: &mut Ciphertext, c: i64) {
         for part in a.rlwe_mut().components_mut() {
+            let basis = part.basis().clone();
             part.scalar_mul_assign(|i| basis.modulus(i).from_i64(c));
         }
     }
@@ -97,6 +128,7 @@ impl Evaluator {
     /// # Errors
     /// If the level of `a` is lower than `level`.
     pub fn switch_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
+        self.params.check_ciphertexts(&[a])?;
         Ok(a.rlwe_mut().switch_to(self.params.rlwe(), level)?)
     }
 
@@ -137,6 +169,9 @@ impl Evaluator {
             .map(|ct| ct.level())
             .min()
             .expect("there are products");
+        self.params.check_ciphertexts(a)?;
+        self.params.check_ciphertexts(b)?;
+        let key = rlwe::Ciphertext::common_key(a.iter().chain(b).map(|ct| ct.rlwe()))?;
         let factor = self.product_factor(a[0], b[0], level);
         let mut left = Vec::with_capacity(a.len());
         let mut right = Vec::with_capacity(a.len());
@@ -168,7 +203,8 @@ impl Evaluator {
             sum
         };
         let parts = vec![dot(&[(0, 0)]), dot(&[(0, 1), (1, 0)]), dot(&[(1, 1)])];
-        Ok(Ciphertext::new(rlwe::Ciphertext::new(parts), factor))
+        let inner = rlwe::Ciphertext::new(parts).of_key(key);
+        Ok(Ciphertext::new(inner, factor))
     }
 
     /// `t sum_j (sum_i m[g][j][i] x_i) (x) y_j` for each group `g`, at `level`, not relinearised.
@@ -187,6 +223,7 @@ impl Evaluator {
         fn pairs<'a>(cts: &[&'a Ciphertext]) -> Result<Vec<ring::Pair<'a>>> {
             cts.iter().map(|ct| Ok(ct.rlwe().pair()?.into())).collect()
         }
+        let key = rlwe::Ciphertext::common_key(x.iter().chain(y).map(|ct| ct.rlwe()))?;
         let basis = self.params.rlwe().basis(level);
         let mut sums = ring::tensor_combinations(basis, matrix, &pairs(x)?, &pairs(y)?);
         for poly in sums.iter_mut().flatten() {
@@ -194,7 +231,7 @@ impl Evaluator {
         }
         Ok(sums
             .into_iter()
-            .map(|d| rlwe::Ciphertext::new(d.into()))
+            .map(|d| rlwe::Ciphertext::new(d.into()).of_key(key))
             .collect())
     }
 
@@ -204,6 +241,11 @@ impl Evaluator {
     /// # Errors
     /// If the level of `a` is lower than `level`.
     pub fn drop_to(&self, a: &mut Ciphertext, level: usize) -> Result<()> {
+        self.params.check_ciphertexts(&[a])?;
+        let have = a.level();
+        if level > have {
+            return Err(rlwe::Error::LevelTooLow { need: level, have }.into());
+        }
         let factor = self.factor_at(a, level);
         a.rlwe_mut().drop_to(level)?;
         a.set_factor(factor);
@@ -231,6 +273,8 @@ impl Evaluator {
         key: &SwitchKey,
         dropped: usize,
     ) -> Result<Ciphertext> {
+        self.params.check_ciphertexts(&[product])?;
+        self.params.check_key(key)?;
         let inner = product.rlwe().relinearize(key, dropped)?;
         Ok(Ciphertext::new(inner, product.factor()))
     }
@@ -246,6 +290,7 @@ impl Evaluator {
         element: usize,
         keys: &GaloisKeys,
     ) -> Result<Ciphertext> {
+        self.check_galois(a, element, keys)?;
         let inner = a.rlwe().automorphism(element, keys)?;
         Ok(Ciphertext::new(inner, a.factor()))
     }
@@ -262,6 +307,8 @@ impl Evaluator {
         element: usize,
         keys: &GaloisKeys,
     ) -> Result<Ciphertext> {
+        self.check_galois(a, element, keys)?;
+        self.check_decomposed(a, decomposed)?;
         let inner = a.rlwe().automorphism_hoisted(decomposed, element, keys)?;
         Ok(Ciphertext::new(inner, a.factor()))
     }
@@ -271,7 +318,35 @@ impl Evaluator {
     /// # Errors
     /// If the ciphertext does not have two components.
     pub fn decompose(&self, a: &Ciphertext) -> Result<Decomposed> {
+        self.params.check_ciphertexts(&[a])?;
         Ok(Decomposed::new(self.params.rlwe(), a.rlwe().pair()?.1))
+    }
+
+    /// Checks parameters and factors of the operands of a sum.
+    fn check_sum(&self, a: &Ciphertext, b: &Ciphertext) -> Result<()> {
+        self.params.check_ciphertexts(&[a, b])?;
+        check_factors(a, b)
+    }
+
+    /// Checks the parameters of a ciphertext, and of the key for `element`. A missing key is
+    /// reported by the operation that needs it, and element 1 needs none.
+    fn check_galois(&self, a: &Ciphertext, element: usize, keys: &GaloisKeys) -> Result<()> {
+        self.params.check_ciphertexts(&[a])?;
+        keys.get(element)
+            .map_or(Ok(()), |(key, _)| self.params.check_key(key))
+    }
+
+    /// Checks that a decomposition is one of a ciphertext at the level of `a`.
+    fn check_decomposed(&self, a: &Ciphertext, decomposed: &Decomposed) -> Result<()> {
+        let (left, right) = (a.level(), decomposed.level());
+        if left != right {
+            return Err(rlwe::Error::LevelMismatch { left, right }.into());
+        }
+        if decomposed.params() != self.params.rlwe() {
+            let (found, expected) = (decomposed.params(), self.params.rlwe());
+            return Err(Error::other("decomposition", found, expected));
+        }
+        Ok(())
     }
 
     /// Factor of [`Evaluator::tensor_sum`] at `level`: `-Q mu mu' mod t`.

@@ -18,6 +18,7 @@ impl Evaluator {
     /// # Errors
     /// If levels differ.
     pub fn match_factors(&self, a: &mut Ciphertext, b: &mut Ciphertext) -> Result<[i64; 2]> {
+        self.params().check_ciphertexts(&[a, b])?;
         let (left, right) = (a.level(), b.level());
         if left != right {
             return Err(rlwe::Error::LevelMismatch { left, right }.into());
@@ -38,7 +39,7 @@ impl Evaluator {
         }
         let (t, factor) = (self.params().t(), a.factor());
         let c = t.from_i64(c);
-        self.mul_scalar_assign(a, c);
+        self.scale_assign(a, t.center(c));
         a.set_factor(t.mul(factor, c));
     }
 }

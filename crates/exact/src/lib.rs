@@ -30,7 +30,10 @@ pub mod noise;
 mod params;
 
 pub use encoder::{Encoder, Plaintext};
-pub use encrypt::{Ciphertext, decrypt, encrypt, encrypt_public, measure, residuals, trivial};
+pub use encrypt::{
+    Ciphertext, LEAST_BUDGET, decrypt, decrypt_unchecked, encrypt, encrypt_public, measure,
+    residuals, trivial,
+};
 pub use error::{Error, Result};
 pub use evaluator::Evaluator;
 pub use factors::short_ratio;

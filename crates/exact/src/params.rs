@@ -1,9 +1,10 @@
 //! Parameters: those of the ring, and the plaintext modulus.
 
-use crate::encoder::Encoder;
+use crate::encoder::{Encoder, Plaintext};
+use crate::encrypt::Ciphertext;
 use crate::error::{Error, Result};
 use ring::{Cache, Modulus, ToModulus};
-use rlwe::ParamsSpec;
+use rlwe::{ParamsSpec, SwitchKey};
 use std::sync::Arc;
 
 /// The Fermat prime 2^16 + 1. It gives all slots up to `N = 2^15`.
@@ -79,6 +80,61 @@ impl Params {
     /// Encoder of coefficients and slots.
     pub fn encoder(&self) -> &Encoder {
         &self.0.encoder
+    }
+
+    /// Checks that a level exists.
+    ///
+    /// # Errors
+    /// [`rlwe::Error::LevelTooLow`].
+    pub fn check_level(&self, level: usize) -> Result<()> {
+        let have = self.rlwe().max_level();
+        if level <= have {
+            return Ok(());
+        }
+        Err(rlwe::Error::LevelTooLow { need: level, have }.into())
+    }
+
+    /// Checks that `message` is a plaintext of these parameters: an encoder of others may have made
+    /// it.
+    ///
+    /// # Errors
+    /// [`Error::OtherParameters`] for another degree, [`Error::Message`] for a value that is no
+    /// residue.
+    pub fn check_message(&self, message: &Plaintext) -> Result<()> {
+        let (found, expected) = (message.coefficients().len(), self.n());
+        if found != expected {
+            return Err(Error::other(
+                "plaintext",
+                format_args!("N = {found}"),
+                format_args!("N = {expected}"),
+            ));
+        }
+        self.encoder().check(message.coefficients())
+    }
+
+    /// Checks that ciphertexts are over the moduli of these parameters.
+    ///
+    /// # Errors
+    /// [`Error::OtherParameters`].
+    pub fn check_ciphertexts(&self, operands: &[&Ciphertext]) -> Result<()> {
+        for ct in operands {
+            let basis = ct.rlwe().components()[0].basis();
+            if ct.level() > self.rlwe().max_level() || self.rlwe().basis(ct.level()) != basis {
+                return Err(Error::other("ciphertext", basis, self));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that an evaluation key was made for the ring of these parameters.
+    ///
+    /// # Errors
+    /// [`Error::OtherParameters`].
+    pub fn check_key(&self, key: &SwitchKey) -> Result<()> {
+        if key.params() == self.rlwe() {
+            return Ok(());
+        }
+        Err(Error::other("evaluation key", key.params(), self.rlwe()))
     }
 
     /// Ring degree, which is also the number of slots.

@@ -1,6 +1,6 @@
 //! The evaluation keys of a circuit of CKKS, BGV or BFV.
 
-use rlwe::{GaloisKeys, SwitchKey};
+use rlwe::{GaloisKeys, KeyId, SwitchKey};
 
 /// Evaluation keys of a circuit: public, made by the client for the server.
 #[derive(Clone, Default)]
@@ -42,6 +42,14 @@ impl SparseKeys {
 }
 
 impl Keys {
+    /// Identity of the secret to which the keys belong, by the first of them that states one.
+    pub fn id(&self) -> KeyId {
+        let galois = self.galois.iter().map(|(_, key)| key);
+        let ids = self.relinearization.iter().chain(galois);
+        let mut ids = ids.map(|key| key.ids()[1]);
+        ids.find(|&id| id != KeyId::ANY).unwrap_or_default()
+    }
+
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
         let relinearization = self.relinearization.as_ref();

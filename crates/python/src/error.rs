@@ -10,6 +10,7 @@ use pyo3::exceptions::PyOSError;
 pyo3::import_exception!(palladion.errors, BudgetError);
 pyo3::import_exception!(palladion.errors, FormatError);
 pyo3::import_exception!(palladion.errors, InternalError);
+pyo3::import_exception!(palladion.errors, KeyMismatch);
 pyo3::import_exception!(palladion.errors, LevelError);
 pyo3::import_exception!(palladion.errors, MissingKeyError);
 pyo3::import_exception!(palladion.errors, NetworkError);
@@ -36,6 +37,8 @@ enum Fault {
     File,
     /// An evaluation key is missing.
     Key,
+    /// Keys or ciphertexts belong to different secrets.
+    KeyMismatch,
     /// A ciphertext has no level left.
     Level,
     /// The network cannot be evaluated under encryption.
@@ -57,6 +60,7 @@ impl Fault {
         match self {
             Self::File => FormatError::new_err(words),
             Self::Key => MissingKeyError::new_err(words),
+            Self::KeyMismatch => KeyMismatch::new_err(words),
             Self::Level => LevelError::new_err(words),
             Self::Network => NetworkError::new_err(words),
             Self::Noise => NoiseError::new_err(words),
@@ -417,11 +421,12 @@ fn of_circuits(error: &circuits::Error) -> Fault {
 
 fn of_bfv(error: &bfv::Error) -> Fault {
     use bfv::Error::{
-        CoefficientModulus, FactorMismatch, Message, OtherParameters, PlaintextModulus, Rlwe,
-        TooManyValues,
+        CoefficientModulus, FactorMismatch, Message, NoiseBudget, OtherParameters,
+        PlaintextModulus, Rlwe, TooManyValues,
     };
     match error {
         Rlwe(error) => of_rlwe(error),
+        NoiseBudget { .. } => Fault::Noise,
         PlaintextModulus { .. }
         | CoefficientModulus { .. }
         | TooManyValues { .. }
@@ -443,13 +448,15 @@ fn of_direct(error: &rlwe::Error) -> Fault {
 
 fn of_ckks(error: &ckks::Error) -> Fault {
     use ckks::Error::{
-        Constant, EmptyLevel, LevelExhausted, NotFinite, OtherKey, OtherParameters, Overflow, Rlwe,
-        Scale, ScaleMismatch, Slots, TooManyValues,
+        Bound, Constant, Doubtful, EmptyLevel, LevelExhausted, Lost, NotFinite, OtherKey,
+        OtherParameters, Overflow, Rlwe, Scale, ScaleMismatch, Slots, TooManyValues,
     };
     match error {
         Rlwe(error) => of_direct(error),
         LevelExhausted { .. } => Fault::Level,
-        Constant { .. }
+        Lost { .. } | Doubtful { .. } => Fault::Noise,
+        Bound { .. }
+        | Constant { .. }
         | EmptyLevel { .. }
         | NotFinite { .. }
         | OtherKey { .. }
@@ -465,14 +472,15 @@ fn of_ckks(error: &ckks::Error) -> Fault {
 
 fn of_tfhe(error: &::tfhe::Error) -> Fault {
     use ::tfhe::Error::{
-        Blocks, Bytes, Carry, Encoding, Fingerprint, Insecure, Message, Multiplier, Noise,
-        Parameter, Ring, TableLength, Tables, Word,
+        Blocks, Bytes, Carry, Encoding, Fingerprint, Insecure, KeyMismatch, Message, Multiplier,
+        Noise, Parameter, Ring, TableLength, Tables, Word,
     };
     match error {
         Ring(error) => of_ring(error).of_operands(),
         Bytes(error) => of_bytes(error),
         Insecure { .. } => Fault::Security,
         Noise { .. } => Fault::Noise,
+        KeyMismatch(_) => Fault::KeyMismatch,
         Blocks { .. }
         | Carry { .. }
         | Fingerprint { .. }
@@ -490,12 +498,13 @@ fn of_tfhe(error: &::tfhe::Error) -> Fault {
 fn of_rlwe(error: &rlwe::Error) -> Fault {
     use rlwe::Error::{
         Bytes, Components, DigitBits, DigitLimbs, Index, Insecure, InsecureSparse, KeyLevel,
-        LevelMismatch, LevelTooLow, LweDimension, MissingGaloisKey, Ring,
+        KeyMismatch, LevelMismatch, LevelTooLow, LweDimension, MissingGaloisKey, Ring,
     };
     match error {
         Ring(error) => of_ring(error),
         Insecure { .. } | InsecureSparse { .. } => Fault::Security,
         MissingGaloisKey { .. } => Fault::Key,
+        KeyMismatch(_) => Fault::KeyMismatch,
         DigitBits { .. }
         | DigitLimbs { .. }
         | LevelTooLow { .. }

@@ -40,12 +40,12 @@ pub fn ntt_primes_up_to(
         found,
         wanted: count,
     };
-    if !(2..=Modulus::MAX_BITS).contains(&bits) {
+    if !(2..=Modulus::MAX_BITS).contains(&bits) || n == 0 || n as u64 > 1 << Modulus::MAX_BITS {
         return Err(too_few(0));
     }
     let step = 2 * n as u64;
     let (low, high) = (1u64 << (bits - 1), 1u64 << bits);
-    let mut found = Vec::with_capacity(count);
+    let mut found = Vec::new();
     let mut q = ((high - 2) / step) * step + 1;
     while found.len() < count && q > low {
         if q <= largest && is_prime(q) && !avoid.contains(&q) {

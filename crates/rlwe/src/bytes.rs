@@ -15,6 +15,7 @@
 
 use crate::ciphertext::Ciphertext;
 use crate::dimension::{DimensionKey, DimensionParams};
+use crate::key_id::KeyId;
 use crate::keys::SwitchKey;
 use crate::lwe::LweBatch;
 use crate::params::Params;
@@ -133,6 +134,19 @@ pub struct Kind {
     pub version: u32,
 }
 
+impl Kind {
+    /// The kind by which `bytes` are read: of their version, if it is `oldest` or newer. Otherwise
+    /// the kind itself, which refuses them.
+    #[must_use]
+    pub fn since(self, oldest: u32, bytes: &[u8]) -> Self {
+        let found = bytes.get(12..16).and_then(|word| word.try_into().ok());
+        match found.map(u32::from_le_bytes) {
+            Some(version) if (oldest..=self.version).contains(&version) => Self { version, ..self },
+            _ => self,
+        }
+    }
+}
+
 /// Fingerprint of a description.
 pub fn fingerprint(description: &[u8]) -> Fingerprint {
     Sha256::digest(description).into()
@@ -180,6 +194,11 @@ impl Writer {
     /// Appends a seed.
     pub fn seed(&mut self, seed: &Seed) {
         self.bytes.extend_from_slice(&seed.0);
+    }
+
+    /// Appends the identity of a secret.
+    pub fn key_id(&mut self, id: KeyId) {
+        self.bytes.extend_from_slice(&id.to_bytes());
     }
 
     /// Appends signed numbers of magnitude below 2^7, one byte each.
@@ -525,6 +544,15 @@ impl<'a> Reader<'a> {
     pub fn seed(&mut self) -> Result<Seed> {
         let bytes = self.take("a seed", 32)?;
         Ok(Seed(bytes.try_into().expect("thirty-two bytes")))
+    }
+
+    /// Reads the identity of a secret.
+    ///
+    /// # Errors
+    /// As [`Reader::u64`].
+    pub fn key_id(&mut self) -> Result<KeyId> {
+        let bytes = self.take("the identity of a key", KeyId::LEN)?;
+        Ok(KeyId::from_bytes(bytes.try_into().expect("sixteen bytes")))
     }
 
     /// Reads `count` signed bytes of magnitude at most `bound`.

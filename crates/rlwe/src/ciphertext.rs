@@ -1,19 +1,32 @@
 //! RLWE ciphertexts, and operations on them that need no key.
 
 use crate::error::{Error, Result};
+use crate::key_id::KeyId;
 use crate::params::Params;
 use ring::sample::{self, Seed};
 use ring::{Eval, Poly};
 
 /// A ciphertext. Its components `c_0, c_1, ..` are in the evaluation domain, and its phase is
-/// `c_0 + c_1 s + ..`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// `c_0 + c_1 s + ..`. It carries the [identity](KeyId) of its secret. Two ciphertexts are equal if
+/// their components are.
+#[derive(Clone, Debug)]
 pub struct Ciphertext {
     components: Vec<Poly<Eval>>,
+    key: KeyId,
 }
 
+impl PartialEq for Ciphertext {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { components, key: _ } = self;
+        *components == other.components
+    }
+}
+
+impl Eq for Ciphertext {}
+
 impl Ciphertext {
-    /// A ciphertext with the given components.
+    /// A ciphertext with the given components, which belongs to any secret until
+    /// [`of_key`](Self::of_key) says to which.
     ///
     /// # Panics
     /// If there are no components, or if their bases differ.
@@ -26,7 +39,39 @@ impl Ciphertext {
             components.iter().all(|c| c.basis() == basis),
             "components over one basis"
         );
-        Self { components }
+        Self {
+            components,
+            key: KeyId::ANY,
+        }
+    }
+
+    /// The same ciphertext, as one of the secret with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, key: KeyId) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Sets the identity of its secret.
+    pub fn set_key(&mut self, key: KeyId) {
+        self.key = key;
+    }
+
+    /// Identity of its secret.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// The identity that several ciphertexts have in common.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`].
+    pub fn common_key<'a>(operands: impl IntoIterator<Item = &'a Self>) -> Result<KeyId> {
+        let mut key = KeyId::ANY;
+        for operand in operands {
+            key = key.join("ciphertext", operand.key)?;
+        }
+        Ok(key)
     }
 
     /// The fresh ciphertext with the given body. Its mask expands from `seed` at `index`.
@@ -91,9 +136,10 @@ impl Ciphertext {
     /// `self += other`. The degree becomes the larger of the two.
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`].
+    /// [`Error::LevelMismatch`], [`Error::KeyMismatch`].
     pub fn add_assign(&mut self, other: &Self) -> Result<()> {
         self.check_level(other)?;
+        self.key = self.key.join("ciphertext", other.key)?;
         for (a, b) in self.components.iter_mut().zip(&other.components) {
             a.add_assign(b);
         }
@@ -106,9 +152,10 @@ impl Ciphertext {
     /// `self -= other`. The degree becomes the larger of the two.
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`].
+    /// [`Error::LevelMismatch`], [`Error::KeyMismatch`].
     pub fn sub_assign(&mut self, other: &Self) -> Result<()> {
         self.check_level(other)?;
+        self.key = self.key.join("ciphertext", other.key)?;
         for (a, b) in self.components.iter_mut().zip(&other.components) {
             a.sub_assign(b);
         }
@@ -123,9 +170,10 @@ impl Ciphertext {
     /// `self + other`. The degree is the larger of the two.
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`].
+    /// [`Error::LevelMismatch`], [`Error::KeyMismatch`].
     pub fn add(&self, other: &Self) -> Result<Self> {
         self.check_level(other)?;
+        let key = self.key.join("ciphertext", other.key)?;
         let (long, short) = if self.degree() >= other.degree() {
             (self, other)
         } else {
@@ -134,13 +182,13 @@ impl Ciphertext {
         let pairs = short.components.iter().zip(&long.components);
         let mut components: Vec<_> = pairs.map(|(a, b)| a.add(b)).collect();
         components.extend_from_slice(&long.components[components.len()..]);
-        Ok(Self { components })
+        Ok(Self { components, key })
     }
 
     /// `self - other`, as [`Ciphertext::add`].
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`].
+    /// [`Error::LevelMismatch`], [`Error::KeyMismatch`].
     pub fn sub(&self, other: &Self) -> Result<Self> {
         if self.degree() != other.degree() {
             let mut out = self.clone();
@@ -148,9 +196,10 @@ impl Ciphertext {
             return Ok(out);
         }
         self.check_level(other)?;
+        let key = self.key.join("ciphertext", other.key)?;
         let pairs = self.components.iter().zip(&other.components);
         let components = pairs.map(|(a, b)| a.sub(b)).collect();
-        Ok(Self { components })
+        Ok(Self { components, key })
     }
 
     /// Multiplies every component by a polynomial over the same basis.

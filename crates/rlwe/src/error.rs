@@ -111,6 +111,9 @@ pub enum Error {
         /// First index out of range.
         limit: usize,
     },
+    /// Keys or ciphertexts of different secrets.
+    #[error(transparent)]
+    KeyMismatch(#[from] crate::key_id::KeyMismatch),
     /// The bytes are not a valid object.
     #[error(transparent)]
     Bytes(#[from] crate::bytes::BytesError),

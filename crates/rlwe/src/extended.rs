@@ -8,6 +8,7 @@
 
 use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
+use crate::key_id::KeyId;
 use crate::keys::GaloisKeys;
 use crate::params::Params;
 use crate::switch::{Decomposed, check};
@@ -19,6 +20,7 @@ pub struct Extended {
     params: Params,
     level: usize,
     parts: [Poly<Eval>; 2],
+    key: KeyId,
 }
 
 impl Extended {
@@ -39,6 +41,7 @@ impl Extended {
             params: params.clone(),
             level,
             parts: [raise(c0), raise(c1)],
+            key: ct.key(),
         })
     }
 
@@ -58,6 +61,7 @@ impl Extended {
         }
         let (key, index) = keys.get(element)?;
         check(key, level, 0)?;
+        let id = key.check_key(ct)?;
         let tables = params.switch_tables(level);
         let mut sums = decomposed.inner_products(key);
         sums[0].add_scaled_prefix(ct.pair()?.0, |i| tables.special_product[i]);
@@ -65,7 +69,13 @@ impl Extended {
             params: params.clone(),
             level,
             parts: sums.map(|sum| sum.permuted(index)),
+            key: id,
         })
+    }
+
+    /// Identity of its secret.
+    pub fn key(&self) -> KeyId {
+        self.key
     }
 
     /// The level of the ciphertext: its limbs minus one, not counting the special ones.
@@ -78,7 +88,7 @@ impl Extended {
     /// `Q_l`.
     ///
     /// # Panics
-    /// If there are no terms, or their levels differ.
+    /// If there are no terms, or their levels or secrets differ.
     pub fn dot(terms: &[&Self], fill: impl Fn(usize, usize, &mut [u64]) + Sync) -> Self {
         let first = terms.first().expect("a sum has a term");
         assert!(
@@ -93,6 +103,7 @@ impl Extended {
             params: first.params.clone(),
             level: first.level,
             parts,
+            key: common_key(terms),
         }
     }
 
@@ -100,7 +111,7 @@ impl Extended {
     /// stand `gap` times in a row. [`ring::block_combinations`] describes the layout of `matrix`.
     ///
     /// # Panics
-    /// If there are no terms, their levels differ, or the matrix has another size.
+    /// If there are no terms, their levels or secrets differ, or the matrix has another size.
     pub fn combinations(terms: &[&Self], matrix: &[u64], (gap, rows): (usize, usize)) -> Vec<Self> {
         let first = terms.first().expect("a sum has a term");
         assert!(
@@ -109,10 +120,12 @@ impl Extended {
         );
         let pairs: Vec<Pair> = terms.iter().map(|t| t.parts.each_ref()).collect();
         let sums = block_combinations(first.parts[0].basis(), matrix, (gap, rows), &pairs);
+        let key = common_key(terms);
         let sum = |parts| Self {
             params: first.params.clone(),
             level: first.level,
             parts,
+            key,
         };
         sums.into_iter().map(sum).collect()
     }
@@ -120,12 +133,13 @@ impl Extended {
     /// `self += other`.
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`].
+    /// [`Error::LevelMismatch`], [`Error::KeyMismatch`].
     pub fn add_assign(&mut self, other: &Self) -> Result<()> {
         let (left, right) = (self.level, other.level);
         if left != right {
             return Err(Error::LevelMismatch { left, right });
         }
+        self.key = self.key.join("ciphertext", other.key)?;
         for (a, b) in self.parts.iter_mut().zip(&other.parts) {
             a.add_assign(b);
         }
@@ -144,13 +158,14 @@ impl Extended {
     /// stays over `Q_l P`.
     ///
     /// # Errors
-    /// [`Error::MissingGaloisKey`] and [`Error::KeyLevel`].
+    /// [`Error::MissingGaloisKey`], [`Error::KeyLevel`] and [`Error::KeyMismatch`].
     pub fn automorphism(self, element: usize, keys: &GaloisKeys) -> Result<Self> {
         if element == 1 {
             return Ok(self);
         }
         let (key, index) = keys.get(element)?;
         check(key, self.level, 0)?;
+        let id = self.key.join("evaluation key", key.ids()[0])?;
         let [c0, c1] = self.parts;
         let c1 = self.params.special_divider(self.level, 0).divide(c1);
         let tables = self.params.switch_tables(self.level);
@@ -158,6 +173,7 @@ impl Extended {
         sums[0].add_assign(&c0);
         Ok(Self {
             parts: sums.map(|sum| sum.permuted(index)),
+            key: id,
             ..self
         })
     }
@@ -175,8 +191,16 @@ impl Extended {
         }
         let divider = self.params.special_divider(self.level, dropped);
         let parts = self.parts.into_iter().map(|part| divider.divide(part));
-        Ok(Ciphertext::new(parts.collect()))
+        Ok(Ciphertext::new(parts.collect()).of_key(self.key))
     }
+}
+
+/// The identity that terms have in common.
+fn common_key(terms: &[&Extended]) -> KeyId {
+    terms.iter().fold(KeyId::ANY, |key, term| {
+        let joined = key.join("term of a sum", term.key);
+        joined.expect("terms of one secret")
+    })
 }
 
 impl std::fmt::Debug for Extended {

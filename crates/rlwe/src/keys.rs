@@ -2,6 +2,7 @@
 
 use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
+use crate::key_id::KeyId;
 use crate::params::Params;
 use rand::CryptoRng;
 use ring::sample::{self, Masks, Seed};
@@ -16,6 +17,7 @@ pub struct SecretKey {
     coefficients: Zeroizing<Vec<i64>>,
     /// The secret over all moduli and the special ones.
     eval: Zeroizing<Poly<Eval>>,
+    id: KeyId,
 }
 
 impl SecretKey {
@@ -29,10 +31,11 @@ impl SecretKey {
             None => sample::ternary(params.n(), rng),
             Some(weight) => sample::sparse_ternary(params.n(), weight, rng),
         };
-        Self::from_coefficients(params, coefficients)
+        Self::from_coefficients(params, coefficients).of_key(KeyId::generate(rng))
     }
 
-    /// The secret with the given coefficients.
+    /// The secret with the given coefficients. It has no identity of its own, and fits everything,
+    /// until [`of_key`](Self::of_key) gives it one.
     ///
     /// # Panics
     /// If there are not `N` coefficients.
@@ -45,6 +48,7 @@ impl SecretKey {
         let eval = Zeroizing::new(Poly::from_signed(&basis, &coefficients).into_eval());
         Self {
             params: params.clone(),
+            id: KeyId::ANY,
             coefficients,
             eval,
         }
@@ -58,6 +62,27 @@ impl SecretKey {
     /// The coefficients.
     pub fn coefficients(&self) -> &[i64] {
         &self.coefficients
+    }
+
+    /// The same secret, with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, id: KeyId) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Its identity, which everything made under it carries.
+    pub fn id(&self) -> KeyId {
+        self.id
+    }
+
+    /// Checks that a ciphertext belongs to this secret.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`].
+    pub fn check_key(&self, ct: &Ciphertext) -> Result<()> {
+        ct.key().join("secret key", self.id)?;
+        Ok(())
     }
 
     /// The secret in the evaluation domain, over the basis of a level.
@@ -77,7 +102,7 @@ impl SecretKey {
         let errors = sample::gaussian(self.params.n(), rng);
         let mut b = Poly::from_signed(basis, &errors).into_eval();
         b.sub_assign(&Zeroizing::new(a.mul(&self.at_level(level))));
-        Ciphertext::new(vec![b, a])
+        Ciphertext::new(vec![b, a]).of_key(self.id)
     }
 
     /// Whether `basis` is that of one of the key's levels, at which it can encrypt and decrypt.
@@ -113,8 +138,9 @@ impl SecretKey {
     /// If the secrets have different degrees.
     pub fn switch_key(&self, from: &Self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
         let basis = self.params.extended(self.params.max_level());
-        let from = Zeroizing::new(Poly::from_signed(&basis, &from.coefficients).into_eval());
-        SwitchKey::generate(&self.params, level, &from, &self.eval, rng)
+        let from_eval = Zeroizing::new(Poly::from_signed(&basis, &from.coefficients).into_eval());
+        SwitchKey::generate(&self.params, level, &from_eval, &self.eval, rng)
+            .of_keys(from.id, self.id)
     }
 
     /// Two keys: one to a fresh secret of the given parameters, which is not kept, and one back.
@@ -126,7 +152,7 @@ impl SecretKey {
     pub fn sparse_keys(&self, sparse: &Params, rng: &mut impl CryptoRng) -> [SwitchKey; 2] {
         let below = Self::generate(sparse, rng);
         let small = Zeroizing::new(below.coefficients().to_vec());
-        let above = Self::from_coefficients(&self.params, small);
+        let above = Self::from_coefficients(&self.params, small).of_key(below.id);
         [
             below.switch_key(self, sparse.max_level(), rng),
             self.switch_key(&above, self.params.max_level(), rng),
@@ -136,7 +162,7 @@ impl SecretKey {
     /// Key from `s^2` to `s`, for levels up to `level`.
     pub fn relinearization_key(&self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
         let square = Zeroizing::new(self.eval.mul(&self.eval));
-        SwitchKey::generate(&self.params, level, &square, &self.eval, rng)
+        SwitchKey::generate(&self.params, level, &square, &self.eval, rng).of_keys(self.id, self.id)
     }
 
     /// Keys from `m` and from `m s` to `s`, for levels up to `level`.
@@ -149,7 +175,10 @@ impl SecretKey {
         let basis = self.params.extended(self.params.max_level());
         let m = Zeroizing::new(Poly::from_signed(&basis, m).into_eval());
         let product = Zeroizing::new(m.mul(&self.eval));
-        [m, product].map(|from| SwitchKey::generate(&self.params, level, &from, &self.eval, rng))
+        [m, product].map(|from| {
+            SwitchKey::generate(&self.params, level, &from, &self.eval, rng)
+                .of_keys(self.id, self.id)
+        })
     }
 
     /// Galois key of `element`, for levels up to `level`.
@@ -159,7 +188,7 @@ impl SecretKey {
         let inverse = inverse_mod_power_of_two(element, 2 * self.params.n());
         let index = ring::eval_automorphism_index(self.params.n(), inverse);
         let target = Zeroizing::new(self.eval.permuted(&index));
-        SwitchKey::generate(&self.params, level, &self.eval, &target, rng)
+        SwitchKey::generate(&self.params, level, &self.eval, &target, rng).of_keys(self.id, self.id)
     }
 }
 
@@ -182,12 +211,16 @@ fn inverse_mod_power_of_two(g: usize, modulus: usize) -> usize {
     x & (modulus - 1)
 }
 
-/// Evaluation key that turns phases under one secret into phases under another.
-#[derive(Clone, PartialEq, Eq)]
+/// Evaluation key that turns phases under one secret into phases under another. Two keys are equal
+/// if their words are.
+#[derive(Clone)]
 pub struct SwitchKey {
     params: Params,
     level: usize,
     seed: Seed,
+    /// Identities of the secret that it switches from, and of the one that it switches to. Those of
+    /// products and of automorphisms are one secret's.
+    ids: [KeyId; 2],
     /// The pair `(b_j, a_j)` of each digit, over `Q_level P`. `a_j` expands from the seed.
     digits: Vec<[Poly<Eval>; 2]>,
 }
@@ -233,6 +266,7 @@ impl SwitchKey {
             params: params.clone(),
             level,
             seed,
+            ids: [KeyId::ANY; 2],
             digits: bodies,
         }
     }
@@ -261,8 +295,32 @@ impl SwitchKey {
             params: params.clone(),
             level,
             seed,
+            ids: [KeyId::ANY; 2],
             digits,
         }
+    }
+
+    /// The same key, which switches from one secret to another, or within one.
+    #[must_use]
+    pub fn of_keys(mut self, from: KeyId, to: KeyId) -> Self {
+        self.ids = [from, to];
+        self
+    }
+
+    /// Identities of the secret that it switches from, and of the one that it switches to.
+    pub fn ids(&self) -> [KeyId; 2] {
+        self.ids
+    }
+
+    /// The identity of the result of switching a ciphertext.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] if the ciphertext does not belong to the secret that it switches
+    /// from.
+    pub fn check_key(&self, ct: &Ciphertext) -> Result<KeyId> {
+        let [from, to] = self.ids;
+        let joined = ct.key().join("evaluation key", from)?;
+        Ok(if from == to { joined } else { to })
     }
 
     /// Number of digits of a key for levels up to `level`.
@@ -305,6 +363,21 @@ impl SwitchKey {
     }
 }
 
+impl PartialEq for SwitchKey {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            params,
+            level,
+            seed,
+            ids: _,
+            digits,
+        } = self;
+        (params, level, seed, digits) == (&other.params, &other.level, &other.seed, &other.digits)
+    }
+}
+
+impl Eq for SwitchKey {}
+
 impl std::fmt::Debug for SwitchKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (level, digits) = (self.level, self.digits.len());
@@ -339,6 +412,15 @@ impl GaloisKeys {
             .get(&element)
             .map(|(key, index)| (key, index.as_slice()))
             .ok_or(Error::MissingGaloisKey { element })
+    }
+
+    /// The same keys, as ones of the secret with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, id: KeyId) -> Self {
+        let keys = std::mem::take(&mut self.keys).into_iter();
+        let of_key = keys.map(|(element, (key, index))| (element, (key.of_keys(id, id), index)));
+        self.keys = of_key.collect();
+        self
     }
 
     /// The keys, ordered by element.

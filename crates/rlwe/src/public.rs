@@ -2,6 +2,7 @@
 
 use crate::ciphertext::Ciphertext;
 use crate::error::Result;
+use crate::key_id::KeyId;
 use crate::keys::SecretKey;
 use crate::params::Params;
 use rand::CryptoRng;
@@ -41,6 +42,18 @@ impl PublicKey {
             zero: Ciphertext::from_seed(body, &seed, 0),
             seed,
         }
+    }
+
+    /// The same key, as one of the secret with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, id: KeyId) -> Self {
+        self.zero = self.zero.of_key(id);
+        self
+    }
+
+    /// Identity of its secret.
+    pub fn key(&self) -> KeyId {
+        self.zero.key()
     }
 
     /// The body, and the seed of the mask.

@@ -66,6 +66,7 @@ impl Rgsw {
         let (c0, c1) = ct.pair()?;
         let (params, level) = (self.keys[0].params(), ct.level());
         check(&self.keys[0], level, dropped)?;
+        let id = self.keys[0].check_key(ct)?;
         assert_eq!(
             c0.basis(),
             params.basis(level),
@@ -79,7 +80,7 @@ impl Rgsw {
             sum.add_assign(more);
             divider.divide(sum)
         });
-        Ok(Ciphertext::new(parts.collect()))
+        Ok(Ciphertext::new(parts.collect()).of_key(id))
     }
 
     /// Returns `yes` where the encrypted polynomial is 1 and `no` where it is 0, computed as `no`

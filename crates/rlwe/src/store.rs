@@ -3,10 +3,14 @@
 //!
 //! Masks that expand from a seed are stored as the seed: those of a public key, of each digit of an
 //! evaluation key, and of a ciphertext that no operation has changed.
+//!
+//! All of them state the identity of their secret. What was written before there were identities is
+//! read as belonging to any secret.
 
 use crate::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
 use crate::ciphertext::Ciphertext;
 use crate::error::Result;
+use crate::key_id::KeyId;
 use crate::keys::{GaloisKeys, SecretKey, SwitchKey};
 use crate::params::Params;
 use crate::public::PublicKey;
@@ -22,17 +26,34 @@ const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
     }
 }
 
-const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme", 1);
-const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme", 1);
-const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme", 2);
-const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme", 1);
-const RGSW: Kind = kind(b"RGSW", "an RGSW ciphertext of a scheme", 1);
-const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme", 1);
+const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme", 2);
+const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme", 2);
+const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme", 3);
+const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme", 2);
+const RGSW: Kind = kind(b"RGSW", "an RGSW ciphertext of a scheme", 2);
+const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme", 2);
+/// The last versions without identities.
+const SECRET_BARE: u32 = 1;
+const PUBLIC_BARE: u32 = 1;
+const EVALUATION_BARE: u32 = 2;
+const BOOTSTRAP_BARE: u32 = 1;
+const RGSW_BARE: u32 = 1;
+const CIPHERTEXT_BARE: u32 = 1;
+
+/// Reads the identity that stands at the end of an object, unless its version is the last `bare`
+/// one.
+fn read_id(r: &mut Reader<'_>, kind: &Kind, bare: u32) -> Result<KeyId> {
+    if kind.version == bare {
+        return Ok(KeyId::ANY);
+    }
+    Ok(r.key_id()?)
+}
 
 /// Bytes of a secret key. They are overwritten when dropped.
 pub fn secret_to_bytes(secret: &SecretKey, made_for: &Fingerprint) -> Zeroizing<Vec<u8>> {
-    let mut w = Writer::with_room(secret.coefficients().len());
+    let mut w = Writer::with_room(secret.coefficients().len() + KeyId::LEN);
     w.small(secret.coefficients());
+    w.key_id(secret.id());
     w.seal(&SECRET, made_for).into()
 }
 
@@ -45,10 +66,12 @@ pub fn secret_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<SecretKey> {
-    let mut r = Reader::open(bytes, &SECRET, made_for)?;
+    let kind = SECRET.since(SECRET_BARE, bytes);
+    let mut r = Reader::open(bytes, &kind, made_for)?;
     let coefficients = r.small("a coefficient of the secret key", params.n(), 1)?;
+    let id = read_id(&mut r, &kind, SECRET_BARE)?;
     r.end()?;
-    Ok(SecretKey::from_coefficients(params, coefficients))
+    Ok(SecretKey::from_coefficients(params, coefficients).of_key(id))
 }
 
 /// Bytes of a public key.
@@ -57,6 +80,7 @@ pub fn public_to_bytes(key: &PublicKey, made_for: &Fingerprint) -> Vec<u8> {
     let mut w = Writer::new();
     w.seed(seed);
     w.poly(body);
+    w.key_id(key.key());
     w.seal(&PUBLIC, made_for)
 }
 
@@ -69,11 +93,13 @@ pub fn public_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<PublicKey> {
-    let mut r = Reader::open(bytes, &PUBLIC, made_for)?;
+    let kind = PUBLIC.since(PUBLIC_BARE, bytes);
+    let mut r = Reader::open(bytes, &kind, made_for)?;
     let seed = r.seed()?;
     let body = r.poly(params.basis(params.max_level()))?;
+    let id = read_id(&mut r, &kind, PUBLIC_BARE)?;
     r.end()?;
-    Ok(PublicKey::from_parts(body, seed))
+    Ok(PublicKey::from_parts(body, seed).of_key(id))
 }
 
 /// Bytes of a relinearization key, if there is one, and of Galois keys.
@@ -88,7 +114,14 @@ pub fn evaluation_to_bytes(
         .into_iter()
         .for_each(|key| w.switch_key(key));
     write_galois(&mut w, galois);
+    w.key_id(id_of(relinearization, galois));
     w.seal(&EVALUATION, made_for)
+}
+
+/// Identity of the secret to which evaluation keys belong.
+fn id_of(relinearization: Option<&SwitchKey>, galois: &GaloisKeys) -> KeyId {
+    let first = relinearization.or_else(|| galois.iter().next().map(|(_, key)| key));
+    first.map_or(KeyId::ANY, |key| key.ids()[1])
 }
 
 fn write_galois(w: &mut Writer, galois: &GaloisKeys) {
@@ -108,12 +141,16 @@ pub fn evaluation_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<(Option<SwitchKey>, GaloisKeys)> {
-    Reader::open_with(bytes, &EVALUATION, made_for, |r| {
+    let kind = EVALUATION.since(EVALUATION_BARE, bytes);
+    Reader::open_with(bytes, &kind, made_for, |r| {
         let relinearization = match r.bounded("the number of relinearization keys", 0..=1)? {
             0 => None,
             _ => Some(r.switch_key(params)?),
         };
-        Ok((relinearization, read_galois(r, params)?))
+        let galois = read_galois(r, params)?;
+        let id = read_id(r, &kind, EVALUATION_BARE)?;
+        let relinearization = relinearization.map(|key| key.of_keys(id, id));
+        Ok((relinearization, galois.of_key(id)))
     })
 }
 
@@ -128,6 +165,8 @@ pub fn bootstrap_to_bytes(
     w.switch_key(relinearization);
     write_galois(&mut w, galois);
     sparse.into_iter().for_each(|key| w.switch_key(key));
+    w.key_id(relinearization.ids()[1]);
+    w.key_id(sparse[0].ids()[1]);
     w.seal(&BOOTSTRAP, made_for)
 }
 
@@ -142,13 +181,17 @@ pub fn bootstrap_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<(SwitchKey, GaloisKeys, [SwitchKey; 2])> {
-    Reader::open_with(bytes, &BOOTSTRAP, made_for, |r| {
+    let kind = BOOTSTRAP.since(BOOTSTRAP_BARE, bytes);
+    Reader::open_with(bytes, &kind, made_for, |r| {
         let relinearization = r.switch_key(params)?;
         let galois = read_galois(r, params)?;
+        let [there, back] = [r.switch_key(sparse)?, r.switch_key(params)?];
+        let id = read_id(r, &kind, BOOTSTRAP_BARE)?;
+        let small = read_id(r, &kind, BOOTSTRAP_BARE)?;
         Ok((
-            relinearization,
-            galois,
-            [r.switch_key(sparse)?, r.switch_key(params)?],
+            relinearization.of_keys(id, id),
+            galois.of_key(id),
+            [there.of_keys(id, small), back.of_keys(small, id)],
         ))
     })
 }
@@ -169,6 +212,7 @@ fn read_galois(r: &mut Reader<'_>, params: &Params) -> Result<GaloisKeys> {
 pub fn rgsw_to_bytes(rgsw: &Rgsw, made_for: &Fingerprint) -> Vec<u8> {
     let mut w = Writer::new();
     rgsw.keys().iter().for_each(|key| w.switch_key(key));
+    w.key_id(rgsw.keys()[0].ids()[1]);
     w.seal(&RGSW, made_for)
 }
 
@@ -177,8 +221,11 @@ pub fn rgsw_to_bytes(rgsw: &Rgsw, made_for: &Fingerprint) -> Vec<u8> {
 /// # Errors
 /// As [`secret_from_bytes`].
 pub fn rgsw_from_bytes(params: &Params, made_for: &Fingerprint, bytes: &[u8]) -> Result<Rgsw> {
-    let mut r = Reader::open(bytes, &RGSW, made_for)?;
+    let kind = RGSW.since(RGSW_BARE, bytes);
+    let mut r = Reader::open(bytes, &kind, made_for)?;
     let keys = [r.switch_key(params)?, r.switch_key(params)?];
+    let id = read_id(&mut r, &kind, RGSW_BARE)?;
+    let keys = keys.map(|key| key.of_keys(id, id));
     r.end()?;
     let [first, second] = keys.each_ref().map(SwitchKey::level);
     if first != second {
@@ -209,6 +256,7 @@ pub fn ciphertext_to_bytes(
         Some(seed) => w.seed(seed),
         None => w.poly(mask),
     }
+    w.key_id(ct.key());
     Ok(w.seal(&CIPHERTEXT, made_for))
 }
 
@@ -232,7 +280,8 @@ pub fn ciphertext_from_bytes(
     made_for: &Fingerprint,
     bytes: &[u8],
 ) -> Result<Stored> {
-    let mut r = Reader::open(bytes, &CIPHERTEXT, made_for)?;
+    let kind = CIPHERTEXT.since(CIPHERTEXT_BARE, bytes);
+    let mut r = Reader::open(bytes, &kind, made_for)?;
     let number = r.u64("the number of a ciphertext")?;
     let level = r.bounded("the level of a ciphertext", 0..=params.max_level())?;
     let fresh = r.bounded("the form of a ciphertext", 0..=1)? == 1;
@@ -244,8 +293,13 @@ pub fn ciphertext_from_bytes(
     } else {
         (Ciphertext::new(vec![body, r.poly(basis)?]), None)
     };
+    let id = read_id(&mut r, &kind, CIPHERTEXT_BARE)?;
     r.end()?;
-    Ok(Stored { ct, seed, number })
+    Ok(Stored {
+        ct: ct.of_key(id),
+        seed,
+        number,
+    })
 }
 
 fn value(what: &'static str, found: u64, expected: &str) -> BytesError {

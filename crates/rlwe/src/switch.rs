@@ -147,7 +147,8 @@ impl Ciphertext {
                 expected: 3,
             });
         };
-        switch_poly(d2, key, Some([d0, d1]), dropped)
+        let id = key.check_key(self)?;
+        Ok(switch_poly(d2, key, Some([d0, d1]), dropped)?.of_key(id))
     }
 
     /// The automorphism `X -> X^element`, under the same secret. [`galois`](crate::galois) computes
@@ -161,7 +162,8 @@ impl Ciphertext {
             return Ok(self.clone());
         }
         let (key, index) = keys.get(element)?;
-        let switched = switch_poly(self.pair()?.1, key, None, 0)?;
+        let id = key.check_key(self)?;
+        let switched = switch_poly(self.pair()?.1, key, None, 0)?.of_key(id);
         self.permute_switched(switched, index)
     }
 
@@ -180,7 +182,8 @@ impl Ciphertext {
             return Ok(self.clone());
         }
         let (key, index) = keys.get(element)?;
-        self.permute_switched(decomposed.switch(key, None, 0)?, index)
+        let id = key.check_key(self)?;
+        self.permute_switched(decomposed.switch(key, None, 0)?.of_key(id), index)
     }
 
     /// The last step of an automorphism. `switched` holds the second component after its key
@@ -188,7 +191,8 @@ impl Ciphertext {
     fn permute_switched(&self, mut switched: Self, index: &[u32]) -> Result<Self> {
         switched.components_mut()[0].add_assign(self.pair()?.0);
         let parts = switched.components().iter();
-        Ok(Self::new(parts.map(|c| c.permuted(index)).collect()))
+        let permuted = Self::new(parts.map(|c| c.permuted(index)).collect());
+        Ok(permuted.of_key(switched.key()))
     }
 }
 

@@ -10,6 +10,7 @@ use crate::radix::Radix;
 use crate::secret::{GlweSecret, LweSecret};
 use rand::CryptoRng;
 use ring::torus::{Multiplier, Torus};
+use rlwe::KeyId;
 use rlwe::bytes::Fingerprint;
 use std::marker::PhantomData;
 
@@ -21,6 +22,7 @@ pub struct ClientKey<T> {
     small: LweSecret,
     /// The bits of `big`, as the secret of samples.
     samples: LweSecret,
+    id: KeyId,
     word: PhantomData<T>,
 }
 
@@ -33,12 +35,21 @@ impl<T: Torus> ClientKey<T> {
         params.check_word::<T>()?;
         let big = GlweSecret::generate(params.rank(), params.n(), rng);
         let small = LweSecret::generate(params.lwe_dimension(), rng);
-        Ok(Self::from_secrets(params, big, small))
+        Ok(Self::from_secrets(
+            params,
+            (big, small),
+            KeyId::generate(rng),
+        ))
     }
 
-    pub(crate) fn from_secrets(params: &Params, big: GlweSecret, small: LweSecret) -> Self {
+    pub(crate) fn from_secrets(
+        params: &Params,
+        (big, small): (GlweSecret, LweSecret),
+        id: KeyId,
+    ) -> Self {
         Self {
             params: params.clone(),
+            id,
             samples: big.to_lwe(),
             big,
             small,
@@ -49,6 +60,11 @@ impl<T: Torus> ClientKey<T> {
     /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Identity of the secrets, which everything made under them carries.
+    pub fn id(&self) -> KeyId {
+        self.id
     }
 
     /// The ring secret. Ciphertexts are encrypted under its bits.
@@ -70,7 +86,9 @@ impl<T: Torus> ClientKey<T> {
         multiplier: &M,
         rng: &mut impl CryptoRng,
     ) -> Result<EvaluationKeys<T>> {
-        EvaluationKeys::generate(&self.params, (&self.big, &self.small), multiplier, rng)
+        let secrets = (&self.big, &self.small);
+        let keys = EvaluationKeys::generate(&self.params, secrets, multiplier, rng)?;
+        Ok(keys.of_key(self.id))
     }
 
     fn encrypt_words(&self, words: &[T], rng: &mut impl CryptoRng) -> LweList<T> {
@@ -115,6 +133,7 @@ impl<T: Torus> ClientKey<T> {
         Compressed {
             params: self.params.clone(),
             list: self.encrypt_words(words, rng),
+            key: self.id,
         }
     }
 
@@ -152,18 +171,22 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a bit.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the bit was made for other parameters.
+    /// [`Error::Fingerprint`] if the bit was made for other parameters, [`Error::KeyMismatch`] if it
+    /// belongs to another secret.
     pub fn decrypt_bit(&self, bit: &Bit<T>) -> Result<bool> {
         same("a bit", bit.made_for(), self.params.fingerprint())?;
+        bit.lwe().key().join("client key", self.id)?;
         Ok(self.phase(bit.lwe()).to_centred() >= 0)
     }
 
     /// Decrypts a value with its carry bits.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the value was made for other parameters.
+    /// [`Error::Fingerprint`] if the value was made for other parameters, [`Error::KeyMismatch`] if it
+    /// belongs to another secret.
     pub fn decrypt_with_carry(&self, x: &Integer<T>) -> Result<u64> {
         same("an integer", x.made_for(), self.params.fingerprint())?;
+        x.lwe().key().join("client key", self.id)?;
         let half = T::from_low_bits(self.params.encode::<T>(1).to_u64() / 2);
         let shift = T::BITS - 1 - self.params.values().ilog2();
         Ok((self.phase(x.lwe()).plus(half).to_u64() >> shift) % self.params.values())
@@ -172,7 +195,8 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a value modulo `2^message_bits`.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the value was made for other parameters.
+    /// [`Error::Fingerprint`] if the value was made for other parameters, [`Error::KeyMismatch`] if it
+    /// belongs to another secret.
     pub fn decrypt(&self, x: &Integer<T>) -> Result<u64> {
         Ok(self.decrypt_with_carry(x)? % self.params.messages())
     }
@@ -180,7 +204,8 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a number, modulo 2^64 if it has more bits.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the number was made for other parameters.
+    /// [`Error::Fingerprint`] if the number was made for other parameters, [`Error::KeyMismatch`] if it
+    /// belongs to another secret.
     pub fn decrypt_radix(&self, number: &Radix<T>) -> Result<u64> {
         let bits = self.params.messages().ilog2();
         let mut sum = 0;
@@ -207,14 +232,21 @@ impl<T: Torus> ClientKey<T> {
 pub struct Compressed<T> {
     params: Params,
     list: LweList<T>,
+    key: KeyId,
 }
 
 impl<T: Torus> Compressed<T> {
-    pub(crate) fn from_parts(params: &Params, list: LweList<T>) -> Self {
+    pub(crate) fn from_parts(params: &Params, list: LweList<T>, key: KeyId) -> Self {
         Self {
             params: params.clone(),
             list,
+            key,
         }
+    }
+
+    /// Identity of the secret.
+    pub fn key(&self) -> KeyId {
+        self.key
     }
 
     pub(crate) fn list(&self) -> &LweList<T> {
@@ -226,7 +258,8 @@ impl<T: Torus> Compressed<T> {
     }
 
     fn samples(&self) -> impl Iterator<Item = Lwe<T>> {
-        (0..self.list.len()).map(|i| Lwe::from_words(self.list.expand(i..i + 1)))
+        let sample = |i| Lwe::from_words(self.list.expand(i..i + 1)).of_key(self.key);
+        (0..self.list.len()).map(sample)
     }
 
     /// Expands the ciphertexts to bits.

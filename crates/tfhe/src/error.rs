@@ -18,6 +18,9 @@ pub enum Error {
     /// The bytes are not a valid object.
     #[error(transparent)]
     Bytes(#[from] BytesError),
+    /// Keys or ciphertexts of different secrets.
+    #[error(transparent)]
+    KeyMismatch(#[from] rlwe::KeyMismatch),
     /// A parameter is out of range, or contradicts another.
     #[error("{what} is {found}, expected {expected}")]
     Parameter {

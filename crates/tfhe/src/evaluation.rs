@@ -8,6 +8,7 @@ use crate::secret::{GlweSecret, LweSecret};
 use crate::switch::SwitchKey;
 use rand::CryptoRng;
 use ring::torus::{Multiplier, Torus};
+use rlwe::KeyId;
 
 /// Bootstrapping key and key switching key. They are public. A [`ServerKey`](crate::ServerKey) is
 /// made from them.
@@ -16,6 +17,7 @@ pub struct EvaluationKeys<T> {
     params: Params,
     bootstrap: GlweList<T>,
     switch: SwitchKey<T>,
+    key: KeyId,
 }
 
 impl<T: Torus> EvaluationKeys<T> {
@@ -36,6 +38,7 @@ impl<T: Torus> EvaluationKeys<T> {
             params: params.clone(),
             bootstrap: ggsw::encrypt(&cipher, params.spec().bootstrap, small.bits(), rng),
             switch: SwitchKey::generate(params, (big, small), multiplier, rng),
+            key: KeyId::ANY,
         })
     }
 
@@ -48,7 +51,20 @@ impl<T: Torus> EvaluationKeys<T> {
             params: params.clone(),
             bootstrap,
             switch,
+            key: KeyId::ANY,
         }
+    }
+
+    /// The same keys, as ones of the secret with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, key: KeyId) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Identity of the secrets.
+    pub fn key(&self) -> KeyId {
+        self.key
     }
 
     /// The parameters.

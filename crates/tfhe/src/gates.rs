@@ -138,7 +138,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// `not x`. It needs no bootstrapping and adds no noise.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`](crate::Error::Fingerprint), [`Error::Encoding`](crate::Error::Encoding).
+    /// [`Error::Fingerprint`](crate::Error::Fingerprint), [`Error::Encoding`](crate::Error::Encoding),
+    /// [`Error::KeyMismatch`](crate::Error::KeyMismatch).
     pub fn not(&self, x: &Bit<T>) -> Result<Bit<T>> {
         let mut lwe = self.operand(x)?.clone();
         lwe.scale(-1);
@@ -190,14 +191,16 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     fn operand<'a>(&self, x: &'a Bit<T>) -> Result<&'a Lwe<T>> {
         self.params().check_gates()?;
         same("a bit", &x.made_for, self.params().fingerprint())?;
+        self.check_key(&x.lwe)?;
         Ok(&x.lwe)
     }
 
     fn combine(&self, gate: Gate, x: &Bit<T>, y: &Bit<T>) -> Result<Lwe<T>> {
         let (x_factor, y_factor, constant) = gate.combination();
-        let mut sum = self.operand(x)?.clone();
+        let (mut sum, y) = (self.operand(x)?.clone(), self.operand(y)?);
+        sum.key().join("ciphertext", y.key())?;
         sum.scale(x_factor);
-        sum.add_scaled(self.operand(y)?, y_factor);
+        sum.add_scaled(y, y_factor);
         sum.add_body(eighths(constant));
         Ok(sum)
     }

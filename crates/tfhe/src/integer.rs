@@ -200,6 +200,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         let mut noise = 0u64;
         for &(factor, x) in terms {
             same("an integer", &x.made_for, params.fingerprint())?;
+            self.check_key(&x.lwe)?;
+            lwe.key().join("ciphertext", x.lwe.key())?;
             lwe.add_scaled(&x.lwe, factor);
             noise = noise.saturating_add(x.noise.saturating_mul(factor.unsigned_abs()));
         }
@@ -210,7 +212,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     ///
     /// # Errors
     /// [`Error::Carry`] if the sum may not fit below the padding bit, [`Error::Noise`],
-    /// [`Error::Fingerprint`], [`Error::Encoding`].
+    /// [`Error::Fingerprint`], [`Error::Encoding`], [`Error::KeyMismatch`].
     pub fn add(&self, x: &Integer<T>, y: &Integer<T>) -> Result<Integer<T>> {
         self.combination(&[(1, x), (1, y)], 0, x.max.saturating_add(y.max))
     }
@@ -260,7 +262,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// The entry of the first table at `x`, by one bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`].
+    /// [`Error::Fingerprint`], [`Error::KeyMismatch`].
     pub fn apply(&self, x: &Integer<T>, table: &Table<T>) -> Result<Integer<T>> {
         Ok(self.apply_tables(x, table)?.remove(0))
     }
@@ -268,7 +270,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// The entries of all tables at `x`, by one bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`].
+    /// [`Error::Fingerprint`], [`Error::KeyMismatch`].
     pub fn apply_tables(&self, x: &Integer<T>, table: &Table<T>) -> Result<Vec<Integer<T>>> {
         Ok(self.apply_all(&[(x, table)])?.remove(0))
     }
@@ -276,11 +278,12 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// Looks up values in tables, each in its own, on the threads of the pool.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`].
+    /// [`Error::Fingerprint`], [`Error::KeyMismatch`].
     pub fn apply_all(&self, jobs: &[(&Integer<T>, &Table<T>)]) -> Result<Vec<Vec<Integer<T>>>> {
         let made_for = self.params().fingerprint();
         for (x, table) in jobs {
             same("an integer", &x.made_for, made_for)?;
+            self.check_key(&x.lwe)?;
             same("a table", &table.made_for, made_for)?;
         }
         let out = ring::par_map(jobs.len(), |i| {

@@ -5,29 +5,57 @@ use crate::secret::LweSecret;
 use rand::CryptoRng;
 use ring::sample::Seed;
 use ring::torus::Torus;
+use rlwe::KeyId;
 use std::ops::Range;
 
-/// An LWE sample: the words of its mask, then its body.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An LWE sample: the words of its mask, then its body. It carries the [identity](KeyId) of its
+/// secret. Two samples are equal if their words are.
+#[derive(Clone, Debug)]
 pub struct Lwe<T> {
     words: Vec<T>,
+    key: KeyId,
 }
 
+impl<T: PartialEq> PartialEq for Lwe<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { words, key: _ } = self;
+        *words == other.words
+    }
+}
+
+impl<T: Eq> Eq for Lwe<T> {}
+
 impl<T: Torus> Lwe<T> {
-    /// A sample with mask 0 and the given body. It hides nothing.
+    /// A sample with mask 0 and the given body. It hides nothing, and belongs to any secret.
     pub fn trivial(dimension: usize, body: T) -> Self {
         let mut words = vec![T::default(); dimension + 1];
         words[dimension] = body;
-        Self { words }
+        Self::from_words(words)
     }
 
-    /// The sample with the words `a, b`.
+    /// The sample with the words `a, b`, which belongs to any secret until
+    /// [`of_key`](Self::of_key) says to which.
     ///
     /// # Panics
     /// If there are no words.
     pub fn from_words(words: Vec<T>) -> Self {
         assert!(!words.is_empty(), "a sample has a body");
-        Self { words }
+        Self {
+            words,
+            key: KeyId::ANY,
+        }
+    }
+
+    /// The same sample, as one of the secret with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, key: KeyId) -> Self {
+        self.key = key;
+        self
+    }
+
+    /// Identity of its secret.
+    pub fn key(&self) -> KeyId {
+        self.key
     }
 
     /// The mask, then the body.
@@ -40,7 +68,7 @@ impl<T: Torus> Lwe<T> {
         self.words.len() - 1
     }
 
-    /// Adds `factor` times another sample.
+    /// Adds `factor` times another sample of the same secret, which the caller has checked.
     ///
     /// # Panics
     /// If dimensions differ.
@@ -52,6 +80,9 @@ impl<T: Torus> Lwe<T> {
         );
         for (x, &y) in self.words.iter_mut().zip(&other.words) {
             *x = x.plus(y.times(factor));
+        }
+        if self.key == KeyId::ANY {
+            self.key = other.key;
         }
     }
 

@@ -102,7 +102,7 @@ impl Model {
 
     /// Variance that a modulus switch to `2N / 2^drop` adds.
     pub fn modulus_switch(&self, drop: u32) -> Switched {
-        let step = f64::from(1u32 << drop) / (2 * self.n) as f64;
+        let step = f64::from(drop).exp2() / (2 * self.n) as f64;
         let unit = step * step / 12.0;
         Switched {
             mask: self.lwe_dimension as f64 * unit / 4.0,

@@ -308,7 +308,9 @@ impl Params {
 
     /// As [`log2_failure`](Self::log2_failure), if `tables` tables share the bootstrapping.
     pub fn log2_failure_of(&self, tables: usize) -> f64 {
-        let drop = tables.next_power_of_two().ilog2();
+        let drop = tables
+            .checked_next_power_of_two()
+            .map_or(usize::BITS, usize::ilog2);
         let (squared_norm, margin) = match self.spec.encoding {
             Encoding::Gates => (8.0, 0.125),
             Encoding::Integers { .. } => (

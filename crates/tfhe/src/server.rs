@@ -7,11 +7,13 @@ use crate::lwe::Lwe;
 use crate::params::Params;
 use crate::table::TestPolynomial;
 use ring::torus::{Multiplier, Torus};
+use rlwe::KeyId;
 use std::sync::{Mutex, PoisonError};
 
 /// Keys ready for use: gates, tables, sums. Threads may share them.
 pub struct ServerKey<T: Torus, M: Multiplier<T>> {
     params: Params,
+    key: KeyId,
     bootstrapper: Bootstrapper<T, M>,
     /// Scratch memory that no thread uses at the moment.
     free: Mutex<Vec<Scratch<T, M>>>,
@@ -28,6 +30,7 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
         let bootstrapper = Bootstrapper::new(&params, keys.bootstrap(), keys.switch(), multiplier);
         Ok(Self {
             params,
+            key: keys.key(),
             bootstrapper,
             free: Mutex::new(Vec::new()),
         })
@@ -36,6 +39,20 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Identity of the secret of its keys.
+    pub fn key(&self) -> KeyId {
+        self.key
+    }
+
+    /// Checks that a sample belongs to the secret of the keys.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`](crate::Error::KeyMismatch).
+    pub fn check_key(&self, sample: &Lwe<T>) -> Result<()> {
+        self.key.join("ciphertext", sample.key())?;
+        Ok(())
     }
 
     /// The bootstrapper, whose methods are the steps of a bootstrapping.
@@ -50,7 +67,10 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
 
     /// Looks up a sample in tables.
     pub fn bootstrap(&self, input: &Lwe<T>, test: &TestPolynomial<T>) -> Vec<Lwe<T>> {
-        self.with_scratch(|scratch| self.bootstrapper.bootstrap(input, test, scratch))
+        let out = self.with_scratch(|scratch| self.bootstrapper.bootstrap(input, test, scratch));
+        // Old keys do not state an identity.
+        let key = self.key.join("ciphertext", input.key()).unwrap_or(self.key);
+        out.into_iter().map(|lwe| lwe.of_key(key)).collect()
     }
 
     /// Calls `work` with scratch memory that is free at the moment.

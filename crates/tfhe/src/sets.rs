@@ -216,7 +216,7 @@ pub fn integers_3_3_lwe() -> Params {
 }
 
 /// Set I of Wu, Arafin, "ATHENA: Accelerating TFHE on Energy-Efficient Heterogeneous Architecture".
-/// The paper calls it 128-bit; the lattice estimator gives 110.1.
+/// The paper calls it 128-bit; the lattice estimator gives 110.1. It fails with 2^-100.8.
 pub fn paper_1_insecure() -> Params {
     paper(ParamsSpec {
         word_bits: 32,
@@ -233,7 +233,7 @@ pub fn paper_1_insecure() -> Params {
 
 /// Set II of the same paper, with the 3 digits of its code (its table has 2). The paper calls it
 /// 110-bit and its code 80-bit; the lattice estimator gives 115.0. By the formulas, the noise of
-/// its key switch makes about one in 160 gates with the noisiest allowed operands wrong.
+/// its key switch makes about one in 160 gates with the noisiest allowed operands wrong: 2^-7.3.
 pub fn paper_2_insecure() -> Params {
     paper(ParamsSpec {
         word_bits: 32,
@@ -291,6 +291,17 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// The figures of docs/schemes.md, docs/machines.md, docs/reproduction.md and docs/cli.md.
+    #[test]
+    fn the_papers_sets_fail_as_the_pages_say() {
+        let [first, second] = [paper_1_insecure(), paper_2_insecure()].map(|p| p.log2_failure());
+        let one_of = (-second).exp2();
+        println!("2^{first:.3}, 2^{second:.3}: one of {one_of:.1}");
+        assert!((first + 100.8).abs() < 0.05, "2^{first:.3}");
+        assert!((second + 7.3).abs() < 0.05, "2^{second:.3}");
+        assert!((155.0..165.0).contains(&one_of), "one of {one_of:.1}");
     }
 
     /// The estimator's figures, and the 132 bits of all secure sets to the accuracy of its runs.

@@ -17,23 +17,35 @@ use crate::secret::{GlweSecret, LweSecret};
 use crate::switch::SwitchKey;
 use ring::sample::Seed;
 use ring::torus::Torus;
+use rlwe::KeyId;
 use rlwe::bytes::{BytesError, Kind, Reader, Writer};
 use zeroize::Zeroizing;
 
-const fn kind(tag: &[u8; 4], words: &'static str) -> Kind {
+const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
     Kind {
         tag: *tag,
         words,
-        version: 1,
+        version,
     }
 }
 
-const PARAMS: Kind = kind(b"TPAR", "parameters of TFHE");
-const SECRET: Kind = kind(b"TSEC", "a secret key of TFHE");
-const EVALUATION: Kind = kind(b"TEVA", "evaluation keys of TFHE");
-const COMPRESSED: Kind = kind(b"TCOM", "fresh ciphertexts of TFHE");
-const INTEGERS: Kind = kind(b"TINT", "integers of TFHE");
-const BITS: Kind = kind(b"TBIT", "bits of TFHE");
+/// The last version without identities of keys. What has it is read as belonging to any secret.
+const BARE: u32 = 1;
+
+/// Reads the identity of a secret, where the version has one.
+fn read_id(r: &mut Reader<'_>, kind: &Kind) -> Result<KeyId> {
+    if kind.version == BARE {
+        return Ok(KeyId::ANY);
+    }
+    Ok(r.key_id()?)
+}
+
+const PARAMS: Kind = kind(b"TPAR", "parameters of TFHE", 1);
+const SECRET: Kind = kind(b"TSEC", "a secret key of TFHE", 2);
+const EVALUATION: Kind = kind(b"TEVA", "evaluation keys of TFHE", 2);
+const COMPRESSED: Kind = kind(b"TCOM", "fresh ciphertexts of TFHE", 2);
+const INTEGERS: Kind = kind(b"TINT", "integers of TFHE", 2);
+const BITS: Kind = kind(b"TBIT", "bits of TFHE", 2);
 
 fn write_words<T: Torus>(w: &mut Writer, words: &[T]) {
     let size = T::BITS as usize / 8;
@@ -148,9 +160,10 @@ impl<T: Torus> ClientKey<T> {
     /// The secrets in bytes, which are overwritten when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
         let (big, small) = (self.big_secret().bits(), self.small_secret().bits());
-        let mut w = Writer::with_room(big.len() + small.len());
+        let mut w = Writer::with_room(big.len() + small.len() + KeyId::LEN);
         write_bits(&mut w, big);
         write_bits(&mut w, small);
+        w.key_id(self.id());
         w.seal(&SECRET, self.params().fingerprint()).into()
     }
 
@@ -160,11 +173,13 @@ impl<T: Torus> ClientKey<T> {
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self> {
         params.check_word::<T>()?;
-        let mut r = Reader::open(bytes, &SECRET, params.fingerprint())?;
+        let kind = SECRET.since(BARE, bytes);
+        let mut r = Reader::open(bytes, &kind, params.fingerprint())?;
         let big = GlweSecret::from_bits(params.n(), read_bits(&mut r, params.big_dimension())?);
         let small = LweSecret::from_bits(read_bits(&mut r, params.lwe_dimension())?);
+        let id = read_id(&mut r, &kind)?;
         r.end()?;
-        Ok(Self::from_secrets(params, big, small))
+        Ok(Self::from_secrets(params, (big, small), id))
     }
 }
 
@@ -177,6 +192,7 @@ impl<T: Torus> EvaluationKeys<T> {
             SwitchKey::Lwe(list) => write_list(&mut w, list.parts()),
             SwitchKey::Ring(list) => write_list(&mut w, list.parts()),
         }
+        w.key_id(self.key());
         w.seal(&EVALUATION, self.params().fingerprint())
     }
 
@@ -186,7 +202,8 @@ impl<T: Torus> EvaluationKeys<T> {
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self> {
         params.check_word::<T>()?;
-        let mut r = Reader::open(bytes, &EVALUATION, params.fingerprint())?;
+        let kind = EVALUATION.since(BARE, bytes);
+        let mut r = Reader::open(bytes, &kind, params.fingerprint())?;
         let (n, rank) = (params.n(), params.rank());
         let (seed, bodies) = read_list(
             &mut r,
@@ -206,8 +223,9 @@ impl<T: Torus> EvaluationKeys<T> {
                 SwitchKey::Ring(GlweList::from_parts(n, params.partial_rank(), seed, bodies))
             }
         };
+        let key = read_id(&mut r, &kind)?;
         r.end()?;
-        Ok(Self::from_parts(params, bootstrap, switch))
+        Ok(Self::from_parts(params, bootstrap, switch).of_key(key))
     }
 }
 
@@ -216,6 +234,7 @@ impl<T: Torus> Compressed<T> {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut w = Writer::new();
         write_list(&mut w, self.list().parts());
+        w.key_id(self.key());
         w.seal(&COMPRESSED, self.made_for())
     }
 
@@ -225,13 +244,13 @@ impl<T: Torus> Compressed<T> {
     /// [`Error::Bytes`](crate::Error::Bytes), [`Error::Word`](crate::Error::Word).
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Self> {
         params.check_word::<T>()?;
-        let mut r = Reader::open(bytes, &COMPRESSED, params.fingerprint())?;
+        let kind = COMPRESSED.since(BARE, bytes);
+        let mut r = Reader::open(bytes, &kind, params.fingerprint())?;
         let (seed, bodies) = read_list(&mut r, "fresh ciphertexts", None)?;
+        let key = read_id(&mut r, &kind)?;
         r.end()?;
-        Ok(Self::from_parts(
-            params,
-            LweList::from_parts(params.big_dimension(), seed, bodies),
-        ))
+        let list = LweList::from_parts(params.big_dimension(), seed, bodies);
+        Ok(Self::from_parts(params, list, key))
     }
 }
 
@@ -254,6 +273,7 @@ impl<T: Torus> Integer<T> {
             w.u64(x.max());
             w.u64(x.noise());
             write_words(&mut w, x.lwe().words());
+            w.key_id(x.lwe().key());
         }
         Ok(w.seal(&INTEGERS, params.fingerprint()))
     }
@@ -266,7 +286,8 @@ impl<T: Torus> Integer<T> {
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Vec<Self>> {
         params.check_word::<T>()?;
         params.check_integers()?;
-        let mut r = Reader::open(bytes, &INTEGERS, params.fingerprint())?;
+        let kind = INTEGERS.since(BARE, bytes);
+        let mut r = Reader::open(bytes, &kind, params.fingerprint())?;
         let size = (params.big_dimension() + 1) * T::BITS as usize / 8 + 24;
         let count = read_count(&mut r, size)?;
         let mut out = Vec::with_capacity(count);
@@ -278,8 +299,9 @@ impl<T: Torus> Integer<T> {
             let noise =
                 r.bounded("the noise of an integer", 0..=params.max_noise() as usize)? as u64;
             let words = read_words(&mut r, "an integer", Some(params.big_dimension() + 1))?;
+            let key = read_id(&mut r, &kind)?;
             out.push(Self::new(
-                Lwe::from_words(words),
+                Lwe::from_words(words).of_key(key),
                 max,
                 noise,
                 params.fingerprint(),
@@ -301,6 +323,7 @@ impl<T: Torus> Bit<T> {
         for x in bits {
             crate::error::same("a bit", x.made_for(), params.fingerprint())?;
             write_words(&mut w, x.lwe().words());
+            w.key_id(x.lwe().key());
         }
         Ok(w.seal(&BITS, params.fingerprint()))
     }
@@ -313,13 +336,15 @@ impl<T: Torus> Bit<T> {
     pub fn from_bytes(params: &Params, bytes: &[u8]) -> Result<Vec<Self>> {
         params.check_word::<T>()?;
         params.check_gates()?;
-        let mut r = Reader::open(bytes, &BITS, params.fingerprint())?;
+        let kind = BITS.since(BARE, bytes);
+        let mut r = Reader::open(bytes, &kind, params.fingerprint())?;
         let size = (params.big_dimension() + 1) * T::BITS as usize / 8 + 8;
         let count = read_count(&mut r, size)?;
         let mut out = Vec::with_capacity(count);
         for _ in 0..count {
             let words = read_words(&mut r, "a bit", Some(params.big_dimension() + 1))?;
-            out.push(Self::new(Lwe::from_words(words), params.fingerprint()));
+            let lwe = Lwe::from_words(words).of_key(read_id(&mut r, &kind)?);
+            out.push(Self::new(lwe, params.fingerprint()));
         }
         r.end()?;
         Ok(out)

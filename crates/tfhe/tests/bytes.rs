@@ -3,6 +3,7 @@
 
 use crate::common::{gates_insecure, integers_insecure, keys, rng};
 use ring::torus::{Naive, Torus};
+use rlwe::KeyId;
 use rlwe::bytes::BytesError;
 use tfhe::{
     Bit, ClientKey, Compressed, Error, EvaluationKeys, Gate, Integer, Params, ServerKey, sets,
@@ -23,14 +24,14 @@ fn round_trips<T: Torus>(params: &Params) {
     );
     let bytes = keys.to_bytes();
     assert!(EvaluationKeys::from_bytes(params, &bytes).expect("keys") == keys);
-    // One body for each row. Masks are stored as seeds.
+    // One body for each row. Masks are stored as seeds. The identity comes last.
     let spec = params.spec();
     let rows = params.lwe_dimension() * (params.rank() + 1) * spec.bootstrap.levels() as usize;
     let words = rows * params.n()
         + params.big_dimension() * spec.key_switch.decomposition().levels() as usize;
     assert_eq!(
         bytes.len(),
-        words * T::BITS as usize / 8 + 2 * (32 + 8) + 56 + 32
+        words * T::BITS as usize / 8 + 2 * (32 + 8) + KeyId::LEN + 56 + 32
     );
 }
 
@@ -50,7 +51,7 @@ fn ciphertexts_insecure() {
         .compress(&[0, 1, 2, 3], &mut rng(4))
         .expect("messages");
     let bytes = fresh.to_bytes();
-    assert_eq!(bytes.len(), 4 * 8 + 32 + 8 + 56 + 32);
+    assert_eq!(bytes.len(), 4 * 8 + 32 + 8 + KeyId::LEN + 56 + 32);
     let there = Compressed::<u64>::from_bytes(&params, &bytes).expect("ciphertexts");
     assert!(there == fresh);
     let mut integers = there.integers().expect("integers");
@@ -133,7 +134,7 @@ fn counts_that_lie_are_found_insecure() {
     let kind = |tag: &[u8; 4]| rlwe::bytes::Kind {
         tag: *tag,
         words: "a lie",
-        version: 1,
+        version: if tag == b"TPAR" { 1 } else { 2 },
     };
     let sealed = |tag, numbers: &[u64]| {
         let mut w = rlwe::bytes::Writer::new();
@@ -183,4 +184,62 @@ fn insecure_parameters_are_read_only_where_the_caller_says_so() {
         assert_eq!(again, params);
         assert!(again.security().to_string().starts_with("INSECURE: "));
     }
+}
+
+/// The bytes of an object as those of version 1, which ends before the identity of the key.
+fn without_identity(bytes: &[u8]) -> Vec<u8> {
+    const HEADER: usize = 56;
+    const SUM: usize = 32;
+    let mut bytes = bytes[..bytes.len() - SUM - KeyId::LEN].to_vec();
+    bytes[12..16].copy_from_slice(&1u32.to_le_bytes());
+    let length = (bytes.len() - HEADER) as u64;
+    bytes[48..HEADER].copy_from_slice(&length.to_le_bytes());
+    let sum = rlwe::bytes::fingerprint(&bytes);
+    bytes.extend_from_slice(&sum);
+    bytes
+}
+
+#[test]
+fn identities_are_stored_and_older_files_fit_every_key_insecure() {
+    let params = gates_insecure(false);
+    let multiplier = || Naive::new(params.n());
+    let client = ClientKey::<u32>::generate(&params, &mut rng(11)).expect("words fit");
+    let stranger = ClientKey::<u32>::generate(&params, &mut rng(12)).expect("words fit");
+    assert_ne!(client.id(), stranger.id());
+    let again = ClientKey::<u32>::from_bytes(&params, &client.to_bytes()).expect("a key");
+    assert_eq!(again.id(), client.id());
+    let keys = again
+        .evaluation_keys(&multiplier(), &mut rng(13))
+        .expect("fits");
+    let read = EvaluationKeys::<u32>::from_bytes(&params, &keys.to_bytes()).expect("keys");
+    assert_eq!(read.key(), client.id());
+    let fresh = again.compress_bits(&[true], &mut rng(14)).expect("bits");
+    let read = Compressed::<u32>::from_bytes(&params, &fresh.to_bytes()).expect("bits");
+    let bits = read.bits().expect("bits");
+    assert_eq!(bits[0].lwe().key(), client.id());
+    let bytes = Bit::to_bytes(&params, &bits).expect("of these parameters");
+    let bit = &Bit::<u32>::from_bytes(&params, &bytes).expect("bits")[0];
+    assert_eq!(bit.lwe().key(), client.id());
+    let mismatch = stranger.decrypt_bit(bit).expect_err("of another key");
+    assert!(matches!(mismatch, Error::KeyMismatch(_)), "{mismatch}");
+
+    let old = without_identity(&client.to_bytes());
+    let old_client = ClientKey::<u32>::from_bytes(&params, &old).expect("an old key");
+    assert_eq!(old_client.id(), KeyId::ANY);
+    assert_eq!(old_client.decrypt_bit(bit), Ok(true));
+    let old = without_identity(&keys.to_bytes());
+    let old_keys = EvaluationKeys::<u32>::from_bytes(&params, &old).expect("old keys");
+    let server = ServerKey::new(&old_keys, multiplier()).expect("fits");
+    let old = without_identity(&bytes);
+    let old_bit = &Bit::<u32>::from_bytes(&params, &old).expect("old bits")[0];
+    let out = server
+        .gate(Gate::And, bit, old_bit)
+        .expect("fits every key");
+    assert_eq!(client.decrypt_bit(&out), Ok(true));
+    let old = without_identity(&fresh.to_bytes());
+    let bits = Compressed::<u32>::from_bytes(&params, &old).expect("old bits");
+    assert_eq!(bits.bits().expect("bits")[0].lwe().key(), KeyId::ANY);
+    // Version 1 with an identity is damage.
+    let wrong = without_identity(&[&client.to_bytes()[..], &[0; KeyId::LEN]].concat());
+    assert!(ClientKey::<u32>::from_bytes(&params, &wrong).is_err());
 }

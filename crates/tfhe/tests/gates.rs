@@ -145,3 +145,32 @@ fn what_does_not_belong_together_is_refused_insecure() {
         })
     ));
 }
+
+#[test]
+fn bits_of_two_keys_do_not_meet_insecure() {
+    let params = gates_insecure(false);
+    let (client, server) = keys::<u32>(&params, 10);
+    let (stranger, other) = keys::<u32>(&params, 11);
+    let x = client.encrypt_bit(true, &mut rng(12)).expect("gates");
+    let y = stranger.encrypt_bit(true, &mut rng(13)).expect("gates");
+    let refused = |error: Option<Error>| {
+        let error = error.expect("of two keys");
+        assert!(matches!(error, Error::KeyMismatch(_)), "{error}");
+    };
+    refused(server.not(&y).err());
+    for gate in Gate::ALL {
+        refused(server.gate(gate, &x, &y).err());
+        refused(server.gate(gate, &y, &x).err());
+        refused(other.gate(gate, &x, &x).err());
+    }
+    refused(server.mux(&x, &y, &x).err());
+    refused(server.mux(&y, &x, &x).err());
+    refused(server.mux(&x, &x, &y).err());
+    refused(client.decrypt_bit(&y).err());
+    let nand = server.gate(Gate::Nand, &x, &x).expect("of one key");
+    refused(stranger.decrypt_bit(&nand).err());
+    refused(other.not(&nand).err());
+    let not = server.not(&nand).expect("of one key");
+    refused(stranger.decrypt_bit(&not).err());
+    assert_eq!(client.decrypt_bit(&not), Ok(true));
+}

@@ -242,3 +242,42 @@ fn wrong_entries_are_as_many_as_predicted_insecure() {
         "{wrong}, predicted {expected}"
     );
 }
+
+#[test]
+fn integers_of_two_keys_do_not_meet_insecure() {
+    let (client, server) = two_two();
+    let params = server.params();
+    let (stranger, other) = keys::<u64>(params, 21);
+    let x = client.encrypt(3, &mut rng(22)).expect("a message");
+    let y = stranger.encrypt(1, &mut rng(23)).expect("a message");
+    let table = Table::of(params, |v| v % 4).expect("a table");
+    let refused = |error: Option<Error>| {
+        let error = error.expect("of two keys");
+        assert!(matches!(error, Error::KeyMismatch(_)), "{error}");
+    };
+    refused(server.add(&x, &y).err());
+    refused(server.sub(&x, &y).err());
+    refused(server.scale(&y, 2).err());
+    refused(server.add_constant(&y, 2).err());
+    refused(server.apply(&y, &table).err());
+    refused(other.apply(&x, &table).err());
+    refused(server.apply_pair(&x, &y, |x, y| x + y).err());
+    refused(server.compare(Comparison::Less, &x, &y).err());
+    refused(client.decrypt(&y).err());
+    let sum = server.apply(&server.add(&x, &x).expect("fits"), &table);
+    let sum = sum.expect("of one key");
+    refused(stranger.decrypt(&sum).err());
+    assert_eq!(client.decrypt(&sum), Ok(2));
+    // A constant fits every key.
+    let five = server.constant(5).expect("fits");
+    let sum = server.add(&five, &x).expect("fits");
+    assert_eq!(client.decrypt_with_carry(&sum), Ok(8));
+    refused(stranger.decrypt(&sum).err());
+
+    let number =
+        |client: &ClientKey<u64>, v| client.encrypt_radix(v, 3, &mut rng(24)).expect("fits");
+    let [a, b] = [number(client, 20), number(&stranger, 30)];
+    refused(server.add_radix(&a, &b).err());
+    refused(server.compare_radix(Comparison::Equal, &a, &b).err());
+    refused(client.decrypt_radix(&b).err());
+}

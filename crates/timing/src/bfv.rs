@@ -38,7 +38,7 @@ pub fn bfv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     };
     let (a, b) = (fresh()?, fresh()?);
     let message = params.encoder().slots_to_plaintext(&[1, 2, 3]);
-    let plain = eval.lift(&message, level);
+    let plain = eval.lift(&message, level)?;
     let sizes = [
         ("log_n", N.ilog2().into()),
         ("log_q", params.rlwe().log_q(level).round() as u64),
@@ -69,8 +69,7 @@ pub fn bfv(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
         eval.automorphism_hoisted(&a, &shared, step, &galois)
     })?;
     meter.row("bfv plaintext product", &sizes, copy, |mut a| {
-        eval.mul_plain_assign(&mut a, &plain);
-        Ok::<_, Error>(a)
+        eval.mul_plain_assign(&mut a, &plain).map(|()| a)
     })?;
     meter.row("bfv sum", &sizes, copy, |mut a| {
         eval.add_assign(&mut a, &b).map(|()| a)

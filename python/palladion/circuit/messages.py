@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palladion.errors import UsageError
+from palladion.schemes.encrypted import Encrypted
 
 if TYPE_CHECKING:
     from palladion.circuit.tfhe_builder import TfheCircuit
@@ -22,8 +23,12 @@ PairTable: TypeAlias = Callable[[int, int], int] | Sequence[Sequence[int]] | NDA
 V = TypeVar("V", bound="Message")
 
 
-class Message:
+class Message(Encrypted):
     """The common part of a :class:`Bit` and an :class:`Integer` of a circuit."""
+
+    choices = "choose in the circuit: mux, apply, apply_pair"
+    divisions = "apply a table: x.apply(lambda v: v // 3)"
+    storage = "save the circuit"
 
     __array_ufunc__ = None  # refuses an array on the left
 
@@ -44,7 +49,8 @@ class Bit(Message):
 
     ``&``, ``|``, ``^`` and the gates by name take bits of the same circuit, ``True``, ``False``, 0
     and 1. They cost one bootstrapping, or nothing if the result is constant or equals an operand.
-    ``~`` costs nothing, and :meth:`mux` costs two bootstrappings.
+    ``~`` costs nothing, and :meth:`mux` costs two bootstrappings. ``==``, ``!=``, ``<``, ``<=``,
+    ``>`` and ``>=`` are gates, too, with False below True.
 
     Every operation raises
 
@@ -69,6 +75,26 @@ class Bit(Message):
         return self._gate("xor", other)
 
     __rxor__ = __xor__
+
+    def __eq__(self, other: object) -> Bit:  # type: ignore[override]
+        return self.xnor(other)  # type: ignore[arg-type]  # refused by name
+
+    def __ne__(self, other: object) -> Bit:  # type: ignore[override]
+        return self._gate("xor", other)
+
+    def __lt__(self, other: Bit | bool) -> Bit:
+        return self._gate("not_and", other)
+
+    def __le__(self, other: Bit | bool) -> Bit:
+        return ~self._gate("and_not", other)
+
+    def __gt__(self, other: Bit | bool) -> Bit:
+        return self._gate("and_not", other)
+
+    def __ge__(self, other: Bit | bool) -> Bit:
+        return ~self._gate("not_and", other)
+
+    __hash__ = Message.__hash__
 
     def nand(self, other: Bit | bool) -> Bit:
         """``~(x & y)``."""
@@ -106,9 +132,8 @@ class Integer(Message):
     """An integer of a circuit, from :attr:`least` to :attr:`largest`.
 
     ``+``, ``-`` and ``*`` by plain integers are exact, cost no bootstrapping, and may give negative
-    integers. A table costs one bootstrapping, and its result has fresh noise. ``<``, ``<=``, ``>``,
-    ``>=``, :meth:`eq` and :meth:`ne` are tables of the difference that give 0 or 1. ``==`` is
-    Python's comparison of objects.
+    integers. A table costs one bootstrapping, and its result has fresh noise. ``==``, ``!=``,
+    ``<``, ``<=``, ``>`` and ``>=`` are tables of the difference that give 0 or 1.
 
     A value that a table reads, and a result, must have at most 2^(``message_bits`` +
     ``carry_bits``) different values. Sums in between may have more.
@@ -183,6 +208,14 @@ class Integer(Message):
         pair = (self - self.least) * width + (right - low)
         base = self.least
         return pair.apply(lambda v: function(base + v // width, low + v % width))
+
+    def __eq__(self, other: object) -> Integer:  # type: ignore[override]
+        return self.eq(other)  # type: ignore[arg-type]  # refused by name
+
+    def __ne__(self, other: object) -> Integer:  # type: ignore[override]
+        return self.ne(other)  # type: ignore[arg-type]
+
+    __hash__ = Message.__hash__
 
     def __lt__(self, other: Integer | int) -> Integer:
         return (self - other).apply(lambda v: v < 0)

@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from palladion.errors import UsageError
 from palladion.schemes.arrays import between, natural, rotation
+from palladion.schemes.encrypted import Packed
 
 if TYPE_CHECKING:
     from palladion.circuit.builder import Circuit
 
 
-class Value:
+class Value(Packed):
     """A value of a circuit: a ciphertext of its run, or a plaintext.
 
     ``+``, ``-`` and ``*`` work slot by slot. They take values of the same circuit, numbers, which

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion.errors import UsageError
 from palladion.masks import masked
+from palladion.schemes.encrypted import Encrypted
 
 Complex = NDArray[np.complex128]
 Integers = NDArray[np.int64]
 
 LARGEST = 2**31 - 1
+
+
+class Factor(Protocol):
+    """What has products."""
+
+    def __mul__(self: T, other: T) -> T: ...
+
+
+T = TypeVar("T", bound=Factor)
 
 
 def complex_bytes(values: ArrayLike, slots: int) -> bytes:
@@ -54,8 +64,29 @@ def between(what: str, value: int, least: int) -> int:
     return found
 
 
+def power(x: T, exponent: int) -> T:
+    """``x * x * .. * x``, in the fewest products in a row."""
+    if not isinstance(exponent, int) or exponent < 1:
+        raise UsageError(f"the exponent {exponent}, expected an integer above 0")
+    if exponent == 1:
+        return x
+    half = power(x, exponent // 2)
+    square = half * half
+    return square if exponent % 2 == 0 else square * x
+
+
+def plain(values: object, expected: str) -> None:
+    """Refuses an encrypted value of another scheme, or of another kind."""
+    if isinstance(values, Encrypted):
+        raise UsageError(
+            f"an encrypted value ({values!r}) as an operand, expected {expected}, or a ciphertext "
+            "of the same scheme and kind"
+        )
+
+
 def one_dimension(values: ArrayLike, slots: int, kinds: str, expected: str) -> NDArray[Any]:
     """An array of one dimension with at most ``slots`` values, of NumPy's ``kinds`` of numbers."""
+    plain(values, expected)
     if count := masked(values):
         raise UsageError(f"{count} masked values, which are missing ones: fill them (x.filled(..))")
     try:

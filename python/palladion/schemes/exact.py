@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from palladion import _native
 from palladion.errors import UsageError
-from palladion.schemes.arrays import Integers, integer_bytes, natural, rotation
+from palladion.schemes.arrays import Integers, integer_bytes, natural, power, rotation
+from palladion.schemes.encrypted import Packed
 from palladion.schemes.keys import (
     EvaluationKeys,
     SchemeParams,
@@ -143,8 +144,10 @@ class SecretKey(Stored):
         ------
         NoiseError
             If noise has used up the budget, so that the result may be wrong.
+        KeyMismatch
+            If the ciphertext belongs to another secret key.
         """
-        found = np.frombuffer(x.native.decrypt(self.native, x.coefficients), np.int64)
+        found = np.frombuffer(x.native.decrypt(self.native, x.coefficients), np.int64).copy()
         t = self.native.params_of().describe()["t"]
         return np.where(found > t // 2, found - t, found) if signed else found
 
@@ -169,7 +172,7 @@ class PublicKey(Stored):
         return Ciphertext(native, coefficients=coefficients)
 
 
-class Ciphertext:
+class Ciphertext(Packed):
     """Encrypted integers modulo ``t``, in slots or as coefficients of a polynomial.
 
     ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, integers, and arrays of shape
@@ -184,6 +187,8 @@ class Ciphertext:
         if no level is left;
     MissingKeyError
         if there are no keys, or no key for the rotation;
+    KeyMismatch
+        if operands or keys belong to different secret keys;
     UsageError
         if an operand is outside the plaintext space, too long, or of other parameters.
     """
@@ -237,6 +242,9 @@ class Ciphertext:
         return self._with(self.native.mul_values(*self._values(other)))
 
     __rmul__ = __mul__
+
+    def __pow__(self, exponent: int) -> Ciphertext:
+        return power(self, exponent)
 
     def rotate(self, k: int) -> Ciphertext:
         """Slot ``i`` of each row of the result is slot ``i + k`` of that row, cyclically."""

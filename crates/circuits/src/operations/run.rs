@@ -34,7 +34,8 @@ impl<'k> Run<'k> {
         (level, factor): (usize, u64),
         cts: &[&Ciphertext],
         plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
-    ) -> Ciphertext {
+    ) -> Result<Ciphertext> {
+        let key = rlwe::Ciphertext::common_key(cts.iter().map(|ct| ct.rlwe()))?;
         let (t, basis) = (self.params().t(), self.params().rlwe().basis(level));
         let (modulus, half) = (t.value() as i64, t.value() / 2);
         assert!(modulus < 1 << 32, "centred words of t fit 32 bits");
@@ -52,7 +53,8 @@ impl<'k> Run<'k> {
                 components.map(|c| c.limb(i)).collect()
             })
         });
-        Ciphertext::new(rlwe::Ciphertext::new(parts.into()), factor)
+        let inner = rlwe::Ciphertext::new(parts.into()).of_key(key);
+        Ok(Ciphertext::new(inner, factor))
     }
 }
 
@@ -103,9 +105,9 @@ impl Operations for Run<'_> {
         plaintext: impl Fn(usize) -> Plain + Sync,
     ) -> Result<Ciphertext> {
         let encoder = self.params().encoder();
-        Ok(self.dot((level, factor), values, |k, unit| {
+        self.dot((level, factor), values, |k, unit| {
             plaintext(k).encode(encoder, unit)
-        }))
+        })
     }
 
     fn mul_masks(
@@ -138,7 +140,7 @@ impl Operations for Run<'_> {
             }
             encoder.slots_to_plaintext(&slots)
         };
-        Ok(self.dot((level, 1), &secret, masks))
+        self.dot((level, 1), &secret, masks)
     }
 
     fn add_bodies(&self, a: &mut Ciphertext, packing: &Packing<'_, LweBatch>) -> Result<()> {
@@ -150,8 +152,7 @@ impl Operations for Run<'_> {
             })
             .collect();
         let bodies = self.params().encoder().slots_to_plaintext(&slots);
-        self.eval.add_plain_assign(a, &bodies);
-        Ok(())
+        Ok(self.eval.add_plain_assign(a, &bodies)?)
     }
 
     fn trivial(&self, level: usize, plaintext: impl FnOnce() -> Plain) -> Ciphertext {
@@ -169,7 +170,8 @@ impl Operations for Run<'_> {
 
     fn add_plain_assign(&self, a: &mut Ciphertext, plaintext: impl FnOnce() -> Plain) {
         let plaintext = plaintext().encode(self.params().encoder(), 1);
-        self.eval.add_plain_assign(a, &plaintext);
+        let added = self.eval.add_plain_assign(a, &plaintext);
+        added.expect("operands are of the parameters");
     }
 
     fn automorphisms(&self, a: &Ciphertext, elements: &[usize]) -> Result<Vec<Ciphertext>> {

@@ -74,7 +74,11 @@ impl CkksBootstrapper {
             let params = self.tables.params().rlwe();
             let mut operations = RunRing::new(params, relinearization, &keys.keys.galois);
             operations.add_sparse(sparse);
-            self.tables.bootstrap_with(x.ct(), &operations).or_raise()
+            let (room, n) = (x.ct().room(), params.n());
+            let size = x.ct().size().refreshed(room, n).or_raise()?;
+            let mut ct = self.tables.bootstrap_with(x.ct(), &operations).or_raise()?;
+            ct.set_size(size);
+            Ok::<_, PyErr>(ct)
         })?;
         Ok(CkksCiphertext::new(&self.params, ct))
     }

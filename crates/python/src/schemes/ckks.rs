@@ -122,19 +122,23 @@ impl CkksCiphertext {
         })
     }
 
+    /// All slots, and a doubt whether they are right.
     fn decrypt<'py>(
         &self,
         py: Python<'py>,
         secret: &SchemeSecret,
-    ) -> PyResult<Bound<'py, PyBytes>> {
+    ) -> PyResult<(Bound<'py, PyBytes>, Option<String>)> {
         secret.params.check("ciphertext", &self.params)?;
-        guard_bytes(py, || {
+        let mut doubt = None;
+        let bytes = guard_bytes(py, || {
             let params = self.params.ckks()?.params();
             let plain = ckks::decrypt(&secret.key, &self.ct).or_raise()?;
+            doubt = plain.doubt().map(|doubt| doubt.to_string());
             let slots = plain.decode(params, params.slots()).or_raise()?;
             let parts = slots.iter().flat_map(|v| [v.re, v.im]);
             Ok::<_, PyErr>(parts.flat_map(f64::to_ne_bytes).collect::<Vec<u8>>())
-        })
+        })?;
+        Ok((bytes, doubt))
     }
 
     fn level(&self) -> PyResult<usize> {
@@ -190,6 +194,9 @@ impl CkksCiphertext {
             let (mut a, mut b) = (self.ct.clone(), other.ct.clone());
             let level = e.level(&a)?.min(e.level(&b)?);
             e.drop_to(&mut a, level)?;
+            if std::ptr::eq(self, other) {
+                return e.mul_and_rescale(&a, &a, key);
+            }
             e.drop_to(&mut b, level)?;
             e.mul_and_rescale(&a, &b, key)
         })
@@ -236,6 +243,11 @@ impl CkksCiphertext {
 
     fn drop_to(&self, py: Python<'_>, level: usize) -> PyResult<Self> {
         self.changed(py, |e, ct| e.drop_to(ct, level))
+    }
+
+    /// The same ciphertext, whose slots are said to be at most `bound`.
+    fn bounded(&self, py: Python<'_>, bound: f64) -> PyResult<Self> {
+        self.made(py, |_| self.ct.clone().bounded(bound))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

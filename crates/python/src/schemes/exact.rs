@@ -11,12 +11,8 @@ use rlwe::store;
 use super::InScheme;
 use super::keys::{SchemeKeys, SchemePublic, SchemeSecret};
 use super::params::{Scheme, SchemeParams};
-use crate::error::{LevelError, NoiseError, UsageError};
+use crate::error::{LevelError, UsageError};
 use crate::guard::{guard, guard_bytes};
-
-/// Noise budget in bits below which an answer may be wrong. Noise that fills the modulus leaves a
-/// fraction of a bit.
-const LEAST_BUDGET: f64 = 1.0;
 
 /// A ciphertext of BFV or BGV.
 #[pyclass(frozen, module = "palladion._native")]
@@ -161,12 +157,7 @@ impl ExactCiphertext {
         secret: &SchemeSecret,
         coefficients: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let budget = self.budget(py, secret)?;
-        if budget < LEAST_BUDGET {
-            return Err(NoiseError::new_err(format!(
-                "the noise budget is {budget:.2} bits, expected at least {LEAST_BUDGET}: the message may be lost"
-            )));
-        }
+        secret.params.check("ciphertext", &self.params)?;
         guard_bytes(py, || {
             let exact = self.params.exact()?;
             let plain = ::exact::decrypt(exact.params(), &secret.key, &self.ct).or_raise()?;
@@ -215,7 +206,7 @@ impl ExactCiphertext {
         let message = encode(&self.params, values, coefficients)?;
         self.made(py, |e| {
             let mut ct = self.ct.clone();
-            e.add_plain_assign(&mut ct, &message);
+            e.add_plain_assign(&mut ct, &message)?;
             Ok(ct)
         })
     }
@@ -224,7 +215,7 @@ impl ExactCiphertext {
         let message = encode(&self.params, values, coefficients)?;
         self.made(py, |e| {
             let mut ct = self.ct.clone();
-            e.mul_plain_assign(&mut ct, &e.lift(&message, self.ct.level()));
+            e.mul_plain_assign(&mut ct, &e.lift(&message, self.ct.level())?)?;
             Ok(ct)
         })
     }
@@ -234,7 +225,7 @@ impl ExactCiphertext {
         self.made(py, |e| {
             let mut ct = self.ct.clone();
             let t = e.params().t();
-            e.mul_scalar_assign(&mut ct, t.from_i64(number));
+            e.mul_scalar_assign(&mut ct, t.from_i64(number))?;
             Ok(ct)
         })
     }

@@ -2,15 +2,17 @@
 
 use super::factors::Factors;
 use super::plan::Plan;
+use super::runner::Argument;
 use super::scheme::Scheme;
-use super::{check_limit, unfit};
+use super::{check_limit, meeting, unfit};
 use crate::error::Result;
 use circuits::approximate::{BootstrapSpec, Bootstrapper, Diagonal, arithmetic_of, sparse_params};
-use ckks::{Ciphertext, Complex64, Params, Plaintext};
+use ckks::{Ciphertext, Complex64, Params, Plaintext, Size};
 use program::circuit::{Arithmetic, Bootstrapping, Circuit, Op, Type};
 use program::recording::Message;
 use ring::{Eval, Poly};
 use rlwe::noise::log2_sum;
+use std::collections::BTreeMap;
 
 impl Scheme for Params {
     type Slot = Complex64;
@@ -113,5 +115,18 @@ impl Scheme for Params {
 
     fn close(&self, inner: rlwe::Ciphertext, ty: Type, _: u64) -> Result<Ciphertext> {
         Ok(Ciphertext::new(inner, ty.scale))
+    }
+
+    fn sizes(
+        &self,
+        circuit: &Circuit,
+        inputs: &BTreeMap<&str, Argument<Self>>,
+    ) -> Result<BTreeMap<String, Size>> {
+        meeting::sizes(self, circuit, inputs)
+    }
+
+    fn sized(&self, mut ct: Ciphertext, size: Size) -> Ciphertext {
+        ct.set_size(size);
+        ct
     }
 }

@@ -2,6 +2,7 @@
 
 use super::clear::check_names;
 use super::factors::Factors;
+use super::meeting::Meeting;
 use super::plan::Plan;
 use super::runner::Argument;
 use super::scheme::Scheme;
@@ -80,25 +81,40 @@ impl<'c, S: Scheme> Border<'c, S> {
     /// # Errors
     /// [`Error::Replay`](crate::Error::Replay) for a result that is missing or has other limbs.
     pub fn outputs(&self, results: &Results) -> Result<BTreeMap<String, S::Ciphertext>> {
+        self.outputs_of(results, &Meeting::default())
+    }
+
+    /// As [`Border::outputs`], for a run whose inputs are known.
+    pub(super) fn outputs_of(
+        &self,
+        results: &Results,
+        meeting: &Meeting,
+    ) -> Result<BTreeMap<String, S::Ciphertext>> {
         let params = &self.params;
         let outputs = self.circuit.outputs().map(|(name, ty)| {
             let basis = params.rlwe().basis(params.ring_level(ty.level));
             let ct = results.ciphertext(&recorded_name(name), basis)?;
             Ok((name.to_owned(), ct))
         });
-        self.close(outputs.collect::<Result<_>>()?)
+        self.close(outputs.collect::<Result<_>>()?, meeting)
     }
 
     /// The results of the scheme, made from all outputs.
     pub(super) fn close(
         &self,
         mut outputs: BTreeMap<String, rlwe::Ciphertext>,
+        meeting: &Meeting,
     ) -> Result<BTreeMap<String, S::Ciphertext>> {
         let mut closed = BTreeMap::new();
         for (step, &factor) in self.circuit.steps.iter().zip(&self.factors.of) {
             if let Op::Output { name, .. } = &step.op {
                 let ct = outputs.remove(name).expect("every output is given");
+                let ct = ct.of_key(meeting.key);
                 let ct = self.params.close(ct, step.ty, factor)?;
+                let ct = match meeting.sizes.get(name) {
+                    Some(&size) => self.params.sized(ct, size),
+                    None => ct,
+                };
                 closed.insert(name.clone(), ct);
             }
         }

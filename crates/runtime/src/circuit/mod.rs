@@ -20,6 +20,7 @@ mod factors;
 mod held;
 mod keys;
 mod matrices;
+mod meeting;
 mod plan;
 mod predict;
 mod products;

@@ -97,9 +97,10 @@ impl<S: Scheme> Runner<'_, S> {
         observe: impl FnMut(Progress) -> bool,
     ) -> Result<(BTreeMap<String, S::Ciphertext>, Counts)> {
         let given = self.given(inputs)?;
+        let meeting = self.meet(inputs, keys)?;
         let (keys, mut results) = (SwitchKeys::from(keys), Results::default());
         let mut outside = CircuitOutside::new(&given, &keys, &mut results);
         let counts = replay(trace, &mut outside, observe)?;
-        Ok((self.outputs(&results)?, counts))
+        Ok((self.outputs_of(&results, &meeting)?, counts))
     }
 }

@@ -142,7 +142,8 @@ impl<'c, S: Scheme> Runner<'c, S> {
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, unknown, or has
-    /// another type, and an error for a missing key.
+    /// another type, and for a message that does not fit, as far as sizes are known. An error for a
+    /// missing key, and for inputs and keys of different secrets.
     pub fn run(
         &self,
         inputs: &BTreeMap<&str, Argument<S>>,
@@ -163,6 +164,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
         begin: impl Fn(usize),
     ) -> Result<BTreeMap<String, S::Ciphertext>> {
         check_names(&self.circuit, inputs.keys().copied())?;
+        let meeting = self.meet(inputs, keys)?;
         let relinearization = keys.relinearization.as_ref();
         let mut operations = RunRing::new(self.params.rlwe(), relinearization, &keys.galois);
         if let Some(sparse) = &keys.sparse {
@@ -175,7 +177,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
                 Ok(Held::Ciphertext(Cow::Borrowed(ct)))
             }
         })?;
-        self.close(outputs)
+        self.close(outputs, &meeting)
     }
 
     /// Runs the steps in a mode and returns the outputs by name. `begin` is called with each step

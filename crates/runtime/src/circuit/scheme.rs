@@ -3,14 +3,16 @@
 
 use super::factors::Factors;
 use super::plan::Plan;
+use super::runner::Argument;
 use super::unfit;
 use crate::error::{Error, Result};
 use circuits::approximate::{Bootstrapper, Diagonal};
 use circuits::operations::parameters;
-use ckks::Complex64;
+use ckks::{Complex64, Size};
 use program::circuit::{Arithmetic, Bootstrapping, Circuit, Type};
 use program::recording::{self, Message};
 use ring::{Eval, Modulus, Poly};
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 /// A scheme that runs circuits, given by its parameters: [`ckks::Params`] for approximate
@@ -131,6 +133,26 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// # Errors
     /// Errors of the scheme. There is none if the components belong to it.
     fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<Self::Ciphertext>;
+
+    /// What is known of the sizes of the outputs' messages. Every iteration of the circuit must be
+    /// written out.
+    ///
+    /// # Errors
+    /// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit.
+    #[doc(hidden)]
+    fn sizes(
+        &self,
+        _: &Circuit,
+        _: &BTreeMap<&str, Argument<Self>>,
+    ) -> Result<BTreeMap<String, Size>> {
+        Ok(BTreeMap::new())
+    }
+
+    /// The ciphertext, with what is known of its message's size.
+    #[doc(hidden)]
+    fn sized(&self, ct: Self::Ciphertext, _: Size) -> Self::Ciphertext {
+        ct
+    }
 }
 
 fn no_bootstrapping(stated: &Bootstrapping) -> Error {

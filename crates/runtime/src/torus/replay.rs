@@ -22,6 +22,12 @@ pub fn replay<T: Torus>(
     inputs: &[Lwe<T>],
     observe: impl FnMut(Progress) -> bool,
 ) -> Result<(Vec<Lwe<T>>, Counts)> {
+    let mut key = keys.key();
+    for input in inputs {
+        key = key
+            .join("ciphertext", input.key())
+            .map_err(tfhe::Error::from)?;
+    }
     let mut outside = Samples {
         keys,
         inputs,
@@ -32,7 +38,7 @@ pub fn replay<T: Torus>(
     let counts = crate::replay::replay(trace, &mut outside, observe)?;
     let rank = keys.params().rank();
     let results = outside.answer.len() / (rank + 1);
-    let outputs = (0..results).map(|index| outside.output(index, rank));
+    let outputs = (0..results).map(|index| Ok(outside.output(index, rank)?.of_key(key)));
     Ok((outputs.collect::<Result<_>>()?, counts))
 }
 

@@ -38,6 +38,9 @@ pub fn run<T: Torus, M: Multiplier<T>>(
         let (found, expected) = (format!("{found:?}"), format!("{own:?}"));
         return Err(unfit("the parameters of the circuit", found, expected));
     }
+    for input in inputs {
+        server.check_key(input)?;
+    }
     let mut work = Work {
         server,
         circuit,
@@ -59,7 +62,7 @@ pub fn run<T: Torus, M: Multiplier<T>>(
     }
     let outputs = (0..circuit.steps.len())
         .filter(|&step| matches!(circuit.steps[step], Op::Output { .. }))
-        .map(|step| work.sample(step).clone());
+        .map(|step| work.sample(step).clone().of_key(server.key()));
     Ok(outputs.collect())
 }
 

@@ -173,7 +173,7 @@ fn floods_of_deep_networks_have_the_planned_size_and_change_no_output() {
         );
         let mut expected = vec![0; 3];
         for (outputs, ct) in outputs {
-            let raw = bfv::decrypt(bfv, secret, ct).unwrap();
+            let raw = bfv::decrypt_unchecked(bfv, secret, ct).unwrap();
             for (row, &place) in outputs.rows.iter().zip(&outputs.at) {
                 expected[row.output] += bfv.t().center(raw.coefficients()[place]);
             }

@@ -144,10 +144,16 @@ fn wrong_keys_are_refused_or_show_in_the_result() {
     }));
     assert_eq!(format!("{error:?}"), format!("{missing:?}"));
 
-    // Another client's keys for the same program. The server cannot detect them, but the client
-    // can.
+    // Another client's keys for the same program. Files do not state the identity of their secret, so
+    // the server cannot detect them, but the client can.
     let stranger = client_of(&prepared, 6);
-    let (answer, _) = run(&stranger.evaluation_keys().unwrap()).unwrap();
+    let keys = stranger.evaluation_keys().unwrap();
+    let keys = files::keys_to_bytes(&prepared, &keys).unwrap();
+    let keys = files::keys_from_bytes(&prepared, &keys).unwrap();
+    let query_bytes = files::query_to_bytes(&query);
+    let sent = files::query_from_bytes(&prepared, &query_bytes).unwrap();
+    let server = Server::new(&prepared, &keys);
+    let (answer, _) = server.run(&sent, |_| true).unwrap();
     let error = client.decrypt(&answer, &query).err();
     assert!(
         matches!(error, Some(client::Error::NoMargin { .. })),
@@ -155,6 +161,8 @@ fn wrong_keys_are_refused_or_show_in_the_result() {
     );
     let (answer, _) = run(&client.evaluation_keys().unwrap()).unwrap();
     assert!(client.decrypt(&answer, &query).is_ok());
+    let bytes = files::answer_to_bytes(&prepared, &answer);
+    let answer = files::answer_from_bytes(&prepared, &bytes).unwrap();
     let error = stranger.decrypt(&answer, &query).err();
     assert!(
         matches!(error, Some(client::Error::NoMargin { .. })),

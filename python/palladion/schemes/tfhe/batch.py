@@ -9,18 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from palladion.errors import UsageError
+from palladion.schemes.encrypted import Encrypted
 from palladion.schemes.tfhe.keys import Params, ServerKey, needed
 
 B = TypeVar("B", bound="Batch")
 
 
-class Batch:
+class Batch(Encrypted):
     """Encrypted values of shape ``(k,)``, or one of shape ``()``.
 
     Operators work on all values at once, on all threads. A single value is combined with all values
     of the other operand. Values do not change: an operation returns new ones. Operations need
     :meth:`with_keys` once. Results computed from ``x`` have the keys of ``x``.
     """
+
+    choices = "decrypt first, or choose encrypted: mux, minimum, maximum, apply_pair"
+    comparisons = "decrypt first"
+    divisions = "apply a table: x.apply(lambda v: v // 3)"
 
     __array_ufunc__ = None  # an array on the left leaves the operator to this class
     core: ClassVar[Any]
@@ -47,7 +52,7 @@ class Batch:
 
     def __len__(self) -> int:
         if self.single:
-            raise TypeError("a single value has no length")
+            self._refuse("no length of, and no loop over", "it is a single value, of shape ()")
         count: int = self.native.count()
         return count
 
@@ -62,6 +67,9 @@ class Batch:
     def __iter__(self: B) -> Iterator[B]:
         return (self[i] for i in range(len(self)))
 
+    def __contains__(self, value: object) -> bool:
+        self._refuse("no in on", self.choices)
+
     def to_bytes(self) -> bytes:
         """The values as bytes, without keys. Fresh values are stored as a seed and a word each."""
         data: bytes = self.native.to_bytes(self.single)
@@ -75,6 +83,12 @@ class Batch:
 
     def __repr__(self) -> str:
         return f"tfhe.{type(self).__name__}(shape={self.shape}, {self.native.params_of()!r})"
+
+    def _comparable(self, other: Any) -> Any:
+        """The other operand of a comparison: encrypted values of this kind, or numbers."""
+        if other is None or isinstance(other, str | bytes | dict | set):
+            self._refuse(f"no comparison with {other!r} of", "compare with values of its kind")
+        return other
 
     def _needed(self, *others: Batch) -> ServerKey:
         return needed(self.keys, *(other.keys for other in others))

@@ -15,7 +15,8 @@ class Bits(Batch):
 
     ``&``, ``|``, ``^`` and the gates by name take bits of the same parameters, ``True``, ``False``
     and arrays of them, and cost one bootstrapping per bit. ``~`` costs nothing, and :meth:`mux`
-    costs two per bit.
+    costs two per bit. ``==``, ``!=``, ``<``, ``<=``, ``>`` and ``>=`` are gates, too, with False
+    below True.
 
     Every operation raises
 
@@ -45,6 +46,26 @@ class Bits(Batch):
         return self._gate("xor", other)
 
     __rxor__ = __xor__
+
+    def __eq__(self, other: object) -> Bits:  # type: ignore[override]
+        return self._gate("xnor", self._comparable(other))
+
+    def __ne__(self, other: object) -> Bits:  # type: ignore[override]
+        return self._gate("xor", self._comparable(other))
+
+    def __lt__(self, other: Bits | ArrayLike) -> Bits:
+        return self._gate("andny", self._comparable(other))
+
+    def __le__(self, other: Bits | ArrayLike) -> Bits:
+        return self._gate("orny", self._comparable(other))
+
+    def __gt__(self, other: Bits | ArrayLike) -> Bits:
+        return self._gate("andyn", self._comparable(other))
+
+    def __ge__(self, other: Bits | ArrayLike) -> Bits:
+        return self._gate("oryn", self._comparable(other))
+
+    __hash__ = Batch.__hash__
 
     def nand(self, other: Bits | ArrayLike) -> Bits:
         """``~(x & y)``."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +11,23 @@ from numpy.typing import ArrayLike
 from palladion import _native
 from palladion.errors import UsageError
 from palladion.schemes.tfhe.batch import Batch
-from palladion.schemes.tfhe.values import PairTable, TableOf, entries, natural_bytes, pair_entries
+from palladion.schemes.tfhe.values import (
+    PairTable,
+    TableOf,
+    array,
+    entries,
+    natural_bytes,
+    pair_entries,
+)
+
+COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 class Integers(Batch):
@@ -19,8 +36,9 @@ class Integers(Batch):
     A message has ``message_bits`` bits. With the carry bits above them, a value may temporarily be
     larger: up to :attr:`largest`. Sums, differences and products with plain numbers cost next to
     nothing. Differences and negatives are right modulo 2^``message_bits``. Tables and comparisons
-    cost one bootstrapping per value, and their results have fresh noise. ``<``, ``<=``, ``>``,
-    ``>=``, :meth:`eq` and :meth:`ne` give 0 or 1. ``==`` is Python's comparison of objects.
+    cost one bootstrapping per value, and their results have fresh noise. ``==``, ``!=``, ``<``,
+    ``<=``, ``>`` and ``>=`` give 0 or 1. Their other operand may be a plain number, or an array of
+    numbers.
 
     Every operation raises
 
@@ -119,31 +137,49 @@ class Integers(Batch):
         """The values divided by 2^``message_bits``, by one bootstrapping each."""
         return self.apply([v // self.params.messages for v in range(self.params.values)])
 
-    def __lt__(self, other: Integers) -> Integers:
+    def __eq__(self, other: object) -> Integers:  # type: ignore[override]
+        return self._compare("==", self._comparable(other))
+
+    def __ne__(self, other: object) -> Integers:  # type: ignore[override]
+        return self._compare("!=", self._comparable(other))
+
+    __hash__ = Batch.__hash__
+
+    def __lt__(self, other: Integers | ArrayLike) -> Integers:
         return self._compare("<", other)
 
-    def __le__(self, other: Integers) -> Integers:
+    def __le__(self, other: Integers | ArrayLike) -> Integers:
         return self._compare("<=", other)
 
-    def __gt__(self, other: Integers) -> Integers:
+    def __gt__(self, other: Integers | ArrayLike) -> Integers:
         return self._compare(">", other)
 
-    def __ge__(self, other: Integers) -> Integers:
+    def __ge__(self, other: Integers | ArrayLike) -> Integers:
         return self._compare(">=", other)
 
-    def eq(self, other: Integers) -> Integers:
+    def eq(self, other: Integers | ArrayLike) -> Integers:
         """1 where two messages are equal."""
         return self._compare("==", other)
 
-    def ne(self, other: Integers) -> Integers:
+    def ne(self, other: Integers | ArrayLike) -> Integers:
         """1 where two messages are not equal."""
         return self._compare("!=", other)
 
-    def _compare(self, comparison: str, other: Integers) -> Integers:
+    def _compare(self, comparison: str, other: Integers | ArrayLike) -> Integers:
         if not isinstance(other, Integers):
-            raise UsageError(f"a comparison with {other!r}, expected apply(table) for plain values")
+            return self._compare_plain(COMPARISONS[comparison], other)
         keys = self._needed(other)
         return self._of(self.native.compare(keys.native, comparison, other.native), other)
+
+    def _compare_plain(self, holds: Callable[[int, int], bool], other: ArrayLike) -> Integers:
+        """The comparison with plain numbers, as a table for each."""
+        numbers = array(other, "integers")
+        tables = [[int(holds(v, int(n))) for v in range(self.params.values)] for n in numbers.flat]
+        if numbers.ndim == 0:
+            return self.apply(tables[0])
+        if self.single or len(tables) != len(self):
+            raise UsageError(f"{len(tables)} numbers to compare with, expected one or one for each")
+        return self.apply_each(tables)
 
     def _plain(self, native: _native.TfheIntegers, single: bool) -> Integers:
         return Integers(native, self.single and single, self.keys)

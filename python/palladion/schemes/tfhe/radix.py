@@ -20,8 +20,8 @@ class Radix(Batch):
 
     ``+`` and ``-`` are modulo 2^:attr:`bits`, and cost two bootstrappings per digit, half of them
     in sequence. ``<``, ``<=``, ``>``, ``>=``, :meth:`eq` and :meth:`ne` cost one per digit and give
-    :class:`Integers` of 0 or 1. ``==`` is Python's comparison of objects. The other operand may be
-    a plain number, or an array of numbers. The numbers of a batch are processed at the same time.
+    :class:`Integers` of 0 or 1, as ``==`` and ``!=``. The other operand may be a plain number,
+    or an array of numbers. The numbers of a batch are processed at the same time.
 
     Every operation raises
 
@@ -70,6 +70,14 @@ class Radix(Batch):
 
     def __ge__(self, other: Radix | ArrayLike) -> Integers:
         return self._compare(">=", other)
+
+    def __eq__(self, other: object) -> Integers:  # type: ignore[override]
+        return self._compare("==", self._comparable(other))
+
+    def __ne__(self, other: object) -> Integers:  # type: ignore[override]
+        return self._compare("!=", self._comparable(other))
+
+    __hash__ = Batch.__hash__
 
     def eq(self, other: Radix | ArrayLike) -> Integers:
         """1 where two numbers are equal."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from palladion.errors import UsageError
 from palladion.masks import masked
+from palladion.schemes.arrays import plain
 
 TableOf = Callable[[int], int] | Sequence[int] | NDArray[Any]
 """Entries for the values from 0 on, or a function of values."""
@@ -37,6 +38,7 @@ def natural_bytes(values: ArrayLike) -> tuple[bytes, bool]:
 
 def array(values: ArrayLike, expected: str) -> NDArray[Any]:
     """An array of integers, with one dimension or none."""
+    plain(values, expected)
     if count := masked(values):
         raise UsageError(f"{count} masked values, which are missing ones: fill them (x.filled(..))")
     try:

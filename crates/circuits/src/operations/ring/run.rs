@@ -114,7 +114,8 @@ impl RingOperations for RunRing<'_> {
         let key = self.secrets.iter().find(|(own, _)| *own == to);
         let (_, key) = key.ok_or(exchange::Error::MissingKey { what })?;
         let (c0, c1) = a.pair()?;
-        let mut out = switch_poly(c1, key, None, 0)?;
+        let id = key.check_key(a)?;
+        let mut out = switch_poly(c1, key, None, 0)?.of_key(id);
         out.components_mut()[0].add_assign(c0);
         Ok(out)
     }
@@ -147,7 +148,7 @@ impl RingOperations for RunRing<'_> {
             let words = [c.words(), high.words()].concat();
             Poly::from_words(whole, words).expect("a limb for each modulus")
         };
-        Ok(Ciphertext::new(vec![raise(c0), raise(c1)]))
+        Ok(Ciphertext::new(vec![raise(c0), raise(c1)]).of_key(a.key()))
     }
 
     fn tensor_sum(
@@ -156,6 +157,7 @@ impl RingOperations for RunRing<'_> {
         right: &[&Ciphertext],
         unit: Option<u64>,
     ) -> Result<Ciphertext> {
+        let id = Ciphertext::common_key(left.iter().chain(right).copied())?;
         let [a0, a1] = components(left)?;
         let [b0, b1] = components(right)?;
         let middle = Poly::dot(
@@ -167,7 +169,7 @@ impl RingOperations for RunRing<'_> {
             let parts = parts.iter_mut();
             parts.for_each(|part| part.scalar_mul_assign(|_| unit));
         }
-        Ok(Ciphertext::new(parts))
+        Ok(Ciphertext::new(parts).of_key(id))
     }
 
     fn relinearize(&self, product: &Ciphertext, dropped: usize) -> Result<Ciphertext> {
@@ -179,8 +181,9 @@ impl RingOperations for RunRing<'_> {
     }
 
     fn mul_plain_sum(&self, values: &[&Ciphertext], factors: &[&Poly<Eval>]) -> Result<Ciphertext> {
+        let id = Ciphertext::common_key(values.iter().copied())?;
         let parts = components(values)?.map(|part| Poly::dot(&part, factors));
-        Ok(Ciphertext::new(parts.into()))
+        Ok(Ciphertext::new(parts.into()).of_key(id))
     }
 
     fn combine(&self, matrix: &BlockMatrix, values: &[&Ciphertext]) -> Result<Vec<Ciphertext>> {
@@ -188,7 +191,9 @@ impl RingOperations for RunRing<'_> {
             let (c0, c1) = value.pair()?;
             Ok([c0, c1])
         });
-        Ok(matrix.narrow(&pairs.collect::<Result<Vec<_>>>()?))
+        let id = Ciphertext::common_key(values.iter().copied())?;
+        let sums = matrix.narrow(&pairs.collect::<Result<Vec<_>>>()?);
+        Ok(sums.into_iter().map(|sum| sum.of_key(id)).collect())
     }
 
     fn switch_to(&self, mut a: Ciphertext, level: usize) -> Result<Ciphertext> {

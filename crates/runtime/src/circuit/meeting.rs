@@ -1,0 +1,128 @@
+//! What the inputs of a run have in common: the secret to which they belong. And what is known of
+//! the sizes of approximate messages, by which a run refuses what does not fit.
+
+use super::border::Border;
+use super::clear::repeated;
+use super::runner::Argument;
+use super::scheme::Scheme;
+use super::unfit;
+use super::walk::{Values, walk};
+use crate::error::Result;
+use ckks::{Complex64, Params, Size};
+use exchange::circuit::Keys;
+use program::circuit::{Circuit, Op, Type};
+use rlwe::KeyId;
+use std::collections::BTreeMap;
+
+/// The common secret of the inputs and keys of a run, and the sizes of its outputs.
+#[derive(Default)]
+pub(super) struct Meeting {
+    pub(super) key: KeyId,
+    pub(super) sizes: BTreeMap<String, Size>,
+}
+
+impl<S: Scheme> Border<'_, S> {
+    /// Checks before a run that its inputs and keys belong together, and that messages fit, as far
+    /// as their sizes are known.
+    pub(super) fn meet(
+        &self,
+        inputs: &BTreeMap<&str, Argument<S>>,
+        keys: &Keys,
+    ) -> Result<Meeting> {
+        let mut key = keys.id();
+        for (index, step) in self.circuit.steps.iter().enumerate() {
+            if let Op::Input { name } = &step.op
+                && let Some(Argument::Ciphertext(ct)) = inputs.get(name.as_str())
+            {
+                let ct = self.encrypted_input(index, name, ct)?;
+                let joined = key.join("input of the circuit", ct.key());
+                key = joined.map_err(|error| {
+                    circuits::Error::from(bfv::Error::from(rlwe::Error::from(error)))
+                })?;
+            }
+        }
+        let sizes = self.params.sizes(&self.circuit, inputs)?;
+        Ok(Meeting { key, sizes })
+    }
+}
+
+/// The sizes of the outputs of a circuit. Empty if no input has a known size.
+///
+/// # Errors
+/// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit the modulus at its scale and level, as
+/// [`predict`](super::predict) refuses it.
+pub(super) fn sizes(
+    params: &Params,
+    circuit: &Circuit,
+    inputs: &BTreeMap<&str, Argument<Params>>,
+) -> Result<BTreeMap<String, Size>> {
+    let known = |argument: &Argument<Params>| match argument {
+        Argument::Ciphertext(ct) => ct.size().is_known(),
+        Argument::Plain(_) => false,
+    };
+    if !inputs.values().any(known) {
+        return Ok(BTreeMap::new());
+    }
+    walk(circuit, |index, values: &mut Values<Size>| {
+        let get = |value: usize| *values.get(value);
+        let (op, ty) = (&circuit.steps[index].op, circuit.ty(index));
+        let size: Size = match op {
+            Op::Input { name } => match inputs.get(name.as_str()) {
+                Some(Argument::Ciphertext(ct)) => ct.size(),
+                Some(Argument::Plain(slots)) => Size::of_slots(&repeated(circuit, name, slots)?),
+                None => Size::UNKNOWN,
+            },
+            Op::Constant { constant } => {
+                let numbers = circuit.constants[*constant].values.iter();
+                Size::of_slots(&numbers.map(|&v| v.into()).collect::<Vec<Complex64>>())
+            }
+            Op::Add { left, right } => get(*left).plus(get(*right)),
+            Op::Sub { left, right } => get(*left).minus(get(*right)),
+            Op::Mul { terms } => {
+                let products = terms.iter().map(|&[left, right]| {
+                    if left == right {
+                        get(left).squared()
+                    } else {
+                        get(left).times(get(right))
+                    }
+                });
+                products.reduce(Size::plus).unwrap_or(Size::at_most(0.0))
+            }
+            Op::Read { value } => get(*value).scaled(circuit.ty(*value).scale / ty.scale),
+            Op::Bootstrap { value } => {
+                let ty = circuit.ty(*value);
+                let room = (log_q(params, ty) - 1.0 - ty.scale.log2()).exp2();
+                get(*value).refreshed(room, params.n())?
+            }
+            Op::Conjugate { value } => get(*value).conjugated(),
+            Op::Rotate { value, .. }
+            | Op::SwapRows { value }
+            | Op::Rescale { value }
+            | Op::Drop { value }
+            | Op::Output { value, .. } => get(*value),
+            Op::Repeat { .. } | Op::Result { .. } => {
+                unreachable!("every iteration is written out")
+            }
+        };
+        check_room(params, circuit, index, size)?;
+        Ok(size)
+    })
+}
+
+/// log2 of the modulus of a value.
+fn log_q(params: &Params, ty: Type) -> f64 {
+    params.rlwe().log_q(params.ring_level(ty.level))
+}
+
+/// The check that [`predict`](super::predict) makes of the largest slot, with the least that it is.
+fn check_room(params: &Params, circuit: &Circuit, index: usize, size: Size) -> Result<()> {
+    let (ty, op) = (circuit.ty(index), &circuit.steps[index].op);
+    let found = (size.least_largest() * ty.scale).log2() + 1.0;
+    let limit = log_q(params, ty);
+    if found < limit {
+        return Ok(());
+    }
+    let what = format!("the message of step %{index} ({}) at its scale", op.name());
+    let expected = format!("less than {limit:.1}, which level {} holds", ty.level);
+    Err(unfit(what, format!("{found:.1} bits or more"), expected))
+}
