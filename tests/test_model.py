@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+import warnings
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -366,6 +367,26 @@ def test_scikit_learn(rng: np.random.Generator) -> None:
     assert scored["float"].r2 is not None
     assert scored["integer"].r2 is not None
     assert abs(scored["float"].r2 - scored["integer"].r2) < 0.02
+
+
+def test_a_perceptron_of_several_targets_keeps_them(rng: np.random.Generator) -> None:
+    """skl2onnx puts all targets in one column."""
+    pytest.importorskip("skl2onnx")
+    from sklearn.neural_network import MLPRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x = floats(rng, 120, 4)
+    y = x @ floats(rng, 4, 3)
+    layers = MLPRegressor(hidden_layer_sizes=(8,), max_iter=20, random_state=0, tol=1.0)
+    estimator = make_pipeline(StandardScaler(), layers)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        estimator.fit(x, y)
+    found = Model.from_sklearn(estimator, x).predict(x)["variable"]
+    wanted = estimator.predict(x)
+    assert found.shape == wanted.shape == (120, 3)
+    assert np.abs(found - wanted).max() < 0.05 * np.ptp(wanted)
 
 
 def test_libraries_that_are_missing_are_named(x: Array, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,10 +57,38 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
         except Exception as error:  # any error of a converter
             failed.append(error)
             continue
+        if any(getattr(part, "n_outputs_", 1) > 1 for part in parts(prepared)):
+            keep_targets(made)
         return made
     words = str(failed[0]).partition("\n")[0]
     raise NetworkError(f"skl2onnx could not export the {type(estimator).__name__}: {words}"
                        f"{way_out(prepared)}") from failed[0]  # fmt: skip
+
+
+def keep_targets(made: onnx.ModelProto) -> None:
+    """Mend the export of perceptrons of several targets: skl2onnx puts them all in one column."""
+    from onnx import numpy_helper
+
+    graph = made.graph
+    held = {tensor.name: tensor for tensor in graph.initializer}
+    makers = {name: node for node in graph.node for name in node.output}
+    ends = {entry.name: entry for entry in graph.output}
+    for node in graph.node:
+        if node.op_type != "Reshape" or node.input[1] not in held:
+            continue
+        shape = numpy_helper.to_array(held[node.input[1]]).tolist()
+        added = makers.get(node.input[0])
+        biases = [held[name] for name in added.input if name in held] if added else []
+        if shape != [-1, 1] or added is None or added.op_type != "Add" or len(biases) != 1:
+            continue
+        targets = biases[0].dims[-1]
+        name = f"{node.input[1]}.{targets}"
+        if name not in held:
+            held[name] = numpy_helper.from_array(np.array([-1, targets]), name)
+            graph.initializer.append(held[name])
+        node.input[1] = name
+        if node.output[0] in ends:
+            ends[node.output[0]].type.tensor_type.shape.dim[-1].dim_value = targets
 
 
 def way_out(estimator: Any) -> str:
