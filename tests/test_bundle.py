@@ -311,3 +311,15 @@ def test_the_command_refuses_what_is_no_bundle(tmp_path: Path) -> None:
     (full / "file").touch()
     line = ["export", str(tmp_path / "program"), "--target", "stablehlo", "--output", str(full)]
     assert "expected a new folder" in str(run(commands, line).exception)
+
+
+def test_an_export_without_flatbuffers_is_refused_before_it_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from palladion.xla.bundle.write import write_plan
+
+    monkeypatch.setitem(sys.modules, "flatbuffers", None)
+    nothing: Any = None
+    with pytest.raises(UsageError, match=r"pip install 'palladion\[xla\]'"):
+        write_plan(nothing, nothing, tmp_path / "bundle", ["cpu"])
+    assert not (tmp_path / "bundle").exists()

@@ -19,7 +19,7 @@ from tests.conftest import Command, refused
 jax = pytest.importorskip("jax")
 
 from palladion.xla import enable  # noqa: E402
-from palladion.xla.kernels import choice, permute  # noqa: E402
+from palladion.xla.kernels import choice, permute, tune  # noqa: E402
 from palladion.xla.kernels.bat import Aligned  # noqa: E402
 from palladion.xla.kernels.convert import Bases  # noqa: E402
 from palladion.xla.kernels.mat import MatNtt  # noqa: E402
@@ -496,3 +496,18 @@ def test_tune_measures_and_says_what_it_kept(command: Command) -> None:
     assert report["file"] is None  # some operations alone are no choice
     refused(command("xla", "tune", "--n", 100), "100", "power of two")
     refused(command("xla", "tune", "--operation", "nnt"), "'nnt'", "expected one of ntt, intt")
+
+
+def test_a_measurement_on_a_cpu_is_a_loop_of_instructions() -> None:
+    """As in runs: a call of one small instruction would measure its launch."""
+
+    (kernel,) = choice.OPERATIONS["add"]
+    given, values, _ = tune.operands("add", 64, 1)
+    stacked = [np.stack([value] * tune.LOOPED) for value in values]
+    loop = tune.looped(kernel.apply)
+    text = jax.jit(loop).lower(kernel.tables(*given), *stacked).as_text()
+    assert "stablehlo.while" in text
+    found = np.asarray(loop(kernel.tables(*given), *stacked))
+    once = np.asarray(kernel.apply(kernel.tables(*given), *values))
+    assert found.shape == (tune.LOOPED, *once.shape)
+    assert all(np.array_equal(one, once) for one in found)

@@ -27,7 +27,8 @@ def xla() -> None:
 @click.option(
     "--rows",
     type=click.IntRange(min=1),
-    help="Rows of N words at a time; default: 1 on a CPU, as in runs, and 64 elsewhere.",
+    help="Rows of N words of an instruction; default: as in runs, 1 on a CPU, where a call is a "
+    "loop of 16 instructions, and 64 elsewhere.",
 )
 @click.option("--runs", type=click.IntRange(min=1), default=15, help="Runs of each kernel.")
 @click.option("--operation", "operations", multiple=True, help="Only this operation, and others.")
@@ -90,12 +91,17 @@ def tune(
             {
                 "operation": row["operation"],
                 "variant": row["variant"],
-                "us per row": row["note"] or f"{row['microseconds']:.1f}",
+                "us per row": "-" if row["note"] else f"{row['microseconds']:.1f}",
                 "compile s": f"{row['compile_seconds']:.2f}",
                 "chosen": "*" if row["chosen"] else "",
             }
             for row in rows_
         ]
     )
+    for note in dict.fromkeys(row["note"] for row in rows_ if row["note"]):
+        names = ", ".join(
+            f"{row['operation']} {row['variant']}" for row in rows_ if row["note"] == note
+        )
+        click.echo(click.wrap_text(f"-: {names}: {note}", 98, subsequent_indent="  "))
     if kept:
         click.echo(f"kept in {kept}")

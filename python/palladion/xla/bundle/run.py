@@ -310,6 +310,11 @@ class Device:
             form = stage["forms"][platform]
             try:
                 module = jax.export.deserialize(bytearray(bundle.file(form["file"]).read_bytes()))
+            except ImportError as error:
+                raise Refused(
+                    f"{form['file']} cannot be read here, as JAX does not bring flatbuffers: "
+                    f"pip install flatbuffers ({error})"
+                ) from error
             except Exception as error:
                 raise Refused(
                     f"this JAX, {jax.__version__}, does not read {form['file']}, which JAX "

@@ -51,6 +51,16 @@ class Absent:
     device_kind: str = "of a bundle"
 
 
+def require_flatbuffers() -> None:
+    """JAX writes modules with flatbuffers, and does not install it."""
+    try:
+        import flatbuffers  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "an export needs flatbuffers, which is not installed: pip install 'palladion[xla]'"
+        ) from None
+
+
 class Folder:
     """A folder that is being written, and the checksums of its files."""
 
@@ -138,7 +148,14 @@ def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dic
 
 
 def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -> dict[str, Any]:
-    """Write the bundle of a plan."""
+    """Write the bundle of a plan.
+
+    Raises
+    ------
+    UsageError
+        If flatbuffers is not installed, before anything is written.
+    """
+    require_flatbuffers()
     folder = Folder(path)
     loads, stores = _native.waves_moves(plan.native)
     forms = [form_of(plan, folder, name) for name in platforms]

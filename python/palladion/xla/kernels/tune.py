@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import jax
 import numpy as np
+from jax import lax
 
 from palladion.errors import UsageError
 from palladion.xla.kernels import permute
@@ -22,6 +23,9 @@ MODULI: Final = 4
 """Primes of the rows that are measured."""
 TERMS: Final = 8
 """Terms of an inner product, and limbs of both bases of a conversion."""
+LOOPED: Final = 16
+"""Instructions of a call on a CPU, where a wave of a run is a loop of them. A call of one takes
+longer to launch than the smallest kernels compute."""
 COMBINED: Final = (256, 256, 2048)
 """Rows, terms and columns of a combination."""
 
@@ -96,9 +100,14 @@ def operands(operation: str, n: int, rows: int) -> tuple[list[Any], list[Any], i
 def measure(
     device: Any, n: int, rows: int, runs: int, operations: tuple[str, ...] = tuple(OPERATIONS)
 ) -> Iterator[Measured]:
-    """Measure all variants of some operations, one after the other."""
+    """Measure all variants of some operations, one after the other.
+
+    On a CPU a call is a loop of :data:`LOOPED` instructions of ``rows`` rows, as in a run.
+    """
+    loops = LOOPED if device.platform == "cpu" else 1
     for operation in operations:
         given, values, count = operands(operation, n, rows)
+        values = [np.stack([value] * loops) for value in values]
         want = None
         for kernel in OPERATIONS[operation]:
             try:
@@ -106,7 +115,7 @@ def measure(
                 tables = kernel.tables(*given)
                 placed = jax.device_put((tables, *values), device)
                 started = time.perf_counter()
-                compiled = jax.jit(kernel.apply).lower(*placed).compile()
+                compiled = jax.jit(looped(kernel.apply)).lower(*placed).compile()
                 compile_seconds = time.perf_counter() - started
                 found = np.asarray(compiled(*placed))
                 seconds = median(partial(compiled, *placed), runs)
@@ -119,7 +128,17 @@ def measure(
                 note = f"{np.count_nonzero(found != want)} of {prod(found.shape)} words differ"
                 yield Measured(operation, kernel.name, float("nan"), compile_seconds, note)
                 continue
-            yield Measured(operation, kernel.name, seconds / count * 1e6, compile_seconds)
+            each = seconds / (loops * count) * 1e6
+            yield Measured(operation, kernel.name, each, compile_seconds)
+
+
+def looped(apply: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    """One instruction after the other: operands and results have an axis of instructions first."""
+
+    def all_of_them(tables: Any, *values: jax.Array) -> jax.Array:
+        return lax.map(lambda own: apply(tables, *own), values)
+
+    return all_of_them
 
 
 def median(run: Callable[[], jax.Array], runs: int) -> float:
