@@ -1,7 +1,6 @@
 //! What a client knows of a program.
 
 use exchange::{Exchange, files};
-use program::Form;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
