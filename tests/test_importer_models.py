@@ -550,6 +550,30 @@ def test_a_unet_needs_no_matrix(rng: np.random.Generator, up: str, last: bool) -
     assert Dense not in kinds(found)
 
 
+def test_a_unet_of_two_levels_needs_no_matrix(rng: np.random.Generator) -> None:
+    """What one transposed convolution gives, the next one reads, and skips lie beside both."""
+    sides = {"a": (3, 4), "b": (4, 4), "c": (4, 8), "e": (8, 4), "g": (8, 2)}
+    tensors: Tensors = {k: floats(rng, n, m, 3, 3) / 4 for k, (m, n) in sides.items()}
+    tensors |= {"u": floats(rng, 8, 4, 2, 2) / 3, "v": floats(rng, 4, 4, 3, 3) / 3}
+    pool = {"kernel_shape": [2, 2], "strides": [2, 2]}
+
+    def level(read: str, name: str) -> list[onnx.NodeProto]:
+        return [node("Conv", [read, name], f"{name}0", pads=[1] * 4),
+                node("Relu", [f"{name}0"], f"{name}1")]  # fmt: skip
+
+    nodes = [
+        *level("x", "a"), node("MaxPool", ["a1"], "m", **pool),
+        *level("m", "b"), node("MaxPool", ["b1"], "n", **pool), *level("n", "c"),
+        node("ConvTranspose", ["c1", "u"], "c2", strides=[2, 2]),
+        node("Concat", ["c2", "b1"], "d", axis=1), *level("d", "e"),
+        node("ConvTranspose", ["e1", "v"], "e2", strides=[2, 2], pads=[1, 1, 0, 0]),
+        node("Concat", ["a1", "e2"], "f", axis=1), *level("f", "g"),
+    ]  # fmt: skip
+    nodes[-1].output[0] = "y"
+    found = agrees(model(["N", 3, 32, 32], nodes, tensors), floats(rng, 2, 3, 32, 32), 1e-4)
+    assert Dense not in kinds(found)
+
+
 def test_nodes_in_any_order(rng: np.random.Generator) -> None:
     tensors = {"w": floats(rng, 5, 4), "v": floats(rng, 4, 2)}
     nodes = [node("MatMul", ["x", "w"], "c"), node("Relu", ["c"], "r"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from palladion.nn.importer.arrange import (
     arranged,
     as_image,
     filled,
+    flat,
     function_of,
     image,
     matrix,
@@ -407,21 +409,24 @@ def without_batch(op: Op, array: Array) -> Array:
 
 def sum_of(op: Op, values: list[Value]) -> Value:
     """One sum of values, in an order into which all of them can be brought."""
-    for wanted in (as_image, lambda labels: labels.reshape(-1, 1, 1)):
-        nodes = [image(op, value, wanted(value.labels)) for value in values]
+
+    def joined(arrange: Callable[[Array], Array]) -> Value | None:
+        nodes = [image(op, value, arrange(value.labels)) for value in values]
         found = [node for node in nodes if node is not None]
-        if len(found) == len(values):
-            shape: Shape = op.builder.nodes[found[0]].shape
-            node = Add(op.name, tuple(found), shape, (1,) * len(found))
-            made = op.builder.add(node)
-            return made.seen(made.labels.reshape(values[0].labels.shape))
-    for _, factors in phases.arrangements(values[0].labels):
-        nodes = [image(op, value, phases.apart(value.labels, factors)) for value in values]
-        found = [node for node in nodes if node is not None]
-        if len(found) == len(values):
-            shape = op.builder.nodes[found[0]].shape
-            made = op.builder.add(Add(op.name, tuple(found), shape, (1,) * len(found)))
-            return made.seen(phases.interleaved(made.labels, factors))
+        if len(found) < len(values):
+            return None
+        shape: Shape = op.builder.nodes[found[0]].shape
+        return op.builder.add(Add(op.name, tuple(found), shape, (1,) * len(found)))
+
+    made = joined(as_image)
+    if made is None:
+        for _, factors in phases.arrangements(values[0].labels):
+            made = joined(partial(phases.apart, factors=factors))
+            if made is not None:
+                return made.seen(phases.interleaved(made.labels, factors))
+        made = joined(flat)
+    if made is not None:
+        return made.seen(made.labels.reshape(values[0].labels.shape))
     shapes = ", ".join(str(("N", *value.labels.shape)) for value in values)
     raise op.refusal(f"joins values that lie in different orders, of common shape {shapes}, and a "
                      "matrix between them is too large")  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -269,14 +270,20 @@ def together(op: Op, left: Value, right: Value) -> tuple[int, int, Array]:
             if found is not None:
                 pair = (found, one.node) if turned else (one.node, found)
                 return *pair, one.labels
-    for arrange in (as_image, flat):
+
+    def both(arrange: Callable[[Array], Array]) -> tuple[int, int] | None:
         nodes = [image(op, value, arrange(value.labels)) for value in (a, b)]
-        if nodes[0] is not None and nodes[1] is not None:
-            return nodes[0], nodes[1], in_order(a.labels.shape)
-    for _, factors in phases.arrangements(a.labels):
-        nodes = [image(op, value, phases.apart(value.labels, factors)) for value in (a, b)]
-        if nodes[0] is not None and nodes[1] is not None:
-            own = op.builder.nodes[nodes[0]].shape
-            return nodes[0], nodes[1], phases.interleaved(in_order(own), factors)
+        return None if nodes[0] is None or nodes[1] is None else (nodes[0], nodes[1])
+
+    nodes = both(as_image)
+    if nodes is None:
+        for _, factors in phases.arrangements(a.labels):
+            nodes = both(partial(phases.apart, factors=factors))
+            if nodes is not None:
+                own = op.builder.nodes[nodes[0]].shape
+                return *nodes, phases.interleaved(in_order(own), factors)
+        nodes = both(flat)
+    if nodes is not None:
+        return *nodes, in_order(a.labels.shape)
     raise op.refusal(f"its inputs of shapes {shapes[0]} and {shapes[1]} lie in different orders, "
                      "and a matrix between them is too large")  # fmt: skip

@@ -11,7 +11,7 @@ from palladion.nn.geometry import Geometry
 from palladion.nn.graph import Conv, Dense
 from palladion.nn.importer import phases
 from palladion.nn.importer.arithmetic import add, scaled
-from palladion.nn.importer.arrange import arranged, matrix, scattered
+from palladion.nn.importer.arrange import arranged, image, matrix, scattered
 from palladion.nn.importer.constants import by_reference
 from palladion.nn.importer.context import MAX_VALUES, Array, Constant, Handler, Op, Value
 from palladion.nn.importer.reasons import ATTENTION
@@ -88,16 +88,21 @@ def conv_transpose(op: Op) -> Value:
     node = Conv(op.name, (), (len(kernel), *output), kernel, bias, sliding, groups)
     if tuple(spread) == over.size:
         return placed(op, value, over, node)
-    found = phases.convolved(node, (spread[0], spread[1]), stride, only_first=True)
-    if over.node is not None and found is not None:
-        return over.as_model(phases.added(op, over.node, found, node))
+    seen = value.seen(value.labels.reshape(over.shape))
+    orders = [(seen.labels, (1, 1))] if over.node is not None else []
+    for labels, (down, across) in [*orders, *phases.arrangements(seen.labels)]:
+        factors = stride[0] * down, stride[1] * across
+        found = phases.convolved(node, (spread[0], spread[1]), factors, step=stride)
+        source = None if found is None else image(op, seen, labels)
+        if found is not None and source is not None:
+            return over.as_model(phases.added(op, source, found, node))
 
     def apart(x: Array) -> Array:
         wide = np.zeros((*x.shape[:2], *spread))
         wide[:, :, :: stride[0], :: stride[1]] = x
         return node.evaluate(wide)
 
-    return over.as_model(matrix(op, value.seen(value.labels.reshape(over.shape)), apart))
+    return over.as_model(matrix(op, seen, apart))
 
 
 def transposed(op: Op, kernel: Sequence[int], places: Sequence[int]) -> tuple[list[int], list[int]]:

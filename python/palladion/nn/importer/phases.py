@@ -19,7 +19,7 @@ from palladion.nn.geometry import Geometry, Pair
 from palladion.nn.graph import Conv
 from palladion.nn.importer.context import Array, Op, Value, in_order
 
-FACTORS: Final[tuple[Pair, ...]] = ((2, 2), (1, 2), (2, 1), (4, 4), (1, 4), (4, 1))
+FACTORS: Final[tuple[Pair, ...]] = ((2, 2), (1, 2), (2, 1), (4, 4), (1, 4), (4, 1), (8, 8))
 """Rows and columns of phases that are tried."""
 
 MOST_WEIGHTS: Final = 1 << 24
@@ -84,31 +84,33 @@ class Axis:
 
 
 def convolved(
-    node: Conv, size: Pair, factors: Pair, *, only_first: bool = False
+    node: Conv, size: Pair, factors: Pair, *, step: Pair = (1, 1)
 ) -> tuple[Conv, Pair] | None:
     """A convolution of an image of rows and columns ``size`` as one from phases to phases.
 
-    With ``only_first``, all phases of the input but the first are 0, and are left out. Also returns
-    the rows and columns of phases of the output. ``None`` if its stride does not fit the phases, or
-    if it would be too large.
+    Rows and columns of phases that are no multiples of ``step`` are 0 in the input, and are left
+    out. Also returns the rows and columns of phases of the output. ``None`` if its stride does not
+    fit the phases, or if it would be too large.
     """
     axes = [Axis.of(node, axis, factors[axis]) for axis in (0, 1)]
     rows, columns = axes
     if rows is None or columns is None:
         return None
     kernels, per_group = node.weights.shape[:2]
-    phases = prod(factors)
     outputs = kernels * rows.outputs * columns.outputs
-    shape = (outputs, per_group, phases, rows.kernel, columns.kernel)
-    if prod(shape) > MOST_WEIGHTS:
+    kept = factors[0] // step[0], factors[1] // step[1]
+    held = (per_group, *kept, rows.kernel, columns.kernel)
+    if outputs * prod(held) > MOST_WEIGHTS:
         return None
-    weights = np.zeros((kernels, rows.outputs, columns.outputs, *shape[1:]))
+    weights: Array = np.zeros((kernels, rows.outputs, columns.outputs, *held))
     for y, x, i, j in np.ndindex(rows.outputs, columns.outputs, *node.geometry.kernel):
-        phase = rows.phase[y, i] * factors[1] + columns.phase[x, j]
+        phase = rows.phase[y, i], columns.phase[x, j]
+        if phase[0] % step[0] or phase[1] % step[1]:
+            continue
+        place = phase[0] // step[0], phase[1] // step[1]
         at = rows.offset[y, i] + rows.before, columns.offset[x, j] + columns.before
-        weights[:, y, x, :, phase, at[0], at[1]] += node.weights[:, :, i, j]
-    weights = weights.reshape(shape)
-    weights = weights[:, :, 0] if only_first else weights.reshape(outputs, -1, *shape[3:])
+        weights[:, y, x, :, place[0], place[1], at[0], at[1]] += node.weights[:, :, i, j]
+    weights = weights.reshape(outputs, -1, rows.kernel, columns.kernel)
     small = tuple(-(-side // factor) for side, factor in zip(size, factors, strict=True))
     sides, after = [], []
     for axis, along, side in zip((rows, columns), (0, 1), small, strict=True):
