@@ -8,7 +8,8 @@ A page names the command in a comment before the table, and ends the table with 
 
     <!-- end -->
 
-``table of`` takes the first table that the command prints, ``output of`` all that it prints, and
+``table of`` takes the first table that the command prints, ``table 3 of`` the third, ``output of``
+all that it prints, and
 ``notes of`` what ``palladion reproduce`` prints behind its table. What takes minutes is
 ``nightly table of``. ``DATA`` in a command is a folder with MNIST's and CIFAR-10's files.
 
@@ -36,8 +37,8 @@ from click.testing import CliRunner
 
 ROOT = Path(__file__).parent.parent
 MARKER = re.compile(
-    r"^<!-- (?P<nightly>nightly )?(?P<part>table|output|notes) of: palladion (?P<line>[^\n]+) -->\n"
-    r"(?P<body>.*?)^<!-- end -->$",
+    r"^<!-- (?P<nightly>nightly )?(?P<part>table(?: \d)?|output|notes) of: "
+    r"palladion (?P<line>[^\n]+) -->\n(?P<body>.*?)^<!-- end -->$",
     re.MULTILINE | re.DOTALL,
 )
 OPENING = re.compile(r"^<!-- .*\bof: palladion", re.MULTILINE)
@@ -101,8 +102,11 @@ def part_of(text: str, part: str) -> str:
     if part == "output":
         return text.strip("\n")
     blocks = [block.strip("\n") for block in text.strip("\n").split("\n\n")]
-    place = next(i for i, block in enumerate(blocks) if len(block.splitlines()) > 1)
-    return blocks[place] if part == "table" else "\n\n".join(blocks[place + 1 :])
+    tables = [place for place, block in enumerate(blocks) if len(block.splitlines()) > 1]
+    if part == "notes":
+        return "\n\n".join(blocks[tables[0] + 1 :])
+    _, _, number = part.partition(" ")
+    return blocks[tables[int(number or 1) - 1]]
 
 
 def body_of(command: Command, data: str | None) -> str:

@@ -83,3 +83,20 @@ def test_options_of_the_model_are_refused_beside_it(command: Command) -> None:
     refused(command(*line, "--published"), "leave them out")
     refused(command(*line, "--machine", "nothing"), "no machine of ours")
     refused(command(*line, "--machine", "versal"), 'expected "vector"')
+
+
+def test_hints_of_a_part_are_those_of_distinct_keys() -> None:
+    """Parts of a layer read the same keys: hints do not grow with the work."""
+    network = Layers("one", (Shape("wide", 16, 8, (3, 3), (18, 18)),))
+    (whole,) = schedule(network, "gala", HYENA, most=10**6)
+    (part,) = schedule(network, "gala", HYENA, most=60)
+    assert whole.taken["whole"]
+    assert whole.taken["keys"] == 1
+    assert part.taken["share"] < 0.4
+    assert part.taken["keys"] == pytest.approx(1, abs=0.05)
+    assert part.traffic["hints"] == pytest.approx(whole.traffic["hints"], rel=0.05)
+    scaled = part.report["traffic_bytes"]["hints"] / part.taken["share"]
+    assert scaled > 3 * whole.traffic["hints"]
+    total = totals([part])
+    assert total["traffic"]["hints"] == part.traffic["hints"]
+    assert total["joules"] == pytest.approx(part.to_dict()["joules"])

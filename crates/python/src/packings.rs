@@ -4,6 +4,7 @@ use ::packings::{ALL, Arith, Frame, Layer, Prices, Traffic, by_name, choose, sli
 use client::system_rng;
 use inspect::packing::{Trial, random_numbers, trial, trial_in_parts};
 use network::{IntNetwork, Source};
+use program::circuit::Circuit;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -226,8 +227,9 @@ pub(crate) fn packing_trial<'py>(
 
 /// The circuit of a layer in a packing, with the approximate arithmetic of the paper in words of 32
 /// bits, as instructions for vector machines. If it takes more than `most` products, rotations or
-/// ciphertexts, it is of a part of the layer, and `share` is what passes over limbs of the part are
-/// of those of the whole, by price.
+/// ciphertexts, it is of a part of the layer, `share` is what passes over limbs of the part are of
+/// those of the whole, by price, and `keys` are the limbs of the whole's rotation keys over those of
+/// the part's, at most.
 #[pyfunction]
 pub(crate) fn packing_workload<'py>(
     py: Python<'py>,
@@ -237,7 +239,7 @@ pub(crate) fn packing_workload<'py>(
     most: u64,
 ) -> PyResult<(Workload, Bound<'py, PyDict>)> {
     let whole = layer_of(&shape);
-    let (part, share, security, trace) = guard(py, || {
+    let (part, share, keys, security, trace) = guard(py, || {
         let packing = by_name(name)?;
         whole.check()?;
         let depth = packing.depth(&whole);
@@ -256,15 +258,46 @@ pub(crate) fn packing_workload<'py>(
         let plain = plain.map(|(name, slots)| (name.as_str(), slots.as_slice()));
         let runner = Runner::new(&params, &packed.circuit)?;
         let trace = runner.lower(&plain.collect())?;
-        Ok::<_, inspect::Error>((part, share, params.rlwe().security(), trace))
+        let keys = if part == whole {
+            1.0
+        } else {
+            let counts = packing.counts(&whole, &frame)?;
+            let most = if counts.products.max(counts.rotations) > COUNTED {
+                // As many as there are rotations, or fewer: one for each distance.
+                let distances = (frame.n() / 2) as u64 - 1;
+                counts.rotations.min(distances) * key_limbs(depth)
+            } else {
+                let weights = vec![1; whole.weights()];
+                all_key_limbs(&packing.build(&whole, &weights, &frame)?.circuit)
+            };
+            most.max(1) as f64 / all_key_limbs(&packed.circuit).max(1) as f64
+        };
+        Ok::<_, inspect::Error>((part, share, keys, params.rlwe().security(), trace))
     })?;
     let found = PyDict::new(py);
     found.set_item("layer", whole.to_string())?;
     found.set_item("part", part.to_string())?;
     found.set_item("whole", part == whole)?;
     found.set_item("share", share)?;
+    found.set_item("keys", keys)?;
     found.set_item("security", crate::security::to_dict(py, &security)?)?;
     Ok((Workload::of(py, &trace)?, found))
+}
+
+/// Operations up to which a whole layer is written, to count the keys that it needs.
+const COUNTED: u64 = 1 << 17;
+
+/// Limbs of all rotation keys of a circuit.
+fn all_key_limbs(circuit: &Circuit) -> u64 {
+    let levels = circuit.keys().rotations;
+    levels.into_values().map(key_limbs).sum()
+}
+
+/// Limbs of a rotation key at a level: two components for each digit of one limb, over a special
+/// modulus more.
+fn key_limbs(level: usize) -> u64 {
+    let limbs = level as u64 + 1;
+    2 * limbs * (limbs + 1)
 }
 
 fn set_trial(out: &Bound<'_, PyDict>, found: &Trial) -> PyResult<()> {

@@ -102,7 +102,10 @@ pub enum Error {
         known: Vec<usize>,
     },
     /// The design does not fit the machine.
-    #[error("the design needs {needed} {what}, {machine} has {available}{}", way_out(what))]
+    #[error(
+        "the design needs {needed} {what}, {machine} has {available}{}",
+        way_out(what)
+    )]
     TooSmall {
         /// Name of the machine.
         machine: String,

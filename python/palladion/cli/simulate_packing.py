@@ -172,6 +172,7 @@ def at_cycle_level(
     chip = found[0].report["machine"]
     if as_json:
         data = {"network": given.name, "packing": packing, "machine": chip, "batch": batch,
+                "machine_file": None if model.source is None else str(model.source),
                 "cycle_level": True, "log_n": log_n, "most": most, **total, "in_part": parts,
                 "skipped": given.skipped, "security": security["text"]}  # fmt: skip
         if layers:
@@ -181,7 +182,7 @@ def at_cycle_level(
     rows: dict[str, object] = {
         "network": f"{given.name}, {len(found)} layers, batch {batch}",
         "packing": packing,
-        "machine": f"{chip}, cycle by cycle, N = {1 << log_n}",
+        "machine": f"{model.titled(chip)}, cycle by cycle, N = {1 << log_n}",
         "security": security["text"],
         "time": duration(total["seconds"]),
         "energy": f"{total['joules']:.5g} J",
@@ -193,7 +194,8 @@ def at_cycle_level(
     if parts:
         rows["in part"] = (
             f"{parts} layers: circuits above {most} operations, --most; time, energy and traffic "
-            "are the part's over its share"
+            "are the part's over its share, but hints, which are those of distinct keys. Times are "
+            "at most: a part loads its keys for less work than its layer"
         )
     print_rows(rows)
     if layers:

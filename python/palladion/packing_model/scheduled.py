@@ -24,7 +24,7 @@ class Scheduled:
     count: int
     """Equal maps of the layer."""
     taken: Mapping[str, Any]
-    """``layer``, ``part``, ``whole``, ``share``, ``security``."""
+    """``layer``, ``part``, ``whole``, ``share``, ``keys``, ``security``."""
     report: Mapping[str, Any]
     """What :meth:`palladion.machines.Machine.run` gives of the part."""
 
@@ -34,9 +34,31 @@ class Scheduled:
         share: float = self.taken["share"]
         return self.count / share
 
+    @property
+    def traffic(self) -> dict[str, float]:
+        """Bytes by kind. Each key passes memory once for each map, however much work there is:
+        hints are the part's times the ratio of distinct keys."""
+        bytes_: Mapping[str, int] = self.report["traffic_bytes"]
+        found = {name: self.times * count for name, count in bytes_.items()}
+        if "hints" in found:
+            keys: float = self.taken["keys"]
+            found["hints"] = self.count * keys * bytes_["hints"]
+        return found
+
+    @property
+    def joules_by_component(self) -> dict[str, float]:
+        """By component. Memory's is in proportion to the bytes that pass it."""
+        found = {
+            name: self.times * value for name, value in self.report["joules_by_component"].items()
+        }
+        scaled = self.times * self.report["traffic_total"]
+        if "memory" in found and scaled:
+            found["memory"] *= sum(self.traffic.values()) / scaled
+        return found
+
     def to_dict(self) -> dict[str, Any]:
         """All of it, in plain types."""
-        totals = {name: self.times * self.report[name] for name in ("seconds", "joules", "cycles")}
+        totals = {name: self.times * self.report[name] for name in ("seconds", "cycles")}
         return {
             "layer": self.name,
             "shape": self.taken["layer"],
@@ -44,7 +66,8 @@ class Scheduled:
             "share": self.taken["share"],
             "maps": self.count,
             **totals,
-            "traffic": self.times * self.report["traffic_total"],
+            "joules": sum(self.joules_by_component.values()),
+            "traffic": sum(self.traffic.values()),
             "tight_gap": self.report["tight_gap"],
             "utilisation": self.report["utilisation"],
         }
@@ -97,13 +120,13 @@ def totals(layers: Iterable[Scheduled]) -> dict[str, Any]:
     joules: Counter[str] = Counter()
     traffic: Counter[str] = Counter()
     for layer in layers:
-        for name in ("seconds", "joules", "cycles"):
+        for name in ("seconds", "cycles"):
             sums[name] += layer.times * layer.report[name]
-        for into, by in ((joules, "joules_by_component"), (traffic, "traffic_bytes")):
-            for name, value in layer.report[by].items():
-                into[name] += layer.times * value
+        joules.update(layer.joules_by_component)
+        traffic.update(layer.traffic)
     return {
         **sums,
+        "joules": sum(joules.values()),
         "traffic": {**traffic, "total": sum(traffic.values())},
         "joules_by_component": dict(joules),
     }

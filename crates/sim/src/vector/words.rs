@@ -20,7 +20,9 @@ pub(super) fn check_words(machine: &Machine, work: &Work) -> Result<()> {
         "a circuit needs parameters whose moduli have at most {words} bits, as `ckks.Params.in_words` makes them"
     );
     let way = if words >= SMALLEST {
-        format!("`palladion compile --words 32` makes programs of networks in words of 32 bits, which fit; {circuits}")
+        format!(
+            "`palladion compile --words 32` makes programs of networks in words of 32 bits, which fit; {circuits}"
+        )
     } else {
         format!(
             "a network needs words of 32 bits, since a product of its residuals takes that much (docs/adr/0020), so \

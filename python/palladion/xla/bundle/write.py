@@ -10,6 +10,7 @@ import io
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -54,7 +55,7 @@ class Absent:
 def require_flatbuffers() -> None:
     """JAX writes modules with flatbuffers, and does not install it."""
     try:
-        import flatbuffers  # noqa: F401
+        import_module("flatbuffers")
     except ImportError:
         raise UsageError(
             "an export needs flatbuffers, which is not installed: pip install 'palladion[xla]'"

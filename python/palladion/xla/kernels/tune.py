@@ -136,7 +136,8 @@ def looped(apply: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     """One instruction after the other: operands and results have an axis of instructions first."""
 
     def all_of_them(tables: Any, *values: jax.Array) -> jax.Array:
-        return lax.map(lambda own: apply(tables, *own), values)
+        found: jax.Array = lax.map(lambda own: apply(tables, *own), values)
+        return found
 
     return all_of_them
 

@@ -132,10 +132,6 @@ const LONG: usize = 1024;
 /// Eighths of the limbs of hints that stream through, where hints are loaded again and instructions are few.
 const STREAMED: u32 = 6;
 
-/// Of the plans of a window those that move more than this beyond the compulsory are left out, in percent: F1's programs
-/// move at most that much. If none moves so little, it counts from what the least one moves.
-const MOVED: usize = 18;
-
 /// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
 /// it says no, the work stops.
 ///
@@ -163,10 +159,6 @@ pub fn schedule(
         false => vec![None],
     };
     let orders = orders(work, options, many);
-    // With room for everything.
-    let uses = Uses::of(work, &orders[0]);
-    let everything = movement::plan(work, &uses, usize::MAX, options.eviction, (0, false));
-    let compulsory: usize = movement::transfers(machine, work, &everything).iter().sum();
     // An order takes about as long as an attempt.
     let attempts = 1000 * profiles.len() * if many == 0 { orders.len() + 1 } else { 1 };
     let plans: usize = windows.iter().map(|(_, reserves)| reserves.len()).sum();
@@ -195,14 +187,6 @@ pub fn schedule(
             // Stable, so that the first of equals is the same everywhere.
             plans.sort_by_key(|plan| plan.0);
             plans.dedup();
-            let few = |of: usize| of * (100 + MOVED) / 100;
-            let least = plans[0].0;
-            let most = if least <= few(compulsory) {
-                few(compulsory)
-            } else {
-                few(least)
-            };
-            plans.retain(|plan| plan.0 <= most);
             if many == 1 {
                 plans.truncate(1);
             }

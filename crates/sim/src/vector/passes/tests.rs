@@ -325,6 +325,7 @@ fn what_does_not_fit_is_refused_by_name() {
     let error = refused(&f1, &wide);
     assert!(
         error.contains("49 bits")
+            && error.contains("ckks.Params.in_words")
             && error.contains("word_bits = 32")
             && error.contains("--words 32"),
         "{error}"
