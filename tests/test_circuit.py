@@ -575,7 +575,7 @@ def test_a_run_refuses_messages_that_a_prediction_refuses() -> None:
         "product": (1, lambda v: v * (v + 1)),
         "plain factor": (1, lambda v: v * np.full(params.slots, 2.5)),
         "sum": (0, lambda v: v + v),
-        "difference": (0, lambda v: v - 900.0),
+        "plain sum": (0, lambda v: v + 400.0),
         "rotations": (0, lambda v: v + v.rotate(1)),
     }
     for name, (level, program) in programs.items():
