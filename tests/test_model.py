@@ -389,6 +389,27 @@ def test_a_perceptron_of_several_targets_keeps_them(rng: np.random.Generator) ->
     assert np.abs(found - wanted).max() < 0.05 * np.ptp(wanted)
 
 
+def test_bins_whose_limits_are_data_and_neighbours(rng: np.random.Generator) -> None:
+    """Quantiles are numbers of the data: in single precision these lie on the other side."""
+    pytest.importorskip("skl2onnx")
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import KBinsDiscretizer
+
+    x = np.round(rng.normal(size=(150, 4)), 1)
+    y = (x.sum(axis=1) > 0).astype(int)
+    for encode in ("onehot", "ordinal"):
+        bins = KBinsDiscretizer(5, encode=encode, strategy="quantile")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            estimator = make_pipeline(bins, LogisticRegression()).fit(x, y)
+            found = Model.from_sklearn(estimator, x).predict(x)
+        assert np.mean(found.classes == estimator.predict(x)) > 0.99
+    with pytest.raises(NetworkError, match=r"KNeighborsClassifier compares .* 150 training inputs"):
+        Model.from_sklearn(KNeighborsClassifier().fit(x, y), x)
+
+
 def test_libraries_that_are_missing_are_named(x: Array, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, make in (("torch", Model.from_torch), ("skl2onnx", Model.from_sklearn)):
         monkeypatch.setitem(sys.modules, name, None)

@@ -95,6 +95,44 @@ def test_equalised_through_a_maximum_and_a_residual(rng: np.random.Generator) ->
     assert not found.warnings
 
 
+def test_channels_below_the_largest_value_of_relu6_share_its_grid(
+    rng: np.random.Generator,
+) -> None:
+    """Convolutions by channel, whose channels differ in size, as in MobileNets. Those that reach
+    the largest value stay as they are."""
+    sizes = np.geomspace(0.01, 1, 8).astype(np.float32)
+    tensors: dict[str, Any] = {
+        "w": floats(rng, 8, 3, 3, 3) * sizes[:, None, None, None],
+        "d": floats(rng, 8, 1, 3, 3) / 3, "p": floats(rng, 5, 8, 1, 1) / sizes[:, None, None],
+        "low": np.float32(0), "high": np.float32(6),
+    }  # fmt: skip
+    nodes = [
+        node("Conv", ["x", "w"], "a", pads=[1] * 4), node("Clip", ["a", "low", "high"], "r"),
+        node("Conv", ["r", "d"], "b", pads=[1] * 4, group=8),
+        node("Clip", ["b", "low", "high"], "s"), node("Conv", ["s", "p"], "y"),
+    ]  # fmt: skip
+    made, x = model(["N", 3, 8, 8], nodes, tensors), floats(rng, 64, 3, 8, 8)
+    network = quantise(from_model(made), x).network
+    found = network.outputs(network.evaluate(network.inputs(x)).logits)["y"]
+    wanted = reference(made, x)
+    assert np.mean((found - wanted) ** 2) / np.var(wanted) < 2e-3
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 6), (0, 1), (-1, 1), (-3, 8)])
+def test_a_clip_between_whole_numbers_is_no_step_function(
+    rng: np.random.Generator, low: float, high: float
+) -> None:
+    tensors = weights(rng) | {"low": np.float32(low), "high": np.float32(high)}
+    nodes = [
+        node("Gemm", ["x", "w1", "b1"], "a", transB=1),
+        node("Clip", ["a", "low", "high"], "r"), node("Gemm", ["r", "w2"], "y", transB=1),
+    ]  # fmt: skip
+    network = quantise(from_model(model(["N", 16], nodes, tensors)), floats(rng, 300, 16)).network
+    table = network.layers[0].lut
+    assert table is not None
+    assert len(np.unique(table.values)) > 100
+
+
 def test_warnings_have_a_layer_a_number_and_a_way_out(rng: np.random.Generator) -> None:
     """A large channel before a function that cannot be scaled drowns the others."""
     tensors, x = weights(rng), floats(rng, 512, 16)

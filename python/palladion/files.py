@@ -8,7 +8,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 8_000_000_000
 """Largest size of a file that is read, in bytes. Evaluation keys are below 1 GB."""
+
+LARGEST_PIPE: Final = 1 << 20
+"""The most bytes that Linux lets a pipe of any user hold."""
 
 MAGIC: Final = b"PALLADIO"
 
@@ -137,9 +140,24 @@ def send(to: Destination, data: bytes) -> None:
             sys.stdout.flush()
         handle = os.open(to.file, os.O_WRONLY) if to.handle is None else os.dup(to.handle)
         with os.fdopen(handle, "wb") as stream:
+            enlarge(handle, len(data))
             stream.write(data)
     except OSError as error:
         raise DataError(f"cannot write {to.path}: {error.strerror}") from error
+
+
+def enlarge(handle: int, length: int) -> None:
+    """Give a pipe room for ``length`` bytes, so that the writer need not wait for the reader.
+
+    Linux alone can, up to a limit. Anything else stays as it is.
+    """
+    if sys.platform == "linux":
+        import fcntl
+
+        with suppress(OSError):
+            if stat.S_ISFIFO(os.fstat(handle).st_mode):
+                wanted = min(max(length, fcntl.fcntl(handle, fcntl.F_GETPIPE_SZ)), LARGEST_PIPE)
+                fcntl.fcntl(handle, fcntl.F_SETPIPE_SZ, wanted)
 
 
 @contextmanager

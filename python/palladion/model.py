@@ -171,13 +171,14 @@ class Model:
         """
         from palladion.sklearn_export import exported
 
-        data = calibration_of(calibrate).astype(np.float32)
+        precise = calibration_of(calibrate)
+        data = precise.astype(np.float32)
         names = tuple(str(name) for name in getattr(estimator, "feature_names_in_", ()))
         check_columns(columns_of(calibrate), names, "calibration data")
         made = exported(estimator, data[:1])
         found = cls.from_onnx(made, data, **options)
         assert found._graph is not None, "from_onnx has the graph"
-        converted.check_estimator(estimator, found._graph, data)
+        converted.check_estimator(estimator, found._graph, data, precise)
         return found._with_columns(names)
 
     def _with_columns(self, names: tuple[str, ...]) -> Model:

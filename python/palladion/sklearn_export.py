@@ -42,6 +42,7 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
     except TypeError as error:
         raise UsageError(f"{estimator!r} is no estimator of scikit-learn, expected a fitted "
                          "one") from error  # fmt: skip
+    refuse_neighbours(estimator)
     prepared = plain(estimator)
     # Not every classifier of skl2onnx has the first option. Others have one of the rest.
     last = prepared.steps[-1][1] if hasattr(prepared, "steps") else prepared
@@ -63,6 +64,29 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
     words = str(failed[0]).partition("\n")[0]
     raise NetworkError(f"skl2onnx could not export the {type(estimator).__name__}: {words}"
                        f"{way_out(prepared)}") from failed[0]  # fmt: skip
+
+
+NEIGHBOURS: Final = ("KNeighbors", "RadiusNeighbors", "LocalOutlierFactor", "NearestNeighbors")
+"""Beginnings of the names of estimators that compare an input with all training inputs."""
+
+
+def refuse_neighbours(estimator: Any) -> None:
+    """Refuse estimators that keep their training inputs.
+
+    Raises
+    ------
+    NetworkError
+        The message has the way out.
+    """
+    for part in parts(estimator):
+        kind = type(part).__name__
+        if kind.startswith(NEIGHBOURS):
+            count = getattr(part, "n_samples_fit_", "all")
+            raise NetworkError(
+                f"the {kind} compares each input with its {count} training inputs and takes the "
+                "nearest ones: a sorting of as many distances, which an encrypted run cannot do. "
+                "Train a perceptron or trees in its place, or group the inputs by KMeans"
+            )
 
 
 def keep_targets(made: onnx.ModelProto) -> None:
@@ -95,9 +119,6 @@ def way_out(estimator: Any) -> str:
     """What to do about an estimator that no converter exports, if that is known."""
     for part in parts(estimator):
         kind = type(part).__name__
-        if kind.startswith(("KNeighbors", "RadiusNeighbors")):
-            return ("; a network would hold every training input: train a perceptron or trees in "
-                    "its place")  # fmt: skip
         if kind == "QuantileTransformer" and part.output_distribution == "normal":
             return "; use output_distribution='uniform', or a PowerTransformer"
     return ""
@@ -111,6 +132,8 @@ def plain(estimator: Any) -> Any:
     found = deepcopy(estimator)
     names = getattr(estimator, "feature_names_in_", None)
     for part in parts(found):
+        if getattr(part, "encode", None) == "onehot":  # the export has no sparse matrices
+            part.encode = "onehot-dense"
         if hasattr(part, "flatten_transform"):
             part.flatten_transform = False
         if hasattr(part, "transformers_"):

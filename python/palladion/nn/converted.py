@@ -32,8 +32,13 @@ def some(data: Array) -> Array:
     return chosen
 
 
-def check_estimator(estimator: Any, graph: Graph, data: Array) -> None:
+def check_estimator(
+    estimator: Any, graph: Graph, data: Array, precise: Array | None = None
+) -> None:
     """Compare an imported export of scikit-learn's ``estimator`` with the estimator itself.
+
+    ``precise`` are the data in the precision in which they were given. The estimator has seen such
+    numbers: in single precision, some lie on the other side of a limit that is one of them.
 
     Raises
     ------
@@ -43,6 +48,7 @@ def check_estimator(estimator: Any, graph: Graph, data: Array) -> None:
     """
     rows = some(data)
     found = graph.outputs(rows)
+    rows = rows if precise is None else some(precise)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # names of columns
         labels = answer(estimator, "predict", rows)

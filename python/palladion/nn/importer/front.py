@@ -70,8 +70,9 @@ def cut_off(model: onnx.ModelProto, given: Source, tests: Sequence[str]) -> Fron
     readers += [("an output of the model", entry.name) for entry in model.graph.output]
     for word, name in readers:
         if name in live:
-            raise NetworkError(f"{word}: reads {name} beside decision trees, supported are models "
-                               "that read their input through trees only")  # fmt: skip
+            raise NetworkError(f"{word}: reads {name} beside decision trees. A network of trees "
+                               "takes their tests in the place of the inputs: supported are trees "
+                               "alone, and votes of models without trees")  # fmt: skip
     head = head_of(model, given, before, tests)
     parts = head.run(np.zeros((1, *given.sides)))
     left = onnx.ModelProto()

@@ -36,7 +36,7 @@ CONTROL: Final = (
 BITS: Final = "works on the bits of integers, which tables of real functions cannot"
 KERNEL: Final = (
     "needs the distance of each input to support vectors and a product of them; supported are "
-    "linear models, multilayer perceptrons and trees"
+    "linear models (for a linear kernel LinearSVC, LinearSVR), multilayer perceptrons and trees"
 )
 SAMPLING: Final = "takes elements at places that depend on values, supported are constant places"
 RANDOM: Final = "gives random numbers, a network for inference is a function of its input"

@@ -6,6 +6,9 @@ Baalen, Blankevoort, Welling, "Data-Free Quantization Through Weight Equalizatio
 Correction", ICCV 2019, for ``d = 1``). A square has ``d = 2``. Channels share a table and its grid.
 Without scaling, one large channel leaves no resolution for the others.
 
+A ReLU with a largest value, such as ReLU6, is a ReLU for channels that stay below it. They may
+grow up to it.
+
 The channels of the last layer share its bound. There the client divides by the factors."""
 
 from __future__ import annotations
@@ -48,9 +51,13 @@ def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> lis
         if not size.any():
             continue
         size = np.where(size > 0, size, size.max())
+        room = np.min([below_cap(layers[k - 1], seen[k], settings) for k in group], axis=0)
+        capped = bool(np.isfinite(room).any())
         best, least = np.ones_like(size), error.of(group, np.ones_like(size)) * WORTH
         for power in POWERS[1:]:
-            candidate = (np.exp(np.log(size).mean()) / size) ** power
+            # Below a largest value, channels that reach it stay as they are, and others grow.
+            wanted = size.max() if capped else np.exp(np.log(size).mean())
+            candidate = np.minimum((wanted / size) ** power, room)
             predicted = error.of(group, candidate)
             if predicted < least:
                 best, least = candidate, predicted
@@ -129,6 +136,30 @@ def scaled(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
     return replace(layer, form=form)
 
 
+def below_cap(layer: Planned, entry: Seen, settings: Settings) -> Array:
+    """The largest factor of each channel, by which it stays below its function's largest value.
+
+    It is 1 for channels that reach that, and infinite if the function has none.
+    """
+    largest = cap(layer.function)
+    if largest is None:
+        return np.full(len(entry.high), np.inf)
+    reach = np.maximum(entry.high, 0) * settings.headroom
+    return np.where(reach < largest, largest / np.where(reach > 0, reach, largest), 1.0)
+
+
+def cap(function: Expression | None) -> float | None:
+    """The largest value of a ReLU that has one, as ReLU6 has."""
+    if function is None or function.grid() is not None:
+        return None
+    largest = float(function(np.full(1, FARTHEST))[0])
+    if not 0 < largest < FARTHEST:
+        return None
+    x = np.concatenate([np.linspace(-2 * largest, 2 * largest, 2001), [-FARTHEST]])
+    same = np.allclose(function(x), np.clip(x, 0, largest), rtol=1e-9, atol=1e-9 * largest)
+    return largest if same else None
+
+
 def tied(layers: list[Planned]) -> list[list[int]]:
     """Layers, counted from 1, whose channels may be scaled, in groups that share the factors."""
     parent = list(range(len(layers) + 1))
@@ -138,7 +169,7 @@ def tied(layers: list[Planned]) -> list[list[int]]:
         return k if parent[k] == k else root(parent[k])
 
     for k, layer in enumerate(layers, start=1):
-        if layer.product or layer.softmax or degree(layer.function) is None:
+        if layer.product or layer.softmax or degree_or_cap(layer.function) is None:
             fixed.update((k, *(layer.product or ())))
         for term in layer.form.terms:
             if isinstance(term.map, Window):
@@ -155,6 +186,15 @@ def tied(layers: list[Planned]) -> list[list[int]]:
         if root(k) not in still:
             groups.setdefault(root(k), []).append(k)
     return list(groups.values())
+
+
+FARTHEST: Final = 1e9
+"""A value beyond the largest value of any function."""
+
+
+def degree_or_cap(function: Expression | None) -> int | None:
+    """As :func:`degree`, and 1 for a ReLU with a largest value."""
+    return 1 if cap(function) is not None else degree(function)
 
 
 DEGREES: Final = (1, 2, 3, 4)
@@ -181,7 +221,7 @@ class Error:
     ) -> None:
         self.layers, self.seen, self.scales = layers, seen, scales
         self.settings = settings
-        self.degrees = [1, *(degree(layer.function) or 1 for layer in layers)]
+        self.degrees = [1, *(degree_or_cap(layer.function) or 1 for layer in layers)]
         """The degree of each layer's function, from 1 on. Factors are those after it."""
         self.readers: list[list[int]] = [[] for _ in range(len(layers) + 1)]
         for k, layer in enumerate(layers, start=1):

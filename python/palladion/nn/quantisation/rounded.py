@@ -248,8 +248,12 @@ MOST_LEVELS: Final = 16
 
 
 def levels_of(function: Expression) -> Grid | None:
-    """The grid of a step function, such as a comparison, if its values are few small integers."""
-    values = np.unique(function(np.concatenate([np.linspace(-1e4, 1e4, 4001), [-1e9, 0, 1e9]])))
+    """The grid of a step function, such as a comparison, if its values are few small integers.
+
+    Between them, a ReLU6 has others: it is looked at from near and from far.
+    """
+    near = [np.linspace(-reach, reach, 4001) for reach in (1e-3, 0.37, 9.1, 307.3, 1e4)]
+    values = np.unique(function(np.concatenate([*near, [-1e9, 0, 1e9]])))
     if len(values) > MOST_LEVELS or len(values) < 2 or not np.array_equal(values, np.rint(values)):
         return None
     low, high = min(values[0], 0.0), max(values[-1], 0.0)
