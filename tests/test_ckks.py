@@ -465,3 +465,14 @@ def test_bootstrapping_gives_levels_back() -> None:
         boot.bootstrap(x.with_keys(own))
     with pytest.raises(palladion.UsageError, match="expected more than"):
         ckks.Bootstrapper(ckks.Params(8, LEVELS, [50], 2**40, insecure=True))
+
+
+def test_moduli_fit_the_words_of_a_machine() -> None:
+    params = ckks.Params.in_words(13, [42, 28, 28], 2.0**28, digit_limbs=2)
+    bits = [[q.bit_length() for q in level] for level in params.moduli]
+    assert bits == [[21, 21], [28], [28]]
+    assert [p.bit_length() for p in params.special] == [32, 32]
+    with pytest.raises(palladion.UsageError, match="word_bits is 0"):
+        ckks.Params.in_words(13, [28], 2.0**28, word_bits=0)
+    with pytest.raises(palladion.SecurityError):
+        ckks.Params.in_words(12, [28] * 9, 2.0**28)
