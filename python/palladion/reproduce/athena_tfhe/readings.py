@@ -65,9 +65,10 @@ COLUMNS: Final = (
     Column("simulated_ms", "ours", ".2f"),
     Column("paper_ms", "paper", ".2f"),
     Column("ratio", "ratio", ".3f"),
-    Column("simulated_mj", "ours mJ", ".1f"),
+    Column("simulated_mj", "fit mJ", ".1f"),
 )
 NOTES: Final = (
+    "fit mJ: the simulated time times the power that was fitted to the paper's.",
     "whole: from LWE sample in to LWE sample out, with the key switch on the processor, as in the "
     "paper's code, or on the array, which is ours. words: modulus switch, first accumulator and "
     "extraction on the processor; starts: of channels and graph, by the processor.",

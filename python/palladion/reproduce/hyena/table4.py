@@ -34,7 +34,7 @@ def run(steps: Steps) -> Reproduction:
         (
             Column("part", "part"),
             *(Column("printed_watts", "W", ".3f"), Column("printed_mm2", "mm2", ".3f")),
-            *(Column("watts", "ours W", ".3f"), Column("mm2", "ours mm2", ".3f")),
+            *(Column("watts", "file W", ".3f"), Column("mm2", "file mm2", ".3f")),
         ),
         rows,
         (
