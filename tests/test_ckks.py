@@ -467,7 +467,6 @@ def test_bootstrapping_gives_levels_back() -> None:
         ckks.Bootstrapper(ckks.Params(8, LEVELS, [50], 2**40, insecure=True))
 
 
-<<<<<<< HEAD
 def refused_as_of_two_keys(call: Callable[[], object]) -> None:
     with pytest.raises(palladion.KeyMismatch, match="made under one secret key"):
         call()
@@ -573,7 +572,8 @@ def test_python_cannot_look_into_a_ciphertext(secret: ckks.SecretKey) -> None:
     for call in calls:
         with pytest.raises(TypeError, match=r"an encrypted value \(Ciphertext\): "):
             call()
-=======
+
+
 def test_moduli_fit_the_words_of_a_machine() -> None:
     params = ckks.Params.in_words(13, [42, 28, 28], 2.0**28, digit_limbs=2)
     bits = [[q.bit_length() for q in level] for level in params.moduli]
@@ -583,4 +583,3 @@ def test_moduli_fit_the_words_of_a_machine() -> None:
         ckks.Params.in_words(13, [28], 2.0**28, word_bits=0)
     with pytest.raises(palladion.SecurityError):
         ckks.Params.in_words(12, [28] * 9, 2.0**28)
->>>>>>> pages
