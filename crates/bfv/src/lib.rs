@@ -18,6 +18,7 @@
 //! Polyakov, Shoup, CT-RSA 2019.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_panics_doc)]
 
 mod evaluator;
 mod product;

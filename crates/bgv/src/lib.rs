@@ -26,6 +26,7 @@
 //! CRYPTO 2013, appendix A (BFV and BGV are one).
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_panics_doc)]
 
 mod ciphertext;
 mod encrypt;

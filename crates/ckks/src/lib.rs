@@ -15,6 +15,7 @@
 //! Reduced Approximation Error", CT-RSA 2022 (scales that follow the moduli exactly).
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_panics_doc)]
 
 mod ciphertext;
 mod decrypt;

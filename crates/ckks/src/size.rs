@@ -83,31 +83,39 @@ impl Size {
     pub fn of_slots(slots: &[Complex64]) -> Self {
         let count = slots.len().next_power_of_two();
         let average = |sum: f64| sum / count as f64;
-        let norms = || slots.iter().map(|v| v.norm());
-        let largest = norms().fold(0.0, f64::max);
-        let padded = if slots.len() < count {
+        let mut least = if slots.len() < count {
             0.0
         } else {
             f64::INFINITY
         };
-        let mean_absolute = average(norms().sum());
-        let mean = slots.iter().sum::<Complex64>() / count as f64;
-        // Relative to the largest, so that squares do not overflow.
-        let unit = if largest > 0.0 { largest } else { 1.0 };
-        let root = |squares: f64| average(squares).sqrt() * unit;
-        let square = |x: f64| (x / unit).powi(2);
-        let zeros = (count - slots.len()) as f64 * square(mean.norm());
-        let from_mean = slots.iter().map(|v| square((v - mean).norm()));
+        let (mut most, mut squares, mut norms, mut sum) = (0f64, 0.0, 0.0, Complex64::ZERO);
+        let mut real = true;
+        for slot in slots {
+            let square = slot.norm_sqr();
+            least = least.min(square);
+            most = most.max(square);
+            squares += square;
+            norms += square.sqrt();
+            sum += slot;
+            real &= slot.im == 0.0;
+        }
+        if !squares.is_finite() {
+            return Self::UNKNOWN;
+        }
+        let mean = sum / count as f64;
+        let square = average(squares);
+        // The difference loses digits of the squares, which counts as deviation.
+        let variance = (square - mean.norm_sqr()).max(0.0) + 1e-14 * square;
         Self {
             mean,
             mean_distance: 0.0,
-            deviation: root(from_mean.sum::<f64>() + zeros),
-            mean_absolute,
-            root_mean_square: [root(norms().map(square).sum()); 2],
-            smallest: norms().fold(padded, f64::min),
-            largest: [largest; 2],
-            coefficients: [0.0, mean_absolute],
-            real: slots.iter().all(|v| v.im == 0.0),
+            deviation: variance.sqrt(),
+            mean_absolute: average(norms),
+            root_mean_square: [square.sqrt(); 2],
+            smallest: least.sqrt(),
+            largest: [most.sqrt(); 2],
+            coefficients: [0.0, average(norms)],
+            real,
         }
     }
 

@@ -17,6 +17,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// If levels differ.
+    #[expect(clippy::missing_panics_doc, reason = "factors are units modulo t")]
     pub fn match_factors(&self, a: &mut Ciphertext, b: &mut Ciphertext) -> Result<[i64; 2]> {
         self.params().check_ciphertexts(&[a, b])?;
         let (left, right) = (a.level(), b.level());

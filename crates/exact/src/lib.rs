@@ -19,6 +19,7 @@
 //! encodings are one).
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_panics_doc)]
 
 mod encoder;
 mod encrypt;

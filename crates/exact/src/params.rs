@@ -143,11 +143,17 @@ impl Params {
     }
 
     /// `Q mod t` at a level.
+    ///
+    /// # Panics
+    /// If there is no such level.
     pub fn q_mod_t(&self, level: usize) -> u64 {
         self.rlwe().basis(level).product_mod(self.t())
     }
 
     /// `t^{-1} mod q_i`.
+    ///
+    /// # Panics
+    /// If there is no modulus `q_i`.
     pub fn t_inverse(&self, i: usize) -> u64 {
         let q = self.rlwe().basis(self.rlwe().max_level()).modulus(i);
         q.inv(q.reduce(self.t().value()))

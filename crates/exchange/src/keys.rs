@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::needs::Need;
 use bfv::Ciphertext;
 use ring::sample::Seed;
-use rlwe::{DimensionKey, GaloisKeys, PublicKey, SwitchKey};
+use rlwe::{DimensionKey, GaloisKeys, KeyId, PublicKey, SwitchKey};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -171,6 +171,25 @@ impl EvaluationKeys {
         self.public
             .as_ref()
             .ok_or(Error::MissingKey { what: "public key" })
+    }
+
+    /// Checks that all keys belong to one secret, and returns its identity. Keys from files do not
+    /// state one.
+    ///
+    /// # Errors
+    /// [`rlwe::Error::KeyMismatch`].
+    pub fn id(&self) -> Result<KeyId> {
+        let galois = self.galois.iter().map(|(_, key)| key);
+        let switches = self.relinearization.iter().chain(galois);
+        let packing = self.packing.values().flat_map(PackingKey::ciphertexts);
+        let mut ids = switches
+            .map(|key| key.ids()[1])
+            .chain(self.public.iter().map(PublicKey::key))
+            .chain(packing.map(|ct| ct.rlwe().key()));
+        ids.try_fold(KeyId::ANY, |id, found| {
+            let joined = id.join("evaluation key", found);
+            Ok(joined.map_err(rlwe::Error::from)?)
+        })
     }
 
     /// Bytes in memory.

@@ -11,6 +11,7 @@
 //! of floating point).
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_panics_doc)]
 
 mod basis;
 mod cache;

@@ -45,7 +45,11 @@ pub fn ntt_primes_up_to(
     }
     let step = 2 * n as u64;
     let (low, high) = (1u64 << (bits - 1), 1u64 << bits);
-    let mut found = Vec::new();
+    let candidates = (high - low) / step + 1;
+    if count as u64 > candidates {
+        return Err(too_few(candidates as usize));
+    }
+    let mut found = Vec::with_capacity(count);
     let mut q = ((high - 2) / step) * step + 1;
     while found.len() < count && q > low {
         if q <= largest && is_prime(q) && !avoid.contains(&q) {
@@ -111,6 +115,21 @@ mod tests {
                 assert_eq!(64 - q.leading_zeros(), bits);
                 assert!(is_prime(q) && q % (2 * n as u64) == 1);
             }
+        }
+    }
+
+    #[test]
+    fn numbers_that_no_ring_has_are_refused() {
+        for (bits, n, count) in [
+            (48, 0, 1),
+            (48, usize::MAX, 1),
+            (48, 1 << 15, usize::MAX),
+            (0, 1 << 4, 1),
+            (1, 1 << 4, 1),
+            (u32::MAX, 1 << 4, 1),
+        ] {
+            let error = ntt_primes(bits, n, count).unwrap_err();
+            assert!(matches!(error, Error::TooFewPrimes { .. }), "{error}");
         }
     }
 

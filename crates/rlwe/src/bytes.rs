@@ -502,6 +502,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`BytesError::Truncated`], as for every method that reads.
+    #[expect(clippy::missing_panics_doc, reason = "as many bytes are taken")]
     pub fn u64(&mut self, what: &'static str) -> Result<u64> {
         let bytes = self.take(what, 8)?;
         Ok(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
@@ -541,6 +542,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As [`Reader::u64`].
+    #[expect(clippy::missing_panics_doc, reason = "as many bytes are taken")]
     pub fn seed(&mut self) -> Result<Seed> {
         let bytes = self.take("a seed", 32)?;
         Ok(Seed(bytes.try_into().expect("thirty-two bytes")))
@@ -550,6 +552,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As [`Reader::u64`].
+    #[expect(clippy::missing_panics_doc, reason = "as many bytes are taken")]
     pub fn key_id(&mut self) -> Result<KeyId> {
         let bytes = self.take("the identity of a key", KeyId::LEN)?;
         Ok(KeyId::from_bytes(bytes.try_into().expect("sixteen bytes")))

@@ -118,6 +118,7 @@ impl SecretKey {
     }
 
     /// As [`SecretKey::phase`], in the evaluation domain.
+    #[expect(clippy::missing_panics_doc, reason = "a ciphertext has a component")]
     pub fn phase_eval(&self, ct: &Ciphertext) -> Zeroizing<Poly<Eval>> {
         let s = self.at_level(ct.level());
         let (last, rest) = ct
@@ -135,7 +136,7 @@ impl SecretKey {
     /// Key from the secret `from` to this one, for levels up to `level`.
     ///
     /// # Panics
-    /// If the secrets have different degrees.
+    /// If the secrets have different degrees, or if `level` is above the highest level.
     pub fn switch_key(&self, from: &Self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
         let basis = self.params.extended(self.params.max_level());
         let from_eval = Zeroizing::new(Poly::from_signed(&basis, &from.coefficients).into_eval());
@@ -160,6 +161,9 @@ impl SecretKey {
     }
 
     /// Key from `s^2` to `s`, for levels up to `level`.
+    ///
+    /// # Panics
+    /// If `level` is above the highest level.
     pub fn relinearization_key(&self, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
         let square = Zeroizing::new(self.eval.mul(&self.eval));
         SwitchKey::generate(&self.params, level, &square, &self.eval, rng).of_keys(self.id, self.id)
@@ -182,7 +186,12 @@ impl SecretKey {
     }
 
     /// Galois key of `element`, for levels up to `level`.
+    ///
+    /// # Panics
+    /// If `level` is above the highest level, or if `element` is even: only odd numbers are Galois
+    /// elements.
     pub fn galois_key(&self, element: usize, level: usize, rng: &mut impl CryptoRng) -> SwitchKey {
+        assert!(element % 2 == 1, "a Galois element is odd");
         // Switching to s(X^(1/g)) and then mapping X -> X^g gives s again. The decomposition need
         // not be permuted, so many rotations can share it.
         let inverse = inverse_mod_power_of_two(element, 2 * self.params.n());

@@ -11,6 +11,7 @@
 //! of its parameters' chain.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_panics_doc)]
 
 pub mod bytes;
 mod ciphertext;

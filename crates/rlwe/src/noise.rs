@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 /// The centred coefficients as doubles: exact up to 53 bits, and without overflow for moduli below
 /// 2^1023. They are as secret as the polynomial. Nothing else computed from it stays in memory.
+#[expect(clippy::missing_panics_doc, reason = "moduli are pairwise coprime")]
 pub fn centred(poly: &Poly<Coeff>) -> Zeroizing<Vec<f64>> {
     let basis = poly.basis();
     let mut product = vec![1];

@@ -80,7 +80,8 @@ impl<'a> Server<'a> {
     /// # Errors
     /// [`Error::Stopped`] if `observe` returned `false`, [`exchange::Error::Bytes`] for a query of
     /// another program, [`Error::Query`] for a wrong number of ciphertexts or keys of other
-    /// parameters, and errors for missing keys.
+    /// parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets, and errors
+    /// for missing keys.
     pub fn run(
         &self,
         query: &Query,
@@ -194,6 +195,12 @@ impl<'a> Server<'a> {
                 found: query.ciphertexts.len().to_string(),
                 expected: expected.to_string(),
             });
+        }
+        // The dimension switch has no identity, so the steps would not find a mismatch.
+        let mut id = self.keys.id()?;
+        for ct in &query.ciphertexts {
+            let joined = id.join("query", ct.rlwe().key());
+            id = joined.map_err(rlwe::Error::from)?;
         }
         Ok(())
     }

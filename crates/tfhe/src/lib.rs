@@ -40,6 +40,7 @@
 //! CSCML 2021, <https://ia.cr/2021/091>.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_panics_doc)]
 
 mod blind;
 mod choice;

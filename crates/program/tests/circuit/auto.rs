@@ -2,7 +2,7 @@
 //! refuses.
 
 use program::Error;
-use program::circuit::{Arithmetic, AutoBuilder, Circuit, Op};
+use program::circuit::{Arithmetic, AutoBuilder, Circuit, Op, OperandId};
 
 const MODULI: [f64; 4] = [40.0, 30.0, 30.5, 29.5];
 
@@ -37,7 +37,7 @@ fn a_sum_of_products_takes_one_rescale() {
         let (square, other) = (b.mul(x, x).unwrap(), b.mul(w, y).unwrap());
         let sum = b.add(square, other).unwrap();
         let sum = b.sub(sum, square).unwrap();
-        assert_eq!(b.level(sum), Some(2));
+        assert_eq!(b.level(sum).unwrap(), Some(2));
         b.output("sum", sum).unwrap();
         let circuit = b.finish().unwrap();
         assert_eq!(
@@ -55,7 +55,10 @@ fn operands_of_different_levels_meet_at_the_lower_one() {
         let sum = b.add(x, y).unwrap();
         let again = b.sub(y, x).unwrap();
         let product = b.mul(sum, again).unwrap();
-        assert_eq!([b.level(sum), b.level(product)], [Some(1), Some(0)]);
+        assert_eq!(
+            [b.level(sum).unwrap(), b.level(product).unwrap()],
+            [Some(1), Some(0)]
+        );
         b.output("y", product).unwrap();
         let circuit = b.finish().unwrap();
         let found = operations(&circuit);
@@ -85,10 +88,10 @@ fn numbers_that_take_no_level_take_none() {
         let three = b.number(3.0).unwrap();
         let tripled = b.mul(three, x).unwrap();
         let shifted = b.sub(three, tripled).unwrap();
-        assert_eq!(b.level(shifted), Some(1));
+        assert_eq!(b.level(shifted).unwrap(), Some(1));
         let row = b.constant("row", &[1.0, 2.0]).unwrap();
         let product = b.mul(x, row).unwrap();
-        assert_eq!(b.level(product), Some(0));
+        assert_eq!(b.level(product).unwrap(), Some(0));
     }
 }
 
@@ -122,7 +125,7 @@ fn powers_take_as_few_levels_as_their_logarithm() {
         let x = b.input("x", 3).unwrap();
         let power = b.pow(x, exponent).unwrap();
         let level = 3 - exponent.next_power_of_two().ilog2() as usize;
-        assert_eq!(b.level(power), Some(level), "{exponent}");
+        assert_eq!(b.level(power).unwrap(), Some(level), "{exponent}");
         b.output("y", power).unwrap();
         let counts = b.finish().unwrap().counts();
         assert_eq!(counts.total("mul"), products, "{exponent}");
@@ -134,7 +137,7 @@ fn a_plaintext_input_is_encoded_where_it_is_used() {
     let mut b = exact();
     let (x, key) = (b.input("x", 3).unwrap(), b.plain_input("key").unwrap());
     let idle = b.plain_input("idle").unwrap();
-    assert_eq!(b.level(idle), None);
+    assert_eq!(b.level(idle).unwrap(), None);
     let difference = b.sub(x, key).unwrap();
     let square = b.mul(difference, difference).unwrap();
     let square = b.rescale(square).unwrap();
@@ -173,7 +176,7 @@ fn what_no_output_needs_is_left_out() {
 
 #[test]
 fn what_cannot_be_is_refused() {
-    let said = |found: Result<usize, Error>| found.unwrap_err().to_string();
+    let said = |found: Result<OperandId, Error>| found.unwrap_err().to_string();
     let mut b = approximate();
     let (x, low) = (b.input("x", 3).unwrap(), b.input("low", 0).unwrap());
     let p = b.plain_input("p").unwrap();
@@ -216,7 +219,45 @@ fn what_cannot_be_is_refused() {
     let low = b.input("low", 0).unwrap();
     assert_eq!(b.rescale(low), Err(Error::NoLevel { op: "a rescale" }));
     let product = b.mul(low, low).unwrap();
-    assert_eq!(b.level(product), Some(0));
+    assert_eq!(b.level(product).unwrap(), Some(0));
     assert!(said(b.conjugate(low)).contains("expected swap"));
     assert!(matches!(b.finish(), Err(Error::Parameters { .. })));
+}
+
+#[test]
+fn operands_of_another_builder_are_refused() {
+    let (mut b, mut other) = (approximate(), approximate());
+    let (x, y) = (b.input("x", 3).unwrap(), other.input("y", 3).unwrap());
+    for _ in 0..3 {
+        other.number(2.0).unwrap();
+        other.add(y, y).unwrap();
+    }
+    let last = other.add(y, y).unwrap();
+    for strange in [y, last, OperandId::MAX] {
+        let refused = |words: String| {
+            let expected = "an operand is one of another builder, expected one of this builder";
+            assert!(words.contains(expected), "{words}");
+        };
+        for made in [
+            b.add(x, strange),
+            b.sub(strange, x),
+            b.mul(strange, x),
+            b.dot(&[[x, x], [x, strange]]),
+            b.pow(strange, 2),
+            b.rotate(strange, 1),
+            b.conjugate(strange),
+            b.sum(strange, (1, 2)),
+            b.rescale(strange),
+            b.drop_to(strange, 0),
+            b.bootstrap(strange),
+        ] {
+            refused(made.unwrap_err().to_string());
+        }
+        refused(b.level(strange).unwrap_err().to_string());
+        refused(b.output("out", strange).unwrap_err().to_string());
+    }
+    // A clone goes on with the operands it had.
+    let mut clone = b.clone();
+    let sum = clone.add(x, x).unwrap();
+    assert_eq!(clone.level(sum), Ok(Some(3)));
 }

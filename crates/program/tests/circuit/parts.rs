@@ -170,7 +170,7 @@ fn builders_that_choose_levels_write_the_same() {
     let (p, z) = (b.number(0.5).unwrap(), b.input("z", 3).unwrap());
     // In the body `p` comes before `z`.
     let made = b.repeat(&own, &[w], &[vec![p, z], vec![p, z]]).unwrap();
-    assert_eq!(b.level(made[0]), Some(0));
+    assert_eq!(b.level(made[0]).unwrap(), Some(0));
     b.output("w", made[0]).unwrap();
     assert_eq!(b.finish().unwrap().counts().total("bootstrap"), 2);
     let words = b.repeat(&own, &[w], &[vec![z, p]]).unwrap_err().to_string();

@@ -161,7 +161,7 @@ impl CircuitBuilder {
 
     /// The level of a ciphertext. `None` for a plaintext.
     fn level(&self, py: Python<'_>, x: OperandId) -> PyResult<Option<usize>> {
-        self.write(py, |b| Ok(b.level(x)))
+        self.write(py, |b| b.level(x))
     }
 
     fn output(&self, py: Python<'_>, name: &str, x: OperandId) -> PyResult<()> {

@@ -7,7 +7,7 @@ use program::circuit::{Arithmetic, Circuit};
 use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use runtime::circuit::{self, Bfv, Border, Runner, Slot, Slots};
+use runtime::circuit::{self, Bfv, Border, Meeting, Runner, Slot, Slots};
 use runtime::replay::Results;
 
 use super::passed::{Given, Inputs, Made, Passed, finite, in_input, in_scheme, made};
@@ -110,17 +110,22 @@ fn run<S: Passed>(
     Ok(made::<S>(&keys.params, found))
 }
 
-/// The ciphertexts that a trace of the circuit loads, by their names there.
+/// The ciphertexts that a trace of the circuit loads, by their names there, and what they have in
+/// common with the keys.
 pub(crate) fn given(
     circuit: &Circuit,
-    params: &SchemeParams,
+    keys: &SchemeKeys,
     inputs: &BTreeMap<String, Given>,
-) -> PyResult<BTreeMap<String, rlwe::Ciphertext>> {
+) -> PyResult<(BTreeMap<String, rlwe::Ciphertext>, Meeting)> {
+    let params = &keys.params;
     in_scheme!(params, |scheme| {
         let inputs = Inputs::new(scheme, inputs)?;
         let border = Border::new(scheme, circuit).or_raise()?;
-        let given = border.given(&inputs.arguments()).or_raise()?.into_iter();
-        Ok(given.map(|(name, ct)| (name, ct.clone())).collect())
+        let arguments = inputs.arguments();
+        let meeting = border.meet(&arguments, &keys.keys).or_raise()?;
+        let given = border.given(&arguments).or_raise()?.into_iter();
+        let given = given.map(|(name, ct)| (name, ct.clone())).collect();
+        Ok((given, meeting))
     })
 }
 
@@ -128,17 +133,22 @@ pub(crate) fn given(
 pub(crate) fn outputs(
     circuit: &Circuit,
     params: &SchemeParams,
-    results: &Results,
+    (results, meeting): (&Results, &Meeting),
 ) -> PyResult<BTreeMap<String, Made>> {
     fn of<S: Passed>(
-        scheme: &S,
+        (scheme, params): (&S, &SchemeParams),
         circuit: &Circuit,
-        (params, results): (&SchemeParams, &Results),
+        (results, meeting): (&Results, &Meeting),
     ) -> PyResult<BTreeMap<String, Made>> {
         let border = Border::new(scheme, circuit).or_raise()?;
-        Ok(made::<S>(params, border.outputs(results).or_raise()?))
+        let outputs = border.outputs(results, meeting).or_raise()?;
+        Ok(made::<S>(params, outputs))
     }
-    in_scheme!(params, |scheme| of(scheme, circuit, (params, results)))
+    in_scheme!(params, |scheme| of(
+        (scheme, params),
+        circuit,
+        (results, meeting)
+    ))
 }
 
 /// The operations of a circuit on ciphertexts as text, and its trace, with the plaintexts among its

@@ -7,6 +7,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
 use ring::sample::Seed;
 use rlwe::Ciphertext;
+use runtime::circuit::Meeting;
 use runtime::replay::{CircuitOutside, Limb, Outside, Results, RunOutside, SwitchKeys};
 use runtime::{Checkpoint, Error};
 use std::collections::BTreeMap;
@@ -40,6 +41,7 @@ enum Given {
     Circuit {
         circuit: Py<Circuit>,
         inputs: BTreeMap<String, Ciphertext>,
+        meeting: Meeting,
         keys: Py<SchemeKeys>,
     },
     Values {
@@ -169,10 +171,13 @@ impl WavesOutside {
         keys: Py<SchemeKeys>,
     ) -> PyResult<Self> {
         circuit.get().checked(params, &inputs, keys.get())?;
-        let inputs = guard(py, || run::given(&circuit.get().circuit, params, &inputs))?;
+        let (inputs, meeting) = guard(py, || {
+            run::given(&circuit.get().circuit, keys.get(), &inputs)
+        })?;
         let given = Given::Circuit {
             circuit,
             inputs,
+            meeting,
             keys,
         };
         let stored = Mutex::default();
@@ -274,12 +279,20 @@ impl WavesOutside {
 
     /// The outputs of a circuit, after all of them are stored.
     fn outputs(&self, py: Python<'_>) -> PyResult<BTreeMap<String, Made>> {
-        let Given::Circuit { circuit, keys, .. } = &self.given else {
+        let Given::Circuit {
+            circuit,
+            keys,
+            meeting,
+            ..
+        } = &self.given
+        else {
             return Err(UsageError::new_err("there is no circuit, expected one"));
         };
         let stored = self.stored()?;
         let (circuit, params) = (&circuit.get().circuit, &keys.get().params);
-        guard(py, || run::outputs(circuit, params, &stored.results))
+        guard(py, || {
+            run::outputs(circuit, params, (&stored.results, meeting))
+        })
     }
 
     /// The answer of a run, after all of it is stored, and the digest of the answer before it was

@@ -54,9 +54,17 @@ impl Decomposition {
         self.base_log * self.levels
     }
 
-    /// `q / B^level`, the weight of digits of a level, `1 <= level <= levels`.
+    /// `q / B^level`, the weight of digits of a level.
+    ///
+    /// # Panics
+    /// Unless `1 <= level <= levels`, and if words have fewer bits than are kept.
     pub fn weight<T: Torus>(self, level: u32) -> T {
-        debug_assert!((1..=self.levels).contains(&level));
+        assert!(
+            (1..=self.levels).contains(&level),
+            "a level from 1 to {}",
+            self.levels
+        );
+        assert!(level * self.base_log <= T::BITS, "bits of a word");
         T::from_low_bits(1u64 << (T::BITS - level * self.base_log))
     }
 
@@ -137,5 +145,17 @@ mod tests {
             let error = Decomposition::new(base_log, levels).expect_err("out of range");
             assert!(error.to_string().contains(&base_log.to_string()), "{error}");
         }
+    }
+
+    #[test]
+    fn levels_without_digits_have_no_weight() {
+        let decomposition = Decomposition::new(8, 3).expect("in range");
+        let weight = |level| decomposition.weight::<u32>(level);
+        assert_eq!([weight(1), weight(3)], [1 << 24, 1 << 8]);
+        for level in [0, 4, u32::MAX] {
+            assert!(std::panic::catch_unwind(|| weight(level)).is_err());
+        }
+        let wide = Decomposition::new(10, 4).expect("in range");
+        assert!(std::panic::catch_unwind(|| wide.weight::<u32>(4)).is_err());
     }
 }

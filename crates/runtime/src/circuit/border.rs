@@ -76,16 +76,12 @@ impl<'c, S: Scheme> Border<'c, S> {
         Ok(given)
     }
 
-    /// The outputs, of the results that a trace of the circuit has stored.
+    /// The outputs, of the results that a trace of the circuit has stored, and of what
+    /// [`meet`](Border::meet) says of its inputs.
     ///
     /// # Errors
     /// [`Error::Replay`](crate::Error::Replay) for a result that is missing or has other limbs.
-    pub fn outputs(&self, results: &Results) -> Result<BTreeMap<String, S::Ciphertext>> {
-        self.outputs_of(results, &Meeting::default())
-    }
-
-    /// As [`Border::outputs`], for a run whose inputs are known.
-    pub(super) fn outputs_of(
+    pub fn outputs(
         &self,
         results: &Results,
         meeting: &Meeting,

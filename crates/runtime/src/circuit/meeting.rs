@@ -15,8 +15,7 @@ use rlwe::KeyId;
 use std::collections::BTreeMap;
 
 /// The common secret of the inputs and keys of a run, and the sizes of its outputs.
-#[derive(Default)]
-pub(super) struct Meeting {
+pub struct Meeting {
     pub(super) key: KeyId,
     pub(super) sizes: BTreeMap<String, Size>,
 }
@@ -24,11 +23,11 @@ pub(super) struct Meeting {
 impl<S: Scheme> Border<'_, S> {
     /// Checks before a run that its inputs and keys belong together, and that messages fit, as far
     /// as their sizes are known.
-    pub(super) fn meet(
-        &self,
-        inputs: &BTreeMap<&str, Argument<S>>,
-        keys: &Keys,
-    ) -> Result<Meeting> {
+    ///
+    /// # Errors
+    /// [`rlwe::Error::KeyMismatch`], and [`Error::Circuit`](crate::Error::Circuit) for a message that
+    /// does not fit.
+    pub fn meet(&self, inputs: &BTreeMap<&str, Argument<S>>, keys: &Keys) -> Result<Meeting> {
         let mut key = keys.id();
         for (index, step) in self.circuit.steps.iter().enumerate() {
             if let Op::Input { name } = &step.op

@@ -37,6 +37,7 @@ pub use budget::Budget;
 pub use clear::{Slots, run_clear};
 pub use exact::{Bfv, ExactScheme, predict_noise, predict_noise_within};
 pub use keys::needs;
+pub use meeting::Meeting;
 pub use predict::{Predicted, predict, predict_within};
 pub use runner::{Argument, Runner};
 pub use scheme::{Scheme, Slot};

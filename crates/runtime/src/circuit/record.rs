@@ -101,6 +101,6 @@ impl<S: Scheme> Runner<'_, S> {
         let (keys, mut results) = (SwitchKeys::from(keys), Results::default());
         let mut outside = CircuitOutside::new(&given, &keys, &mut results);
         let counts = replay(trace, &mut outside, observe)?;
-        Ok((self.outputs_of(&results, &meeting)?, counts))
+        Ok((self.outputs(&results, &meeting)?, counts))
     }
 }

@@ -144,10 +144,12 @@ fn wrong_keys_are_refused_or_show_in_the_result() {
     }));
     assert_eq!(format!("{error:?}"), format!("{missing:?}"));
 
-    // Another client's keys for the same program. Files do not state the identity of their secret, so
-    // the server cannot detect them, but the client can.
+    // Another client's keys for the same program. In memory they carry the identity of their secret.
+    // Files do not state it: then the server cannot detect them, but the client can.
     let stranger = client_of(&prepared, 6);
     let keys = stranger.evaluation_keys().unwrap();
+    let words = run(&keys).err().unwrap().to_string();
+    assert!(words.contains("made under one secret key"), "{words}");
     let keys = files::keys_to_bytes(&prepared, &keys).unwrap();
     let keys = files::keys_from_bytes(&prepared, &keys).unwrap();
     let query_bytes = files::query_to_bytes(&query);

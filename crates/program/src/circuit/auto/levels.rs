@@ -13,21 +13,21 @@ const EXACT_SCALE: f64 = 1e-13;
 
 impl AutoBuilder {
     /// The value of a ciphertext. `None` for a plaintext.
-    pub(super) fn value(&self, x: OperandId) -> Option<ValueId> {
-        match self.operands[x] {
+    pub(super) fn value(&self, x: OperandId) -> Result<Option<ValueId>> {
+        Ok(match *self.get(x)? {
             Operand::Ciphertext(value) => Some(value),
             _ => None,
-        }
+        })
     }
 
     pub(super) fn ciphertext(&self, what: &'static str, x: OperandId) -> Result<ValueId> {
-        self.value(x)
+        self.value(x)?
             .ok_or_else(|| shape(what, "a plaintext", "a ciphertext"))
     }
 
     /// Returns true if a product with this plaintext takes no level.
     pub(super) fn is_free(&self, x: OperandId) -> bool {
-        let Operand::Numbers(id) = self.operands[x] else {
+        let Ok(&Operand::Numbers(id)) = self.get(x) else {
             return false;
         };
         match self.b.written().constants[id].values.as_slice() {
@@ -42,16 +42,16 @@ impl AutoBuilder {
         if let Some(&value) = self.placed.get(&key) {
             return Ok(value);
         }
-        let value = match &self.operands[x] {
-            Operand::Ciphertext(value) => *value,
-            Operand::Numbers(id) => self.b.place(*id, (level, scale))?,
+        let value = match self.get(x)?.clone() {
+            Operand::Ciphertext(value) => value,
+            Operand::Numbers(id) => self.b.place(id, (level, scale))?,
             Operand::Input(name) => {
                 let ty = Type {
                     encrypted: false,
                     level,
                     scale,
                 };
-                self.b.input(name, ty)?
+                self.b.input(&name, ty)?
             }
         };
         self.placed.insert(key, value);

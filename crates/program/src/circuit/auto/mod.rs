@@ -12,9 +12,14 @@ use super::ir::{Arithmetic, Circuit, ConstantId, Type, ValueId};
 use super::linear::shape;
 use crate::error::{Error, Result};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-/// An operand, given by its number in an [`AutoBuilder`].
-pub type OperandId = usize;
+/// An operand, given by a number that names its [`AutoBuilder`], too: the builder's number in the
+/// high half, and the operand's in the low half. A clone of a builder has the builder's number.
+pub type OperandId = u64;
+
+/// Number of the next builder.
+static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// Content of an operand. A plaintext becomes a value where it is used, at the level and scale of
 /// the other operand.
@@ -26,7 +31,8 @@ enum Operand {
     Numbers(ConstantId),
 }
 
-/// Writes a circuit with a [`CircuitBuilder`], and chooses levels, scales and rescales itself.
+/// Writes a circuit with a [`CircuitBuilder`], and chooses levels, scales and rescales itself. Every
+/// operation refuses an operand of another builder with [`Error::Shape`].
 ///
 /// Every ciphertext has the scale of its level, or the square of that scale. In the second case it
 /// is a product that waits for its rescale. It keeps waiting in sums of ciphertexts, in products
@@ -55,6 +61,8 @@ enum Operand {
 /// ```
 #[derive(Clone, Debug)]
 pub struct AutoBuilder {
+    /// Its number, by which operands of other builders are refused.
+    number: u32,
     b: CircuitBuilder,
     scales: Vec<f64>,
     operands: Vec<Operand>,
@@ -84,6 +92,7 @@ impl AutoBuilder {
             });
         }
         Ok(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
             b: CircuitBuilder::new(name, arithmetic, slots)?,
             scales,
             operands: Vec::new(),
@@ -143,15 +152,11 @@ impl AutoBuilder {
 
     /// Level of a ciphertext after the rescale for which it waits. `None` for a plaintext.
     ///
-    /// # Panics
-    /// If there is no such operand.
-    pub fn level(&self, x: OperandId) -> Option<usize> {
-        match self.operands[x] {
-            Operand::Ciphertext(value) => {
-                Some(self.b.ty(value).level - usize::from(self.waiting.contains(&value)))
-            }
-            _ => None,
-        }
+    /// # Errors
+    /// [`Error::Shape`] for an operand of another builder.
+    pub fn level(&self, x: OperandId) -> Result<Option<usize>> {
+        let level = |value| self.b.ty(value).level - usize::from(self.waiting.contains(&value));
+        Ok(self.value(x)?.map(level))
     }
 
     /// Outputs a ciphertext under a name.
@@ -178,10 +183,10 @@ impl AutoBuilder {
     /// [`Error::Parameters`] if there is no output.
     pub fn finish(&self) -> Result<Circuit> {
         let mut whole = self.clone();
-        let plain =
-            (0..self.operands.len()).filter(|&x| matches!(self.operands[x], Operand::Input(_)));
-        for input in plain {
-            whole.place(input, (0, self.scales[0]))?;
+        for (index, operand) in self.operands.iter().enumerate() {
+            if matches!(operand, Operand::Input(_)) {
+                whole.place(self.id(index), (0, self.scales[0]))?;
+            }
         }
         let circuit = whole.b.written().pruned();
         circuit.verify()?;
@@ -207,7 +212,25 @@ impl AutoBuilder {
 
     fn operand(&mut self, operand: Operand) -> OperandId {
         self.operands.push(operand);
-        self.operands.len() - 1
+        self.id(self.operands.len() - 1)
+    }
+
+    fn id(&self, index: usize) -> OperandId {
+        u64::from(self.number) << 32 | index as u64
+    }
+
+    /// The content of an operand.
+    fn get(&self, x: OperandId) -> Result<&Operand> {
+        let index = (x & u64::from(u32::MAX)) as usize;
+        let own = x >> 32 == u64::from(self.number);
+        let operand = self.operands.get(index).filter(|_| own);
+        operand.ok_or_else(|| {
+            shape(
+                "an operand",
+                "one of another builder",
+                "one of this builder",
+            )
+        })
     }
 
     fn result(&mut self, value: ValueId, waits: bool) -> OperandId {

@@ -12,7 +12,7 @@ impl AutoBuilder {
     /// # Errors
     /// [`Error::Shape`] for two plaintexts.
     pub fn add(&mut self, left: OperandId, right: OperandId) -> Result<OperandId> {
-        match (self.value(left), self.value(right)) {
+        match (self.value(left)?, self.value(right)?) {
             (Some(a), Some(b)) => {
                 let ([a, b], waits) = self.alike(a, b)?;
                 let sum = self.b.add(a, b)?;
@@ -29,7 +29,7 @@ impl AutoBuilder {
     /// # Errors
     /// As [`AutoBuilder::add`].
     pub fn sub(&mut self, left: OperandId, right: OperandId) -> Result<OperandId> {
-        match (self.value(left), self.value(right)) {
+        match (self.value(left)?, self.value(right)?) {
             (Some(a), Some(b)) => {
                 let ([a, b], waits) = self.alike(a, b)?;
                 let difference = self.b.sub(a, b)?;
@@ -50,7 +50,7 @@ impl AutoBuilder {
     /// # Errors
     /// [`Error::Shape`] for two plaintexts, [`Error::NoLevel`] in approximate arithmetic.
     pub fn mul(&mut self, left: OperandId, right: OperandId) -> Result<OperandId> {
-        let (value, number) = match (self.value(left), self.value(right)) {
+        let (value, number) = match (self.value(left)?, self.value(right)?) {
             (Some(a), None) if self.is_free(right) => (a, right),
             (None, Some(b)) if self.is_free(left) => (b, left),
             _ => return self.dot(&[[left, right]]),
@@ -67,7 +67,7 @@ impl AutoBuilder {
     pub fn dot(&mut self, terms: &[[OperandId; 2]]) -> Result<OperandId> {
         let mut level = usize::MAX;
         for &[left, right] in terms {
-            let levels = [left, right].map(|x| self.level(x));
+            let levels = [self.level(left)?, self.level(right)?];
             let lowest = levels.into_iter().flatten().min();
             level = level.min(lowest.ok_or_else(|| both_plain("the factors of a product"))?);
         }
@@ -79,7 +79,7 @@ impl AutoBuilder {
         }
         let (mut encrypted, mut plain) = (Vec::new(), Vec::new());
         for &[left, right] in terms {
-            match (self.value(left), self.value(right)) {
+            match (self.value(left)?, self.value(right)?) {
                 (Some(a), Some(b)) => {
                     encrypted.push([self.settled_at(a, level)?, self.settled_at(b, level)?]);
                 }

@@ -105,7 +105,7 @@ impl AutoBuilder {
 
     /// Returns an operand as a value of a given type.
     fn of_type(&mut self, x: OperandId, ty: Type) -> Result<usize> {
-        match (self.value(x), ty.encrypted) {
+        match (self.value(x)?, ty.encrypted) {
             (Some(value), true) => self.settled_at(value, ty.level),
             (None, false) => self.place(x, (ty.level, ty.scale)),
             (found, _) => {
