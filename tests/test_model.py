@@ -410,6 +410,34 @@ def test_bins_whose_limits_are_data_and_neighbours(rng: np.random.Generator) -> 
         Model.from_sklearn(KNeighborsClassifier().fit(x, y), x)
 
 
+def test_boosted_trees_need_their_converters(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("skl2onnx")
+    from sklearn.tree import DecisionTreeClassifier
+
+    class Boosted(DecisionTreeClassifier):  # type: ignore[misc]
+        __module__ = "xgboost.sklearn"
+
+    x = np.array([[0.0, 1.0], [1.0, 0.0]])
+    fitted = Boosted().fit(x, [0, 1])
+    monkeypatch.setitem(sys.modules, "onnxmltools", None)
+    with pytest.raises(UsageError, match=r"onnxmltools for the Boosted: pip install onnxmltools"):
+        Model.from_sklearn(fitted, x)
+
+
+@pytest.mark.parametrize("library", ["xgboost", "lightgbm"])
+def test_boosted_trees_of_other_libraries(rng: np.random.Generator, library: str) -> None:
+    """Not in CI, where these libraries are not installed."""
+    pytest.importorskip("onnxmltools")
+    module = pytest.importorskip(library)
+    x = rng.normal(size=(200, 4))
+    y = (x @ [1, -1, 0.5, 0] > 0).astype(int)
+    kind = "XGBClassifier" if library == "xgboost" else "LGBMClassifier"
+    estimator = getattr(module, kind)(n_estimators=3, max_depth=3).fit(x, y)
+    found = Model.from_sklearn(estimator, x).predict(x)
+    assert found.classes is not None
+    assert np.array_equal(found.classes, estimator.predict(x))
+
+
 def test_libraries_that_are_missing_are_named(x: Array, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, make in (("torch", Model.from_torch), ("skl2onnx", Model.from_sklearn)):
         monkeypatch.setitem(sys.modules, name, None)

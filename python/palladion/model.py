@@ -165,7 +165,8 @@ class Model:
         """Quantise a fitted estimator or pipeline of scikit-learn (extra ``sklearn``).
 
         It may be a multilayer perceptron, a logistic or linear model, a tree, a forest or boosted
-        trees, with scalers before it. ``options`` are those of :meth:`from_onnx`. The outputs are
+        trees, with scalers before it. Boosted trees of XGBoost and LightGBM need onnxmltools.
+        ``options`` are those of :meth:`from_onnx`. The outputs are
         those of scikit-learn: labels and probabilities. The export is compared with the estimator
         on the calibration data. A difference is a :class:`NetworkError` with its size.
         """

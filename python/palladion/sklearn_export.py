@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from palladion import boosted
 from palladion.errors import NetworkError, UsageError
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
         raise UsageError(f"{estimator!r} is no estimator of scikit-learn, expected a fitted "
                          "one") from error  # fmt: skip
     refuse_neighbours(estimator)
+    boosted.register(parts(estimator))
     prepared = plain(estimator)
     # Not every classifier of skl2onnx has the first option. Others have one of the rest.
     last = prepared.steps[-1][1] if hasattr(prepared, "steps") else prepared

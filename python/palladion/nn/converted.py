@@ -11,8 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from palladion.boosted import converter_of
 from palladion.errors import NetworkError
 from palladion.nn.graph import Array, Graph
+from palladion.sklearn_export import parts
 
 ROWS: Final = 256
 """Number of inputs that are compared."""
@@ -53,7 +55,8 @@ def check_estimator(
         warnings.simplefilter("ignore")  # names of columns
         labels = answer(estimator, "predict", rows)
         numbers = [answer(estimator, name, rows) for name in METHODS]
-    name = f"skl2onnx's export of the {type(estimator).__name__}"
+    converter = converter_of(parts(estimator))
+    name = f"{converter}'s export of the {type(estimator).__name__}"
     own, deciding = graph.ends.deciding(found)[1], graph.ends.classes(found)
     if labels is not None and own == "label" and deciding is not None:
         check_labels(name, deciding, labels)
