@@ -300,6 +300,19 @@ def test_what_does_not_fit_is_refused_by_name(made: Made, tmp_path: Path) -> Non
     changed(tmp_path / "format", "does not read 000-cpu.jax", manifest["jax"])
 
 
+def test_a_place_that_takes_no_answer_is_refused_before_the_run(tmp_path: Path) -> None:
+    from palladion.xla.bundle.run import Refused, writable
+
+    for path, words in [
+        (tmp_path, "it is a folder"),
+        (tmp_path / "missing" / "answer", "missing does not exist"),
+    ]:
+        with pytest.raises(Refused, match=words):
+            writable(path)
+    writable(tmp_path / "answer")
+    writable(Path("/dev/null"))
+
+
 def test_the_command_refuses_what_is_no_bundle(tmp_path: Path) -> None:
     run = CliRunner().invoke
     line = ["export", str(tmp_path / "program"), "--output", str(tmp_path / "net.onnx")]

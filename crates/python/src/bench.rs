@@ -6,6 +6,10 @@ use timing::Row;
 
 use crate::error::UsageError;
 use crate::guard::guard_with;
+use crate::room::room;
+
+/// Bytes that a measurement of a scheme or of a table takes at most, but for bootstrapping.
+const MOST: u64 = 2 << 30;
 
 /// Measures `ntt`, `bfv`, `bgv`, `ckks`, `bootstrap`, `tfhe` or `lut`. `hear` is called with each
 /// row. An exception of `hear` stops the measurement.
@@ -26,6 +30,9 @@ pub(crate) fn bench(py: Python<'_>, what: &str, samples: usize, hear: Py<PyAny>)
             return Err(UsageError::new_err(words));
         }
     };
+    if what != "ntt" {
+        room("this measurement", MOST)?;
+    }
     guard_with(
         py,
         |py, row| {

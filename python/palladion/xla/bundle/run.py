@@ -361,6 +361,23 @@ class Device:
         return rows
 
 
+def writable(path: Path) -> None:
+    """Refuse a place that cannot be written, before the run.
+
+    Raises
+    ------
+    Refused
+        The message names it.
+    """
+    folder = path.resolve().parent
+    if path.is_dir():
+        raise Refused(f"cannot write {path}: it is a folder")
+    if not folder.is_dir():
+        raise Refused(f"cannot write {path}: the folder {folder} does not exist")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise Refused(f"cannot write {path}: it is read-only")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run this program on an encrypted query.")
     parser.add_argument("query", type=Path, help="query, as `palladion encrypt` wrote it")
@@ -368,6 +385,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, help="file for the answer")
     asked = parser.parse_args()
     try:
+        writable(asked.output)
         bundle = Bundle(Path(__file__).parent)
         kinds, fingerprint = bundle.manifest["kinds"], bundle.manifest["fingerprint"]
         query = Sealed(asked.query, kinds["query"], fingerprint)
@@ -379,7 +397,11 @@ def main() -> None:
         device = Device(bundle)
         started = time.perf_counter()
         given = {"keys": keys, "query": query}
-        asked.output.write_bytes(bundle.answer(device.run(given), given))
+        answer = bundle.answer(device.run(given), given)
+        try:
+            asked.output.write_bytes(answer)
+        except OSError as error:
+            raise Refused(f"cannot write {asked.output}: {error.strerror}") from error
     except Refused as error:
         sys.exit(f"error: {error}")
     print(f"{asked.output}: in {time.perf_counter() - started:.2f} s", file=sys.stderr)
