@@ -83,11 +83,14 @@ SYSTEM = re.compile(r"\bstd::(?:env|fs|net|os|process|thread|time)\b")
 PYTHON_STANDS_ON: dict[str, set[str]] = {
     "errors": set(),
     "fetch": {"errors"},
-    "files": {"errors"},
+    "destination": {"errors", "text"},
+    "files": {"destination", "errors"},
     "image": {"errors"},
     "masks": set(),
     "tabular": {"errors"},
-    "nn": {"errors", "files", "masks", "tabular", "text", "_native"},
+    # What an estimator of other libraries consists of, and who exports it.
+    "estimators": {"errors"},
+    "nn": {"estimators", "errors", "files", "masks", "tabular", "text", "_native"},
     "packaged": {"nn"},
     "packings": {"errors", "nn", "_native"},
     "_native": {"errors"},
@@ -97,6 +100,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "bgv": {"schemes"},
     "tfhe": {"schemes"},
     "circuit": {"ckks", "bfv", "bgv", "tfhe", "files"},
+    # How objects of the core are pickled.
+    "copies": {"errors", "_native"},
     "security": {"_native"},
     "sets": {"security", "_native"},
     "evaluation": {"memory", "text", "packaged"},
@@ -110,6 +115,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "pictures": {"reproduce", "sweeps", "text"},
     "cli": {
         "deployment",
+        "destination",
         "errors",
         "fetch",
         "files",
@@ -133,18 +139,19 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "xla",
     },
     # Another machine for programs; only those who ask for it import it.
-    "xla": {"_native", "circuit", "errors", "files", "memory", "schemes", "text"},
+    "xla": {"_native", "circuit", "destination", "errors", "files", "memory", "schemes", "text"},
     "text": set(),
     "memory": {"errors", "text"},
     "prediction": {"_native"},
     "report": {"nn", "prediction", "text"},
     "deployment": {"_native", "errors", "files", "memory", "nn", "report"},
-    "sklearn_export": {"errors", "nn"},
+    "sklearn_export": {"estimators", "errors", "nn"},
     "model": {
         *{"_native", "deployment", "errors", "files", "nn", "report", "sklearn_export", "tabular"}
     },
     # The package's own names.
     "": {
+        "copies",
         "deployment",
         "model",
         "errors",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from palladion import boosted
+from palladion import estimators
 from palladion.errors import NetworkError, UsageError
+from palladion.estimators import parts
 
 if TYPE_CHECKING:
     import onnx
@@ -44,7 +44,7 @@ def exported(estimator: Any, example: npt.NDArray[np.float32]) -> onnx.ModelProt
         raise UsageError(f"{estimator!r} is no estimator of scikit-learn, expected a fitted "
                          "one") from error  # fmt: skip
     refuse_neighbours(estimator)
-    boosted.register(parts(estimator))
+    estimators.register(parts(estimator))
     prepared = plain(estimator)
     # Not every classifier of skl2onnx has the first option. Others have one of the rest.
     last = prepared.steps[-1][1] if hasattr(prepared, "steps") else prepared
@@ -154,18 +154,3 @@ def places(columns: Any, names: list[str]) -> Any:
     if isinstance(columns, list | tuple | np.ndarray) and len(columns):
         return [names.index(c) if isinstance(c, str) else c for c in columns]
     return columns
-
-
-def parts(estimator: Any) -> Iterator[Any]:
-    """An estimator and those that it consists of."""
-    seen: set[int] = set()
-    waiting = [estimator]
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, list | tuple):
-            waiting += part
-        if not hasattr(part, "get_params") or id(part) in seen or isinstance(part, type):
-            continue
-        seen.add(id(part))
-        yield part
-        waiting += [*vars(part).values()]

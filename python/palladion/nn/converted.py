@@ -11,10 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from palladion.boosted import converter_of
 from palladion.errors import NetworkError
+from palladion.estimators import converter_of, parts
 from palladion.nn.graph import Array, Graph
-from palladion.sklearn_export import parts
 
 ROWS: Final = 256
 """Number of inputs that are compared."""

@@ -1,8 +1,11 @@
-"""Boosted trees of XGBoost and LightGBM, told to skl2onnx, which knows scikit-learn's own alone."""
+"""What an estimator consists of, and which library exports it.
+
+skl2onnx knows scikit-learn's own estimators alone. It is told of boosted trees of XGBoost and
+LightGBM."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
@@ -62,3 +65,18 @@ def register_one(kind: type, convert: Any, *, classifies: bool) -> None:
     update_registered_converter(
         kind, f"Palladion{kind.__name__}", outputs, convert, overwrite=True, options=options
     )
+
+
+def parts(estimator: Any) -> Iterator[Any]:
+    """An estimator and those that it consists of."""
+    seen: set[int] = set()
+    waiting = [estimator]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list | tuple):
+            waiting += part
+        if not hasattr(part, "get_params") or id(part) in seen or isinstance(part, type):
+            continue
+        seen.add(id(part))
+        yield part
+        waiting += [*vars(part).values()]
