@@ -127,7 +127,7 @@ fn repeated(params: &Params, count: usize) -> Circuit {
     let mut b = auto(params, slots, "repeated");
     b.set_bootstrapping(stated).unwrap();
     let w = b.input("w", 0).unwrap();
-    let each: Vec<Vec<usize>> = (0..count)
+    let each: Vec<Vec<program::circuit::OperandId>> = (0..count)
         .map(|i| {
             let z = b.input(&format!("z.{i}"), 0).unwrap();
             let g = b
