@@ -1,7 +1,7 @@
 //! The terms of a program: what a client gets of it, and what is refused of terms from outside.
 
 use crate::common::every_operation;
-use program::{Error, Flood, Form, MAX_LOG2_DISTANCE, Terms};
+use program::{Error, Flood, MAX_LOG2_DISTANCE, Terms};
 
 #[test]
 fn no_constant_of_a_network_is_in_the_terms() {
@@ -41,16 +41,6 @@ fn wrong_terms_are_named() {
         (|t| t.input_level = 9, "the level of the inputs", "9"),
         (|t| t.outputs[0].level = 9, "the level of an output", "9"),
         (|t| t.outputs[0].at[1] = 64, "the place of an output", "64"),
-        (
-            |t| t.outputs[0].form = Form::Slots(3),
-            "the number of values in slots",
-            "3",
-        ),
-        (
-            |t| t.outputs[0].form = Form::Slots(2),
-            "the place of an output",
-            "2",
-        ),
         (
             |t| t.outputs[0].at.push(0),
             "the number of places of outputs",
