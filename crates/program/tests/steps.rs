@@ -188,10 +188,7 @@ fn wrong_steps_are_named() {
             6,
             (op!(Dense.value of 6 => 0), "the operand", "coefficients"),
         ),
-        (
-            8,
-            (op!(Output.value of 8 => 5), "the value", "coefficients"),
-        ),
+        (8, (op!(Output.value of 8 => 5), "the operand", "slots")),
         (
             8,
             (|p| p.steps[8].ty = Type::Samples, "the value", "samples"),
