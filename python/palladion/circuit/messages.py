@@ -28,7 +28,6 @@ class Message(Encrypted):
 
     choices = "choose in the circuit: mux, apply, apply_pair"
     divisions = "apply a table: x.apply(lambda v: v // 3)"
-    storage = "save the circuit"
 
     __array_ufunc__ = None  # refuses an array on the left
 

@@ -23,8 +23,6 @@ class Encrypted:
     """What to write instead of a decision on the value."""
     divisions = "multiply by the inverse of a plain number"
     """What to write instead of a division."""
-    storage = "store to_bytes(), and read it with from_bytes(params, data)"
-    """What to write instead of a pickle."""
 
     def _refuse(self, what: str, instead: str) -> NoReturn:
         raise TypeError(f"{what} an encrypted value ({type(self).__qualname__}): {instead}")
@@ -79,9 +77,6 @@ class Encrypted:
 
     def __deepcopy__(self: E, memo: object) -> E:
         return self
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        self._refuse("no pickle of", self.storage)
 
 
 class Packed(Encrypted):
