@@ -2,15 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use bfv::{
-    Ciphertext, Error, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, encrypt_public,
-    measure,
-};
-use rand::{Rng, SeedableRng};
+use crate::common::Setup;
+use bfv::{Error, Params, PublicKey, T_FERMAT, encrypt_public, measure};
+use rand::Rng;
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use ring::sample::Masks;
-use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
+use rlwe::{GaloisKeys, ParamsSpec};
 
 const N: usize = 64;
 
@@ -23,40 +20,13 @@ fn spec_insecure() -> ParamsSpec {
     }
 }
 
-struct Setup {
-    params: Params,
-    eval: Evaluator,
-    secret: SecretKey,
-    rng: ChaCha20Rng,
-}
-
 fn setup(seed: u64) -> Setup {
     let params = Params::new_insecure(&spec_insecure(), T_FERMAT).unwrap();
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    Setup {
-        eval: Evaluator::new(&params),
-        secret: SecretKey::generate(params.rlwe(), &mut rng),
-        params,
-        rng,
-    }
+    Setup::of(params, seed)
 }
 
-impl Setup {
-    fn values(&mut self) -> Vec<u64> {
-        (0..N).map(|_| self.rng.random_range(0..T_FERMAT)).collect()
-    }
-
-    fn encrypt(&mut self, slots: &[u64], level: usize) -> Ciphertext {
-        let message = self.params.encoder().slots_to_plaintext(slots);
-        let masks = &mut Masks::random(&mut self.rng);
-        let secret = &self.secret;
-        encrypt(&self.params, secret, &message, level, masks, &mut self.rng).unwrap()
-    }
-
-    fn decrypt(&self, ct: &Ciphertext) -> Vec<u64> {
-        let encoder = self.params.encoder();
-        encoder.slots_of(&decrypt(&self.params, &self.secret, ct).unwrap())
-    }
+fn values(rng: &mut ChaCha20Rng) -> Vec<u64> {
+    (0..N).map(|_| rng.random_range(0..T_FERMAT)).collect()
 }
 
 fn pow(base: u64, mut exponent: usize) -> u64 {
@@ -74,7 +44,7 @@ fn pow(base: u64, mut exponent: usize) -> u64 {
 #[test]
 fn slots_are_values_at_powers_of_one_root() {
     let mut s = setup(1);
-    let slots = s.values();
+    let slots = values(&mut s.rng);
     let encoder = s.params.encoder();
     let plaintext = encoder.slots_to_plaintext(&slots);
     assert_eq!(encoder.slots_of(&plaintext), slots);
@@ -131,7 +101,7 @@ fn coefficients_are_taken_modulo_t_and_missing_values_are_zero() {
 fn public_keys_encrypt_at_every_level() {
     let mut s = setup(3);
     let key = PublicKey::generate(&s.secret, &mut s.rng);
-    let slots = s.values();
+    let slots = values(&mut s.rng);
     let message = s.params.encoder().slots_to_plaintext(&slots);
     let mut before = None;
     for level in 0..4 {
@@ -161,7 +131,7 @@ fn products_at_one_level_and_squares_of_any_ciphertext() {
     let mut s = setup(4);
     let key = s.secret.relinearization_key(3, &mut s.rng);
     for level in 1..4 {
-        let (a, b) = (s.values(), s.values());
+        let (a, b) = (values(&mut s.rng), values(&mut s.rng));
         let (x, y) = (s.encrypt(&a, level), s.encrypt(&b, level));
         let want: Vec<u64> = a.iter().zip(&b).map(|(x, y)| x * y % T_FERMAT).collect();
         assert_eq!(
@@ -200,7 +170,7 @@ fn zero_and_the_extremes_multiply() {
 fn operands_that_do_not_fit_are_refused() {
     let mut s = setup(6);
     let key = s.secret.relinearization_key(3, &mut s.rng);
-    let slots = s.values();
+    let slots = values(&mut s.rng);
     let (x, y, low) = (
         s.encrypt(&slots, 3),
         s.encrypt(&slots, 3),

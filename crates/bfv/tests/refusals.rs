@@ -2,22 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use crate::common::Setup;
 use bfv::{
-    Ciphertext, Error, Evaluator, LEAST_BUDGET, Params, Plaintext, PublicKey, decrypt,
-    decrypt_unchecked, encrypt, encrypt_public, measure,
+    Error, LEAST_BUDGET, Params, PublicKey, decrypt, decrypt_unchecked, encrypt, encrypt_public,
+    measure,
 };
-use rand::SeedableRng;
-use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
 use ring::sample::Masks;
-use rlwe::{GaloisKeys, ParamsSpec, SecretKey};
-
-struct Setup {
-    params: Params,
-    eval: Evaluator,
-    secret: SecretKey,
-    rng: ChaCha20Rng,
-}
+use rlwe::{GaloisKeys, ParamsSpec};
 
 fn setup_insecure(n: usize, seed: u64) -> Setup {
     let spec = ParamsSpec {
@@ -27,25 +19,7 @@ fn setup_insecure(n: usize, seed: u64) -> Setup {
         digit_limbs: 1,
     };
     let params = Params::new_insecure(&spec, 65_537).unwrap();
-    let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    Setup {
-        eval: Evaluator::new(&params),
-        secret: SecretKey::generate(params.rlwe(), &mut rng),
-        params,
-        rng,
-    }
-}
-
-impl Setup {
-    fn message(&self, slots: &[u64]) -> Plaintext {
-        self.params.encoder().encode_slots(slots).unwrap()
-    }
-
-    fn encrypt(&mut self, slots: &[u64]) -> Ciphertext {
-        let (message, mut masks) = (self.message(slots), Masks::random(&mut self.rng));
-        let (params, secret) = (&self.params, &self.secret);
-        encrypt(params, secret, &message, 2, &mut masks, &mut self.rng).unwrap()
-    }
+    Setup::of(params, seed)
 }
 
 fn is_of_another_key<T>(result: Result<T, Error>) -> bool {
@@ -61,7 +35,7 @@ fn is_of_other_parameters<T>(result: Result<T, Error>) -> bool {
 fn a_used_up_budget_is_no_message_insecure() {
     let mut s = setup_insecure(32, 1);
     let key = s.secret.relinearization_key(2, &mut s.rng);
-    let mut x = s.encrypt(&[1, 2]);
+    let mut x = s.encrypt(&[1, 2], 2);
     let (mut right, mut refused) = (vec![1u64, 2], 0);
     for _ in 0..6 {
         x = s.eval.mul(&x, &x, &key).unwrap();
@@ -88,7 +62,7 @@ fn a_used_up_budget_is_no_message_insecure() {
 fn what_belongs_to_two_secrets_does_not_meet_insecure() {
     let mut s = setup_insecure(32, 2);
     let mut stranger = setup_insecure(32, 3);
-    let (x, y) = (s.encrypt(&[1]), stranger.encrypt(&[2]));
+    let (x, y) = (s.encrypt(&[1], 2), stranger.encrypt(&[2], 2));
     let own = s.secret.relinearization_key(2, &mut s.rng);
     let key = stranger.secret.relinearization_key(2, &mut s.rng);
     let e = s.eval.clone();
@@ -129,14 +103,13 @@ fn what_belongs_to_two_secrets_does_not_meet_insecure() {
     let constant = bfv::trivial(&s.params, &s.message(&[5]), 2);
     let sum = e.add(&constant, &product).unwrap();
     assert!(is_of_another_key(e.add(&sum, &y)));
-    let found = decrypt(&s.params, &s.secret, &sum).unwrap();
-    assert_eq!(s.params.encoder().slots_of(&found)[0], 6);
+    assert_eq!(s.decrypt(&sum)[0], 6);
 }
 
 #[test]
 fn operands_of_other_parameters_insecure() {
     let (mut s, mut other) = (setup_insecure(32, 4), setup_insecure(64, 5));
-    let (x, y) = (s.encrypt(&[1]), other.encrypt(&[2]));
+    let (x, y) = (s.encrypt(&[1], 2), other.encrypt(&[2], 2));
     let key = s.secret.relinearization_key(2, &mut s.rng);
     let foreign = other.secret.relinearization_key(2, &mut s.rng);
     let e = s.eval.clone();

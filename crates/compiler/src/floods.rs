@@ -57,7 +57,7 @@ impl Floods {
     }
 
     /// Whether the last layer reads a source.
-    pub(crate) fn read(&self, source: Source) -> bool {
+    pub(crate) fn is_read(&self, source: Source) -> bool {
         self.sources.contains(&source)
     }
 

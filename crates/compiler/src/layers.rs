@@ -76,7 +76,7 @@ impl Fixed {
     /// Level at which the client encrypts.
     pub(crate) fn input_level(&self, params: &LoopParams) -> Result<usize> {
         let floods = self.floods.as_ref();
-        match floods.filter(|floods| floods.read(Source::Input)) {
+        match floods.filter(|floods| floods.is_read(Source::Input)) {
             None => Ok(LINEAR_LEVEL),
             Some(floods) => {
                 let fresh = Value::dry(LINEAR_LEVEL, dry_engine(params).model().fresh());

@@ -401,7 +401,7 @@ impl<'a> Planner<'a> {
     fn plan(&mut self, (index, layout, next): TableUse) -> Result<Rc<Planned>> {
         let len = self.fixed.tables[index].len();
         let floods = self.fixed.floods.as_ref();
-        let floods = floods.filter(|floods| floods.read(Source::Layer(index)));
+        let floods = floods.filter(|floods| floods.is_read(Source::Layer(index)));
         let key = (len, layout, next, floods.is_some());
         if let Some(plan) = self.known.get(&key) {
             return Ok(plan.clone());

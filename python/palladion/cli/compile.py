@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from palladion import IntNetwork, files
+from palladion.cli import hiding
 from palladion.cli.batching import batch_or_hybrid_options, choose, show_candidates
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.calibrate import calibrate, calibration_options
@@ -24,7 +25,6 @@ from palladion.cli.common import (
     threads_option,
     words_option,
 )
-from palladion.cli.hiding import cost, hiding_options, words_of
 from palladion.cli.hybrid import MBIT, Link, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
 from palladion.cli.split import client_file
@@ -64,7 +64,7 @@ from palladion.text import at_most, size
     "--inputs-per-client", type=click.IntRange(min=1, max=1_000_000), default=10,
     help="For hybrid: inputs of one client that floods hide together. Default: 10.",
 )  # fmt: skip
-@hiding_options
+@hiding.hiding_options
 @words_option
 @calibration_options
 @budget_options
@@ -135,8 +135,8 @@ def compile_(
             report = program.report()
             if hidden_queries is not None:
                 with steps.step("compile without --hide-model, to compare"):
-                    hiding = cost(net.to_json(), report, failure, words)
-                report["hide_model"] = hiding
+                    hidden = hiding.cost(net.to_json(), report, failure, words)
+                report["hide_model"] = hidden
             data, for_client = program.to_bytes(), program.terms().to_bytes()
             files.write(output, data)
             if beside is not None:
@@ -165,7 +165,7 @@ def compile_(
             **security_rows(report["security"]),
             "moduli": f"{report['limbs']} limbs and {report['special_limbs']} special ones, "
             f"up to {report['largest_modulus_bits']} bits",
-            **({"hides": words_of(report["hide_model"])} if hidden_queries is not None else {}),
+            **({"hides": hiding.line(report["hide_model"])} if hidden_queries is not None else {}),
             "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
             "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
             f"{size(report['predicted_run_memory_bytes'])} of memory",

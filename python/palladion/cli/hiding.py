@@ -56,7 +56,7 @@ def cost(
     }
 
 
-def words_of(cost: Mapping[str, Any]) -> str:
+def line(cost: Mapping[str, Any]) -> str:
     """The cost as one line."""
     (without, seconds), (keys, all_keys) = cost["seconds"], cost["key_bytes"]
     return (f"the noise of outputs, over {cost['queries']:,} queries, for "
