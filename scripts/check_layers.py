@@ -29,7 +29,8 @@ STANDS_ON: dict[str, set[str]] = {
     "ckks": {"rlwe"},
     "tfhe": {"rlwe"},
     "network": set(),
-    "program": set(),
+    "trace": set(),
+    "program": {"trace"},
     # Both halves of the hybrid mode: docs/adr/0032-linear-layers-between-two-parties.md.
     "hybrid": {"rlwe", "network", "mpc"},
     # Shared by both halves, then the halves: docs/adr/0021-client-and-server-are-crates.md.
@@ -47,9 +48,9 @@ STANDS_ON: dict[str, set[str]] = {
     "inspect": {"client", "packings"},
     "timing": {"client", "circuits"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
-    "sim": {"program", "ring"},
+    "sim": {"trace", "ring"},
     # Machines of many limbs run traces: docs/adr/0026-traces-as-waves.md.
-    "waves": {"program", "kernels"},
+    "waves": {"trace", "kernels"},
     # Streams for the library of oblivious transfers: docs/adr/0031-shares-by-gmw.md.
     "cryprot-net": set(),
     "mpc": {"cryprot-net"},

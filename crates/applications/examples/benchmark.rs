@@ -4,7 +4,7 @@
 //!
 //! Standard error has what it counts.
 
-use applications::{Benchmarks, Written};
+use palladion_applications::{Benchmarks, Written};
 use program::recording::Recording;
 use runtime::circuit::Runner;
 use std::collections::BTreeMap;

@@ -2,14 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use applications::lookup::{Database, ROW, word_name};
-use applications::{Benchmarks, Written, bootstrapping, helr, lola_mnist};
 use bgv::T_FERMAT;
 use circuits::approximate::Samples;
 use ckks::{Complex64, Params, ParamsSpec};
 use client::circuit_keys;
+use palladion_applications::lookup::{Database, ROW, word_name};
+use palladion_applications::{Benchmarks, Written, bootstrapping, helr, lola_mnist};
 use program::circuit::{Circuit, Weights};
-use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
@@ -18,6 +17,7 @@ use runtime::circuit::{
     Argument, Runner, Slots, arithmetic, needs, predict, predict_noise, run_clear,
 };
 use std::collections::BTreeMap;
+use trace::Trace;
 
 const WORDS: Words = Words {
     bits: 32,

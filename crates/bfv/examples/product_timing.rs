@@ -3,7 +3,7 @@
 //! [threads [name [seconds]]]`. Times are medians in milliseconds. With a name, only that line is
 //! printed.
 
-use bfv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt};
+use palladion_bfv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;

@@ -1,6 +1,6 @@
 //! Parameters with a key, for tests of single operations.
 
-use bfv::{Ciphertext, Evaluator, Params, Plaintext, decrypt, encrypt};
+use palladion_bfv::{Ciphertext, Evaluator, Params, Plaintext, decrypt, encrypt};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Setup;
-use bfv::{Error, Params, PublicKey, T_FERMAT, encrypt_public, measure};
+use palladion_bfv::{Error, Params, PublicKey, T_FERMAT, encrypt_public, measure};
 use rand::Rng;
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;

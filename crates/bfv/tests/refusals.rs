@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Setup;
-use bfv::{
+use palladion_bfv::{
     Error, LEAST_BUDGET, Params, PublicKey, decrypt, decrypt_unchecked, encrypt, encrypt_public,
     measure,
 };
@@ -100,7 +100,7 @@ fn what_belongs_to_two_secrets_does_not_meet_insecure() {
         &stranger.secret,
         &product
     )));
-    let constant = bfv::trivial(&s.params, &s.message(&[5]), 2);
+    let constant = palladion_bfv::trivial(&s.params, &s.message(&[5]), 2);
     let sum = e.add(&constant, &product).unwrap();
     assert!(is_of_another_key(e.add(&sum, &y)));
     assert_eq!(s.decrypt(&sum)[0], 6);

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use bfv::noise::{Model, Noise};
-use bfv::{
+use palladion_bfv::noise::{Model, Noise};
+use palladion_bfv::{
     Ciphertext, Error, Evaluator, Params, PublicKey, T_FERMAT, decrypt, encrypt, encrypt_public,
     measure,
 };

@@ -6,7 +6,7 @@
 //! `cargo run --release -p palladion-bgv --example mul_timing [threads]`. Medians of 31 in
 //! milliseconds, on one thread by default.
 
-use bgv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt, measure};
+use palladion_bgv::{Ciphertext, Evaluator, Params, T_FERMAT, encrypt, measure};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;

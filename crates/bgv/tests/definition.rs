@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Setup;
-use bgv::{Ciphertext, Params, PublicKey, encrypt_public, trivial};
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
+use palladion_bgv::{Ciphertext, Params, PublicKey, encrypt_public, trivial};
 use ring::{Basis, Eval, Poly, ntt_primes};
 use rlwe::{ParamsSpec, SwitchKey};
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Setup;
-use bgv::{
+use palladion_bgv::{
     Ciphertext, Error, Params, PublicKey, decrypt, decrypt_unchecked, encrypt, encrypt_public,
     measure,
 };
@@ -234,7 +234,7 @@ fn a_used_up_budget() {
         x = s.eval.mul(&x, &x, &key).unwrap();
     }
     let (_, budget) = measure(&s.secret, &x).unwrap();
-    let least = bgv::LEAST_BUDGET;
+    let least = palladion_bgv::LEAST_BUDGET;
     assert_eq!(
         decrypt(&s.secret, &x).unwrap_err(),
         Error::NoiseBudget { budget, least }

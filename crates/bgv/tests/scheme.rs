@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Setup;
-use bgv::noise::{Model, Noise};
-use bgv::{Ciphertext, Params, PublicKey, T_FERMAT, encrypt_public, measure};
+use palladion_bgv::noise::{Model, Noise};
+use palladion_bgv::{Ciphertext, Params, PublicKey, T_FERMAT, encrypt_public, measure};
 use ring::ntt_primes;
 use rlwe::ParamsSpec;
 

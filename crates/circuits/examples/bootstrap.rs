@@ -3,8 +3,8 @@
 //!
 //!     cargo run --release -p palladion-circuits --example bootstrap -- [THREADS] [usual|precise] [SLOTS]
 
-use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use ckks::{Complex64, Evaluator, Plaintext, decrypt, encrypt};
+use palladion_circuits::approximate::{BootstrapSpec, Bootstrapper};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;

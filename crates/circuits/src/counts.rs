@@ -1,6 +1,6 @@
 //! Cost of a circuit: operations, the passes over limbs that they consist of, and their time.
 
-use program::trace::Passes;
+use trace::Passes;
 
 /// Number of runs of each costly operation, and the passes over limbs in all of them.
 ///

@@ -4,8 +4,8 @@
 //! samples, and of choices of a packing's coefficients, depends on the packing. Here each is
 //! counted once.
 
-use program::trace::Passes;
 use rlwe::Params;
+use trace::Passes;
 
 /// Numbers of limbs of a level and of key switching there.
 pub(crate) struct Sizes {

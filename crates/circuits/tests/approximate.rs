@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use circuits::approximate::{
+use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
+use palladion_circuits::approximate::{
     Arithmetic, BootstrapSpec, Bootstrapper, Chebyshev, LinearTransform, Matrix, evaluate,
 };
-use circuits::operations::RunRing;
-use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
+use palladion_circuits::operations::RunRing;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
@@ -368,7 +368,7 @@ fn a_sparse_secret_over_many_bits_is_refused() {
         limit: 150,
         n,
     };
-    assert!(matches!(error, circuits::Error::Ckks(found) if found == refused.into()));
+    assert!(matches!(error, palladion_circuits::Error::Ckks(found) if found == refused.into()));
     let found = Bootstrapper::new(&params(&[50], 50), &spec).unwrap();
     assert_eq!(found.sparse().weight(), Some(32));
     // The parameters' own secret is the weaker one. The sparse secret has 148 bits by MATZOV.

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use bgv::{Ciphertext, Error, Evaluator, decrypt, encrypt, measure};
-use circuits::bootstrap::{Bootstrap, P};
+use palladion_circuits::bootstrap::{Bootstrap, P};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes_avoiding;
@@ -169,13 +169,19 @@ fn chains_and_ciphertexts_that_do_not_fit_are_refused() {
     let mut s = Setup::new(&Params::new_insecure(&spec(n, 16)).unwrap(), 3);
     let short = Bootstrap::new(&Params::new_insecure(&spec(n, 4)).unwrap()).unwrap();
     let error = short.predict().unwrap_err();
-    assert!(matches!(error, circuits::Error::OutOfLevels { .. }));
+    assert!(matches!(
+        error,
+        palladion_circuits::Error::OutOfLevels { .. }
+    ));
     let keys = s.bootstrap.keys(&s.secret, &mut s.rng).unwrap();
     let mut stranger = Setup::new(&Params::new_insecure(&spec(n, 15)).unwrap(), 4);
     let ct = stranger.encrypt(1, 0);
     let error = s.bootstrap.refresh(&ct, &keys).unwrap_err();
-    let other = |error: circuits::Error| {
-        matches!(error, circuits::Error::Bfv(Error::OtherParameters { .. }))
+    let other = |error: palladion_circuits::Error| {
+        matches!(
+            error,
+            palladion_circuits::Error::Bfv(Error::OtherParameters { .. })
+        )
     };
     assert!(other(error));
     assert!(other(

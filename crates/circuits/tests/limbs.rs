@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{N, alone, setup_of};
-use circuits::operations::Operations;
-use circuits::{Engine, Value, ValueOf};
+use palladion_circuits::operations::Operations;
+use palladion_circuits::{Engine, Value, ValueOf};
 
 const LIMBS: usize = 10;
 
@@ -51,7 +51,7 @@ fn powers_have_the_predicted_noise_with_limbs_of_any_size() {
             let fresh = Value::dry(top, engine.model().fresh());
             powers(engine, &engine.switch_to(fresh, top - 1).unwrap())
         });
-        let engine = circuits::engine(&s.params, &keys);
+        let engine = palladion_circuits::engine(&s.params, &keys);
         let made = powers(&engine, &engine.switch_to(fresh, top - 1).unwrap());
         assert!(made.len() >= 9, "{} powers of {bits} bits", made.len());
         for (index, power) in made.iter().enumerate() {

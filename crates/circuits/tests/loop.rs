@@ -4,13 +4,13 @@
 
 use crate::common::conv::ConvShape;
 use crate::common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
-use circuits::dense::Layer;
-use circuits::lut::{Lut, interpolate};
-use circuits::operations::{Operations, Plain, Sample, Words};
-use circuits::pack::pack;
-use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
-use circuits::{EncryptedValue, Engine, Squares, Value, ValueOf, engine};
 use exchange::{Layout, LoopParams};
+use palladion_circuits::dense::Layer;
+use palladion_circuits::lut::{Lut, interpolate};
+use palladion_circuits::operations::{Operations, Plain, Sample, Words};
+use palladion_circuits::pack::pack;
+use palladion_circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
+use palladion_circuits::{EncryptedValue, Engine, Squares, Value, ValueOf, engine};
 use program::TableShape;
 use rand::Rng;
 use rlwe::lwe::LweBatch;

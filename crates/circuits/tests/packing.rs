@@ -1,12 +1,12 @@
 //! Do packed slots hold exactly the phases of the LWE samples, in every copy?
 
 use crate::common::{N, Setup, T, alone, ciphertext, deviation, setup, timed};
-use circuits::operations::Sample;
-use circuits::pack::{cheapest_baby_steps, pack};
-use circuits::{Engine, dry_engine};
 use client::ClientKeys;
 use exchange::packing::baby_steps;
 use exchange::{Layout, LoopParams};
+use palladion_circuits::operations::Sample;
+use palladion_circuits::pack::{cheapest_baby_steps, pack};
+use palladion_circuits::{Engine, dry_engine};
 use ring::ntt_primes;
 use rlwe::ParamsSpec;
 use rlwe::lwe::LweBatch;

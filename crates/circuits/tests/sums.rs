@@ -5,10 +5,10 @@
 #[path = "common/slots.rs"]
 mod slots;
 
-use circuits::Result;
-use circuits::approximate::{Arithmetic, Samples, sum_rotations, sum_strided};
-use circuits::operations::RunRing;
 use ckks::{Ciphertext, Plaintext};
+use palladion_circuits::Result;
+use palladion_circuits::approximate::{Arithmetic, Samples, sum_rotations, sum_strided};
+use palladion_circuits::operations::RunRing;
 use rlwe::GaloisKeys;
 use slots::Setup;
 

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{N, Setup, T, alone, setup, timed};
-use circuits::Engine;
-use circuits::lut::{Lut, interpolate};
 use exchange::{EvaluationKeys, Layout};
+use palladion_circuits::Engine;
+use palladion_circuits::lut::{Lut, interpolate};
 use program::TableShape;
 
 /// Applies ReLU and rounds at a scale of 1/367, 7 bits: from a layer's sums to the next layer's
@@ -30,7 +30,7 @@ fn check(
 ) {
     let top = s.top();
     let keys: EvaluationKeys = s.keys_for(|engine| {
-        let x = circuits::Value::dry(top, engine.model().fresh());
+        let x = palladion_circuits::Value::dry(top, engine.model().fresh());
         lut.apply(engine, layout, &x).unwrap()
     });
     let t = *s.bfv().t();

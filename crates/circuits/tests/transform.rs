@@ -1,8 +1,8 @@
 //! Are slots brought to coefficients exactly, and what does it cost?
 
 use crate::common::{N, alone, setup, timed};
-use circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
-use circuits::{Engine, Value};
+use palladion_circuits::transform::{SlotsToCoeffs, coefficient_of_slot};
+use palladion_circuits::{Engine, Value};
 
 #[test]
 fn slots_come_to_their_coefficients_exactly() {

@@ -2,7 +2,7 @@
 //!
 //!     cargo run --release -p palladion-ckks --example timing -- [THREADS]
 
-use ckks::{Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
+use palladion_ckks::{Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;

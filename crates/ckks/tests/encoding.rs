@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{Setup, insecure_params, mean_square};
-use ckks::{Complex64, Error, Plaintext};
+use palladion_ckks::{Complex64, Error, Plaintext};
 use std::f64::consts::PI;
 
 #[test]

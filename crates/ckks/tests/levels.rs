@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{Setup, insecure_params, insecure_params_of_pairs};
-use ckks::{Ciphertext, Error, ParamsSpec, Plaintext, encrypt};
+use palladion_ckks::{Ciphertext, Error, ParamsSpec, Plaintext, encrypt};
 use ring::sample::Masks;
 use rlwe::security::max_log_qp;
 

@@ -6,8 +6,8 @@
 use crate::common::{
     SQUARE, Setup, insecure_params, insecure_params_by_digits, insecure_params_of_pairs,
 };
-use ckks::noise::Noise;
-use ckks::{Complex64, Error, Params, Plaintext, decrypt, encrypt, encrypt_public};
+use palladion_ckks::noise::Noise;
+use palladion_ckks::{Complex64, Error, Params, Plaintext, decrypt, encrypt, encrypt_public};
 use ring::sample::Masks;
 use rlwe::{GaloisKeys, PublicKey};
 

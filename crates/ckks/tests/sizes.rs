@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Setup;
-use ckks::{
+use palladion_ckks::{
     Ciphertext, Complex64, Error, Params, ParamsSpec, Plaintext, decrypt, decrypt_unchecked,
     encrypt,
 };
@@ -270,7 +270,7 @@ fn what_belongs_to_two_secrets_does_not_meet_insecure() {
     refused(decrypt_unchecked(&s.secret, &y).err());
     let message = Plaintext::encode(&s.params, &values, 1, x.scale()).unwrap();
     let public = PublicKey::generate(&stranger.secret, &mut s.rng);
-    let z = ckks::encrypt_public(&s.params, &public, &message, &mut s.rng).unwrap();
+    let z = palladion_ckks::encrypt_public(&s.params, &public, &message, &mut s.rng).unwrap();
     refused(e.add(&x, &z).err());
     assert!(e.add(&y, &z).is_ok());
     let rotated = e

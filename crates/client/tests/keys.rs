@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use client::{ClientKeys, Error, circuit_keys};
 use exchange::{LoopParams, Needs};
+use palladion_client::{ClientKeys, Error, circuit_keys};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::{ntt_primes, ntt_primes_avoiding};

@@ -7,10 +7,10 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 #![cfg(target_os = "linux")]
 
-use client::{Client, system_rng};
 use compiler::{Options, compile};
 use exchange::{Verified, files};
 use network::IntNetwork;
+use palladion_client::{Client, system_rng};
 use std::io::sink;
 use std::process::Command;
 

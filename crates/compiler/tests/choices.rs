@@ -4,9 +4,9 @@
 
 use circuits::dry_engine;
 use circuits::pack::pack;
-use compiler::{Candidate, Choices, Cost, Options, compile, compile_with_choices};
 use exchange::{Layout, LoopParams};
 use network::IntNetwork;
+use palladion_compiler::{Candidate, Choices, Cost, Options, compile, compile_with_choices};
 use program::{Op, Program, Type};
 use rlwe::ParamsSpec;
 use std::collections::HashSet;

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use compiler::{Error, Options, compile};
 use network::{Conv, Dense, Input, IntNetwork, Layer, Linear, Lut, Product, Term};
+use palladion_compiler::{Error, Options, compile};
 use program::{Form, Op, Program, Type};
 use std::collections::BTreeSet;
 

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use compiler::{Error, Options, compile};
 use network::{IntNetwork, Lut};
+use palladion_compiler::{Error, Options, compile};
 use program::{Op, Program, Type};
 
 fn mnist() -> IntNetwork {

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use compiler::{Options, compile};
 use network::IntNetwork;
+use palladion_compiler::{Options, compile};
 use program::{MAX_LOG2_DISTANCE, Op, Program, Type};
 
 fn mnist() -> IntNetwork {

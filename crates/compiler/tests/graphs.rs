@@ -8,11 +8,11 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::Clear;
-use compiler::{Options, compile};
 use network::{
     Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Product, Shape, Sliding, Term,
     Trace, Window,
 };
+use palladion_compiler::{Options, compile};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use std::collections::BTreeMap;

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use compiler::{Moduli, Options, Words, compile};
 use network::IntNetwork;
+use palladion_compiler::{Moduli, Options, Words, compile};
 
 fn of_model(name: &str) -> IntNetwork {
     let path = format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"));

@@ -5,8 +5,8 @@
 #[path = "../../ring/tests/common/memory.rs"]
 mod memory;
 
-use exact::{Params, T_FERMAT};
 use memory::{MASK, places};
+use palladion_exact::{Params, T_FERMAT};
 use rand::RngCore;
 use ring::sample::{self, Masks, SecretRng};
 use ring::{Basis, Eval, Poly, ntt_primes};
@@ -79,7 +79,7 @@ fn times(words: &[u64], factor: u64) -> Vec<u64> {
 
 /// The residual and two values that decryption and measuring compute from it, masked: scaled limbs,
 /// and a multiple of `Q / q_i`.
-fn traces(secret: &SecretKey, ct: &exact::Ciphertext) -> [Vec<u64>; 3] {
+fn traces(secret: &SecretKey, ct: &palladion_exact::Ciphertext) -> [Vec<u64>; 3] {
     let basis = ct.rlwe().components()[0].basis();
     let mut residual = secret.phase(ct.rlwe());
     residual.scalar_mul_assign(|_| T_FERMAT);
@@ -123,7 +123,7 @@ fn nothing_of_a_secret_stays() {
     // The last residual is not zero, which memory is full of.
     let message = [&[1, 2, 3][..], &[0; N - 4], &[4]].concat();
     let message = params.encoder().coefficients(&message);
-    let ct = exact::encrypt(
+    let ct = palladion_exact::encrypt(
         &params,
         &secret,
         &message,
@@ -155,9 +155,12 @@ fn nothing_of_a_secret_stays() {
         assert_eq!(places(&KEY), 1, "{step}");
     };
     alone("encryption");
-    assert_eq!(exact::decrypt(&params, &secret, &ct).unwrap(), message);
+    assert_eq!(
+        palladion_exact::decrypt(&params, &secret, &ct).unwrap(),
+        message
+    );
     alone("decryption");
-    exact::measure(&params, &secret, &ct).unwrap();
+    palladion_exact::measure(&params, &secret, &ct).unwrap();
     alone("measuring");
     let zero = secret.encrypt_zero(level, &mut Masks::random(rng), rng);
     assert_eq!(places(&products(&zero.components()[1])), 0);

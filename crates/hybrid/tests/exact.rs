@@ -5,12 +5,12 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use hybrid::{
+use mpc::{Clients, Identity, memory_pair};
+use network::{Evaluator, IntNetwork};
+use palladion_hybrid::{
     Activations, Client, HANDSHAKE, HIDDEN_INPUTS, PATIENCE, Program, Report, STATISTICAL, Server,
     accept, compile, compile_for, connect,
 };
-use mpc::{Clients, Identity, memory_pair};
-use network::{Evaluator, IntNetwork};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

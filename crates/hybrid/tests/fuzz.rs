@@ -7,9 +7,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use hybrid::{Activations, Client, Prediction, Program, PublicProgram, Server, compile};
 use mpc::{Channel, memory_pair};
 use network::IntNetwork;
+use palladion_hybrid::{Activations, Client, Prediction, Program, PublicProgram, Server, compile};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;

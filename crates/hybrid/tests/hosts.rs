@@ -9,11 +9,11 @@ use std::sync::{Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hybrid::{
-    Activations, Client, Event, HANDSHAKE, Limits, PATIENCE, Server, compile, connect, host,
-};
 use mpc::{Channel, Clients, Fingerprint, Identity};
 use network::IntNetwork;
+use palladion_hybrid::{
+    Activations, Client, Event, HANDSHAKE, Limits, PATIENCE, Server, compile, connect, host,
+};
 
 /// 2 Gbit/s in bytes per second.
 const LAN: f64 = 250e6;
@@ -85,7 +85,7 @@ fn query(
     trusted: Fingerprint,
     own: Option<&Identity>,
     inputs: u32,
-) -> hybrid::Result<()> {
+) -> palladion_hybrid::Result<()> {
     let channel = connect(&address.to_string(), trusted, own, [HANDSHAKE, PATIENCE])?;
     let ready = Client::meet(channel, None)?.prepare(inputs, &mut |_| true)?;
     let values = vec![vec![3; 8]; inputs as usize];
@@ -93,7 +93,11 @@ fn query(
 }
 
 /// A client that has said what it wants, and has its place.
-fn placed(address: SocketAddr, trusted: Fingerprint, server: &Server) -> hybrid::Connection {
+fn placed(
+    address: SocketAddr,
+    trusted: Fingerprint,
+    server: &Server,
+) -> palladion_hybrid::Connection {
     let waits = [HANDSHAKE, PATIENCE];
     let mut channel = connect(&address.to_string(), trusted, None, waits).unwrap();
     channel.send(b"PLDNHYBR").unwrap();

@@ -4,11 +4,11 @@
 
 use std::sync::{Arc, Mutex};
 
-use hybrid::{
-    Activations, Client, Error, LocalTerm, Program, PublicProgram, Server, Step, compile,
-};
 use mpc::{Channel, Duplex, Incoming, Outgoing, Traffic, memory_pair};
 use network::{Evaluator, IntNetwork, Lut};
+use palladion_hybrid::{
+    Activations, Client, Error, LocalTerm, Program, PublicProgram, Server, Step, compile,
+};
 
 /// 2 Gbit/s in bytes per second.
 const LAN: f64 = 250e6;

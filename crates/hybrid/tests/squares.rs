@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use hybrid::{
+use mpc::{Duplex, memory_pair};
+use network::{Evaluator, IntNetwork, Lut, Source};
+use palladion_hybrid::{
     Activations, Client, Error, ProductKind, Program, PublicProgram, Report, Server, Step, compile,
     compile_for,
 };
-use mpc::{Duplex, memory_pair};
-use network::{Evaluator, IntNetwork, Lut, Source};
 use proptest::prelude::*;
 
 /// 2 Gbit/s in bytes per second.

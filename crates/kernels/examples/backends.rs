@@ -2,7 +2,7 @@
 //! palladion-kernels --example backends`. Prints how many times faster each is, and fails if one is
 //! slower. One thread, the best of several rounds that take turns, data in the caches.
 
-use kernels::{FftTable, Kernels, Modulus, NttTable, Product, TorusKernels};
+use palladion_kernels::{FftTable, Kernels, Modulus, NttTable, Product, TorusKernels};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,7 @@ fn prime(bits: u32) -> Modulus {
     let top = ((1u64 << bits) - 2) / step * step + 1;
     (0..)
         .map(|i| top - i * step)
-        .find(|&q| kernels::is_prime(q))
+        .find(|&q| palladion_kernels::is_prime(q))
         .and_then(Modulus::new)
         .expect("primes of this size exist")
 }
@@ -75,7 +75,7 @@ fn moduli(backends: &[&dyn Kernels]) -> bool {
         let q = prime(bits);
         let table = NttTable::new(q, N).expect("1 modulo 2N");
         let (a, b) = (words(N, q.value()), words(N, q.value()));
-        let index = kernels::eval_automorphism_index(N, 5);
+        let index = palladion_kernels::eval_automorphism_index(N, 5);
         type Call<'a> = dyn Fn(&dyn Kernels, &mut [u64]) + 'a;
         let mut one = |name: &str, call: &Call<'_>| {
             let mut work: Vec<Work<'_>> = Vec::new();
@@ -194,7 +194,7 @@ fn torus(backends: &[&dyn TorusKernels]) -> bool {
 }
 
 fn main() -> ExitCode {
-    let backends = kernels::available();
+    let backends = palladion_kernels::available();
     let names: String = backends
         .iter()
         .map(|k| format!("{:>9}", k.name()))
@@ -205,7 +205,10 @@ fn main() -> ExitCode {
         "scalar",
         "the scalar backend is the first"
     );
-    let right = [moduli(&backends), torus(&kernels::torus_available())];
+    let right = [
+        moduli(&backends),
+        torus(&palladion_kernels::torus_available()),
+    ];
     if right == [true; 2] {
         ExitCode::SUCCESS
     } else {

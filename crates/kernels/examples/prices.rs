@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use kernels::{Kernels, Modulus, NttTable, is_prime, kernels};
+use palladion_kernels::{Kernels, Modulus, NttTable, is_prime, kernels};
 
 const N: usize = 1 << 15;
 /// Limbs of one operand: 32 MiB, beyond the caches.

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use kernels::{Kernels, Modulus, NttTable, available, is_prime};
+use palladion_kernels::{Kernels, Modulus, NttTable, available, is_prime};
 
 const N: usize = 1 << 15;
 
@@ -107,7 +107,7 @@ fn element_wise(k: &dyn Kernels) {
     line("dot_into, 16 terms", &mut |q, o, a, b| {
         k.dot_into(q, o, &[a; 16], &[b; 16])
     });
-    let index = kernels::eval_automorphism_index(N, 5);
+    let index = palladion_kernels::eval_automorphism_index(N, 5);
     line("permute_into", &mut |_, o, a, _| {
         k.permute_into(o, a, &index)
     });

@@ -78,7 +78,7 @@ pub trait Kernels: Send + Sync {
     ///
     /// Exact for one modulus. For `l > 1` moduli, the result may be one too small where the sum
     /// exceeds the middle of two integers by less than `l 2^-30`. The computation is in integers, so
-    /// that all machines give the same result: see `program::trace::Op::Convert`.
+    /// that all machines give the same result: see `trace::Op::Convert`.
     ///
     /// # Panics
     /// Also if there are more than 64 moduli.

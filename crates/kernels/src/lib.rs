@@ -17,7 +17,7 @@
 //! per call.
 //!
 //! ```
-//! use kernels::{Modulus, NttTable, kernels};
+//! use palladion_kernels::{Modulus, NttTable, kernels};
 //!
 //! let q = Modulus::new(65537).expect("odd and below 2^60");
 //! let table = NttTable::new(q, 1024).expect("65537 is a prime, 1 modulo 2048");

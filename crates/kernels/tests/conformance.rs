@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ntt_prime, words};
-use kernels::{Kernels, Modulus, Reciprocal, Scalar, available};
+use palladion_kernels::{Kernels, Modulus, Reciprocal, Scalar, available};
 use proptest::prelude::*;
 
 /// Lengths around the width of a vector, of four vectors and of a matrix panel; and one limb.
@@ -284,7 +284,7 @@ fn quotient(moduli: &[Modulus], word: impl Fn(usize) -> u64) -> u64 {
 #[should_panic(expected = "one length")]
 fn lengths_that_differ_are_refused() {
     let q = Modulus::new(65537).unwrap();
-    kernels::kernels().add_assign(&q, &mut [1, 2], &[3]);
+    palladion_kernels::kernels().add_assign(&q, &mut [1, 2], &[3]);
 }
 
 proptest! {

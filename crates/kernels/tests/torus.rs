@@ -1,6 +1,6 @@
 //! Compares every backend of the torus kernels with the definitions of the product and of digits.
 
-use kernels::{FftTable, Product, TorusKernels, torus_available};
+use palladion_kernels::{FftTable, Product, TorusKernels, torus_available};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

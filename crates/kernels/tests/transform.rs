@@ -3,7 +3,7 @@
 mod common;
 
 use common::{ntt_prime, words};
-use kernels::{Kernels, NttTable, Scalar, available, eval_automorphism_index, naive};
+use palladion_kernels::{Kernels, NttTable, Scalar, available, eval_automorphism_index, naive};
 
 /// Sizes on both sides of every change of algorithm: 45 | 46, 48 | 49 | 50 | 51 bits.
 const BITS: [u32; 12] = [20, 30, 36, 44, 45, 46, 48, 49, 50, 51, 55, 60];
@@ -77,7 +77,7 @@ fn every_backend_transforms_like_the_scalar_reference_at_every_degree() {
 /// `r = min(x for x in range(2, 97) if pow(x, 16, 97) == 96)` and `pow(r, 2 * bitrev(i) + 1, 97)`.
 #[test]
 fn the_monomial_x_transforms_to_the_odd_powers_of_the_root() {
-    let q = kernels::Modulus::new(97).unwrap();
+    let q = palladion_kernels::Modulus::new(97).unwrap();
     let table = NttTable::new(q, 16).unwrap();
     assert_eq!(table.root(), 19);
     let mut x = vec![0; 16];

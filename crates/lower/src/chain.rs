@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use program::recording::{Ciphertext, Message, Parameters, Scalar};
-use program::trace::{Domain, Limbs, Type};
 use ring::Modulus;
 use rlwe::DimensionParams;
 use std::ops::Range;
+use trace::{Domain, Limbs, Type};
 
 /// The moduli of a recording: `q_0, q_1, ..`, then the special moduli, then the plaintext moduli.
 /// Also how key switching uses them.

@@ -7,7 +7,7 @@
 use crate::error::{Error, Result};
 use crate::walk::lower;
 use program::recording::Recording;
-use program::trace::{Body, Trace};
+use trace::{Body, Trace};
 
 /// Checks that a trace is the result of [`lower`] on a recording.
 ///
@@ -91,7 +91,7 @@ fn body_difference(
     match first {
         Some((index, (found, expected))) => {
             let part = format!("instruction {index} of {}", own.name);
-            let op = |instruction: Option<program::trace::Instruction>| {
+            let op = |instruction: Option<trace::Instruction>| {
                 short(instruction.map(|instruction| instruction.op))
             };
             (part, op(found), op(expected))

@@ -11,7 +11,7 @@
 //! SAC 2018, section 3.2.
 
 use crate::chain::{Chain, eval, inverse};
-use program::trace::{Builder, Limbs, SubId, ValueId};
+use trace::{Builder, Limbs, SubId, ValueId};
 
 /// The sub-trace that divides a value over the limbs `whole` by all their moduli except those of
 /// `keep`. It has one parameter and one result.

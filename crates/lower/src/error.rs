@@ -12,6 +12,9 @@ pub enum Error {
     /// The recording or the trace breaks a rule.
     #[error(transparent)]
     Program(#[from] program::Error),
+    /// A trace breaks a rule.
+    #[error(transparent)]
+    Trace(#[from] trace::Error),
     /// The parameters of the scheme are wrong.
     #[error(transparent)]
     Rlwe(#[from] rlwe::Error),

@@ -14,7 +14,7 @@
 use crate::chain::Chain;
 use crate::divide::divide_pair;
 use crate::key_switch::{decompose, key_at, key_types};
-use program::trace::{Builder, SubId, ValueId};
+use trace::{Builder, SubId, ValueId};
 
 /// The sub-trace of an external product at a level. Parameters: two components and two keys.
 /// Results: two components.

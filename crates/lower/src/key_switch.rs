@@ -14,7 +14,7 @@
 
 use crate::chain::{Chain, eval};
 use crate::divide::{divide, divide_pair};
-use program::trace::{Builder, SubId, Type, ValueId};
+use trace::{Builder, SubId, Type, ValueId};
 
 /// The pairs of a key: bodies and masks, over the limbs of a level and the special ones.
 pub(crate) struct Key {

@@ -9,8 +9,8 @@
 use crate::chain::{Chain, PlainModulus};
 use crate::plaintext::{self, from_slots, times};
 use program::recording::Packing;
-use program::trace::{Builder, Constant, ConstantId, SubId, ValueId};
 use std::collections::BTreeMap;
+use trace::{Builder, Constant, ConstantId, SubId, ValueId};
 
 /// Samples of a ciphertext: a row of bodies and a row of masks, modulo `t`.
 pub(crate) type Samples = [ValueId; 2];

@@ -11,7 +11,7 @@
 
 use crate::chain::{Chain, PlainModulus, inverse};
 use program::recording::Scalar;
-use program::trace::{Builder, ConstantId, Limbs, ValueId};
+use trace::{Builder, ConstantId, Limbs, ValueId};
 
 /// The polynomial whose coefficients modulo `t` are given by a constant.
 pub(crate) fn coefficients(b: &mut Builder, t: PlainModulus, constant: ConstantId) -> ValueId {

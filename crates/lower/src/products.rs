@@ -5,7 +5,7 @@
 //! if there is a `t`.
 
 use crate::chain::{Chain, PlainModulus};
-use program::trace::{Builder, ConstantId, ValueId};
+use trace::{Builder, ConstantId, ValueId};
 
 /// `t sum_k left_k (x) right_k`, from components at one level. Without a `t`, the sum alone.
 pub(crate) fn tensor(

@@ -7,7 +7,7 @@
 //! EUROCRYPT 2018, section 3.
 
 use crate::chain::Chain;
-use program::trace::{Builder, SubId};
+use trace::{Builder, SubId};
 
 /// The sub-trace that raises a component from one level to another.
 pub(crate) fn raise(chain: &Chain, b: &mut Builder, (from, to): (usize, usize)) -> SubId {

@@ -9,8 +9,8 @@
 
 use crate::chain::{Chain, PlainModulus};
 use crate::key_switch::{Key, with_key};
-use program::trace::{Builder, ValueId};
 use rlwe::DimensionParams;
+use trace::{Builder, ValueId};
 
 /// Bodies and masks of the samples of a ciphertext at level 0.
 pub(crate) fn to_samples(

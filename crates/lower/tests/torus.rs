@@ -5,12 +5,12 @@
 #[path = "common/mutated.rs"]
 mod mutated;
 
-use lower::torus::{check, lower};
 use mutated::mutated;
+use palladion_lower::torus::{check, lower};
 use program::torus::{Circuit, Digits, KeySwitch, Op, Parameters};
-use program::trace::{Constant, Trace};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
+use trace::{Constant, Trace};
 
 /// A bootstrapping of a combination, with insecure parameters.
 fn bootstrapping(key_switch: fn(Digits) -> KeySwitch) -> Circuit {

@@ -5,7 +5,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mpc::{
+use palladion_mpc::{
     Channel, Cost, Duplex, Error, Party, Protocol, Requantisation, Role, Traffic, memory_pair,
     preprocess,
 };

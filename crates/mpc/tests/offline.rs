@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use mpc::{
+use palladion_mpc::{
     Channel, Cost, Duplex, Needs, Party, Protocol, Requantisation, Role, memory_pair, preprocess,
 };
 
@@ -163,24 +163,24 @@ struct Recorder<'a> {
 }
 
 impl Channel for Recorder<'_> {
-    fn send(&mut self, bytes: &[u8]) -> mpc::Result<()> {
+    fn send(&mut self, bytes: &[u8]) -> palladion_mpc::Result<()> {
         self.lengths.push(bytes.len());
         self.channel.send(bytes)
     }
 
-    fn receive(&mut self, bytes: &mut [u8]) -> mpc::Result<()> {
+    fn receive(&mut self, bytes: &mut [u8]) -> palladion_mpc::Result<()> {
         self.channel.receive(bytes)
     }
 
-    fn flush(&mut self) -> mpc::Result<()> {
+    fn flush(&mut self) -> palladion_mpc::Result<()> {
         self.channel.flush()
     }
 
-    fn traffic(&self) -> mpc::Traffic {
+    fn traffic(&self) -> palladion_mpc::Traffic {
         self.channel.traffic()
     }
 
-    fn halves(&mut self) -> (&mut mpc::Outgoing, &mut mpc::Incoming) {
+    fn halves(&mut self) -> (&mut palladion_mpc::Outgoing, &mut palladion_mpc::Incoming) {
         self.channel.halves()
     }
 

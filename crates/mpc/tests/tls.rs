@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use mpc::{
+use palladion_mpc::{
     Channel, Clients, Duplex, Error, Fingerprint, Identity, Patience, Result, accept, connect,
 };
 use rustls::pki_types::pem::PemObject;

@@ -87,17 +87,8 @@ pub enum Error {
         op: &'static str,
     },
     /// A trace breaks a rule.
-    #[error("{place}: {what} is {found}, expected {expected}")]
-    Trace {
-        /// Place of the error.
-        place: Box<crate::trace::Place>,
-        /// Name of what is wrong.
-        what: String,
-        /// What was found.
-        found: String,
-        /// What was expected.
-        expected: String,
-    },
+    #[error(transparent)]
+    Trace(trace::Error),
     /// A circuit on messages of TFHE or on samples breaks a rule.
     #[error("{place}: {what} is {found}, expected {expected}")]
     Torus {
@@ -123,10 +114,10 @@ pub enum Error {
         expected: String,
     },
     /// A recording breaks a rule, or a step of a recording has no counterpart in another format.
-    #[error("{place}: {what} is {found}, expected {expected}")]
+    #[error("{location}: {what} is {found}, expected {expected}")]
     Recorded {
         /// Place of the error.
-        place: Box<crate::trace::Place>,
+        location: Box<trace::Location>,
         /// Name of what is wrong.
         what: String,
         /// What was found.
@@ -134,4 +125,14 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+}
+
+/// The text of another version is always [`Error::Format`], whatever the text describes.
+impl From<trace::Error> for Error {
+    fn from(error: trace::Error) -> Self {
+        match error {
+            trace::Error::Format { found, expected } => Self::Format { found, expected },
+            other => Self::Trace(other),
+        }
+    }
 }

@@ -8,10 +8,10 @@
 //!
 //! [`circuit`] holds homomorphic operations in a fixed order, for computations other than quantised
 //! networks. [`message`] holds operations of TFHE on bits and small integers, and [`torus`] the
-//! operations on samples that implement them. [`trace`] holds the lowest level of all of them:
-//! instructions on limbs.
+//! operations on samples that implement them. The lowest level of all of them, instructions on
+//! limbs, is the crate [`trace`].
 //!
-//! *May use* no other crate of this repository, so a program can be read, printed and checked
+//! *May use* `trace` alone, so a program can be read, printed and checked
 //! without any cryptography. *Invariant*: a program made by [`Program::from_json`] or
 //! [`Program::new`] is verified.
 
@@ -21,17 +21,12 @@ pub mod circuit;
 mod error;
 mod flood;
 mod ir;
-mod lines;
 pub mod message;
-mod modular;
-mod place;
 pub mod recording;
 mod terms;
 mod text;
 pub mod torus;
-pub mod trace;
 mod verify;
-mod words;
 
 pub use error::{Error, Result};
 pub use flood::{Flood, MAX_LOG2_DISTANCE};

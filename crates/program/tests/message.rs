@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use program::message::{Builder, Circuit, Gate, Messages, Range, Value};
+use palladion_program::message::{Builder, Circuit, Gate, Messages, Range, Value};
 use proptest::prelude::*;
 
 const INTEGERS: Messages = Messages::Integers {
@@ -143,7 +143,7 @@ fn sums_are_flat_and_tables_share_what_they_read() {
 #[test]
 fn errors_name_place_found_and_expected() {
     let (mut b, [x, y, z]) = start(INTEGERS);
-    let error = |found: program::Result<Value>| found.unwrap_err().to_string();
+    let error = |found: palladion_program::Result<Value>| found.unwrap_err().to_string();
     assert_eq!(
         error(b.and(x, y)),
         "and: an operand is an integer, expected a bit"

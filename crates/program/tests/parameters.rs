@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{Case, every_operation};
-use program::{Error, Op, Patch, Program};
+use palladion_program::{Error, Op, Patch, Program};
 
 fn tile(p: &mut Program, index: usize) -> &mut Patch {
     &mut p.placement[0][index]

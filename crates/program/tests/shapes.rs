@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{every_operation, expect_step, ty};
-use program::{Form, Op, Type};
+use palladion_program::{Form, Op, Type};
 
 #[test]
 fn wrong_shapes_of_a_table_are_named() {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{Case, every_operation, expect_step, ty};
-use program::{Form, Op, Packed, Program, Term, Type};
+use palladion_program::{Form, Op, Packed, Program, Term, Type};
 
 macro_rules! op {
     ($variant:ident . $field:ident of $step:expr => $value:expr) => {

@@ -1,14 +1,13 @@
-//! Tests of programs, circuits and traces: one program, since each links the whole crate again.
+//! Tests of programs, circuits and recordings: one program, since each links the whole crate again.
 
 mod circuit;
 mod common;
-mod exchange;
 mod message;
 mod parameters;
+mod program_trace;
 mod recording;
 mod shapes;
 mod steps;
 mod terms;
 mod text;
 mod torus;
-mod trace;

@@ -1,7 +1,7 @@
 //! The terms of a program: what a client gets of it, and what is refused of terms from outside.
 
 use crate::common::every_operation;
-use program::{Error, Flood, MAX_LOG2_DISTANCE, Terms};
+use palladion_program::{Error, Flood, MAX_LOG2_DISTANCE, Terms};
 
 #[test]
 fn no_constant_of_a_network_is_in_the_terms() {

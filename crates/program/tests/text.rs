@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::every_operation;
-use program::{Error, Program};
+use palladion_program::{Error, Program};
 
 /// Update this by hand when the text form changes: a difference here is what people see in a diff.
 const TEXT: &str = "\

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
-use program::torus::{Circuit, Op};
+use palladion_program::torus::{Circuit, Op};
 
 /// Every operation, as written by the writer.
 const EVERY: &str = "palladion-torus/1

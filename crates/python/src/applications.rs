@@ -11,7 +11,7 @@ use crate::circuit::written::Circuit;
 use crate::error::UsageError;
 use crate::guard::guard;
 use crate::schemes::params::SchemeParams;
-use crate::trace::counts_dict;
+use crate::traces::counts_dict;
 
 /// Names of the benchmarks, and what each is.
 #[pyfunction]

@@ -3,10 +3,10 @@
 use ::waves::{Move, Plan};
 use exchange::{Need, files};
 use lower::names;
-use program::trace::{Op, Trace};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use runtime::replay::Sources;
+use trace::{Op, Trace};
 
 use crate::error::UsageError;
 use crate::guard::guard;

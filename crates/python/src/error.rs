@@ -133,6 +133,12 @@ impl ToPython for program::Error {
     }
 }
 
+impl ToPython for trace::Error {
+    fn to_python(self) -> PyErr {
+        of_trace(&self).of_operands().exception(self.to_string())
+    }
+}
+
 /// Its circuits are ours; what a caller chooses are the benchmark and the digits.
 impl ToPython for applications::Error {
     fn to_python(self) -> PyErr {
@@ -231,9 +237,9 @@ impl ToPython for runtime::Error {
 
 impl ToPython for ::waves::Error {
     fn to_python(self) -> PyErr {
-        use ::waves::Error::{NotPrime, Power, Program, TooLong, Wide};
+        use ::waves::Error::{NotPrime, Power, TooLong, Trace, Wide};
         let fault = match &self {
-            Program(error) => of_program(error),
+            Trace(error) => of_trace(error),
             NotPrime { .. } => Fault::File,
             Wide { .. } | Power { .. } | TooLong { .. } => Fault::Usage,
             _ => Fault::Internal,
@@ -369,10 +375,11 @@ fn of_client(error: &client::Error) -> Fault {
 
 fn of_runtime(error: &runtime::Error) -> Fault {
     use runtime::Error::{
-        Circuit, Circuits, Exchange, Lower, Program, Query, Replay, Stopped, Tfhe,
+        Circuit, Circuits, Exchange, Lower, Program, Query, Replay, Stopped, Tfhe, Trace,
     };
     match error {
         Program(error) => of_program(error),
+        Trace(error) => of_trace(error),
         Circuits(error) => of_circuits(error),
         Exchange(error) => of_exchange(error),
         Tfhe(error) => of_tfhe(error),
@@ -382,6 +389,13 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         // Programs are rehearsed before they are lowered.
         Lower(_) => Fault::Internal,
         Stopped { .. } => Fault::Stop,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_trace(error: &trace::Error) -> Fault {
+    match error {
+        trace::Error::Format { .. } | trace::Error::Trace { .. } => Fault::File,
         _ => Fault::Internal,
     }
 }

@@ -24,7 +24,7 @@ mod security;
 mod simulate;
 mod terms;
 mod tfhe;
-mod trace;
+mod traces;
 mod vector;
 mod waves;
 
@@ -39,7 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<program::Program>()?;
     module.add_class::<terms::Terms>()?;
-    module.add_class::<trace::Trace>()?;
+    module.add_class::<traces::Trace>()?;
     module.add_class::<waves::Waves>()?;
     module.add_class::<waves::WavesOutside>()?;
     module.add_function(wrap_pyfunction!(border::file_places, module)?)?;

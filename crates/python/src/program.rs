@@ -16,7 +16,7 @@ use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
 use crate::room::room;
 use crate::terms::{Terms, describe};
-use crate::trace::counts_dict;
+use crate::traces::counts_dict;
 
 /// A network compiled to operations on ciphertexts. It has the weights, so it is the server's.
 #[pyclass(frozen, module = "palladion")]

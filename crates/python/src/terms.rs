@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict};
 use crate::error::UsageError;
 use crate::guard::{guard, guard_bytes};
 use crate::program::Program;
-use crate::trace::Trace;
+use crate::traces::Trace;
 
 /// The terms of a program, without the program: all that a client needs.
 #[pyclass(frozen, module = "palladion")]

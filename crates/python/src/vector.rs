@@ -1,6 +1,5 @@
 //! Vector machines, and what programs take on them, for Python.
 
-use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sim::vector::{
@@ -9,6 +8,7 @@ use sim::vector::{
 };
 use sim::{Error, Family};
 use std::sync::Arc;
+use trace::Trace;
 
 use crate::error::UsageError;
 use crate::guard::{guard, guard_bytes, guard_with};

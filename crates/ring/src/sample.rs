@@ -41,8 +41,8 @@ impl Seed {
 /// again:
 ///
 /// ```compile_fail
-/// # let mut rng = ring::sample::SecretRng::from_os();
-/// let masks = ring::sample::Masks::random(&mut rng);
+/// # let mut rng = palladion_ring::sample::SecretRng::from_os();
+/// let masks = palladion_ring::sample::Masks::random(&mut rng);
 /// let again = masks.clone();
 /// ```
 #[derive(Debug)]

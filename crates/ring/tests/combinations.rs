@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_ring::sample::{Seed, uniform_from_seed};
+use palladion_ring::{Basis, Eval, Pair, Poly, block_combinations, ntt_primes};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::{Seed, uniform_from_seed};
-use ring::{Basis, Eval, Pair, Poly, block_combinations, ntt_primes};
 
 #[test]
 fn block_combinations_are_sums_of_products() {

@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use num_bigint::{BigInt, BigUint, Sign};
-use proptest::prelude::*;
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha20Rng;
-use ring::{
+use palladion_ring::{
     Basis, BasisConverter, Coeff, Divider, Eval, Gadget, Modulus, Poly, Scaler, ToModulus,
     eval_automorphism_index, ntt_primes, ntt_primes_avoiding, tensor, tensor_coeff,
 };
+use proptest::prelude::*;
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
 use std::sync::Arc;
 
 /// The smallest ring the kernels take, and one that fills several of their blocks.
@@ -476,9 +476,9 @@ fn threads_change_nothing() {
     let q = basis(LARGE_N, 48, 5, &[]);
     let r = basis(LARGE_N, 47, 7, &[]);
     let work = || {
-        let seed = ring::sample::Seed([3; 32]);
-        let a: Poly<Eval> = ring::sample::uniform_from_seed(&q, &seed, 0);
-        let b: Poly<Eval> = ring::sample::uniform_from_seed(&q, &seed, 1);
+        let seed = palladion_ring::sample::Seed([3; 32]);
+        let a: Poly<Eval> = palladion_ring::sample::uniform_from_seed(&q, &seed, 0);
+        let b: Poly<Eval> = palladion_ring::sample::uniform_from_seed(&q, &seed, 1);
         let scaler = Scaler::new(&q, &r, 65537);
         let raised = [&a, &b].map(|p| scaler.extend(p.to_coeff()));
         let over_r = tensor_coeff(raised, None);
@@ -486,12 +486,15 @@ fn threads_change_nothing() {
         let scaled = scaler.scale(d_q, &over_r[0], &scaler.output(|_| 1));
         (scaled, Divider::new(&q, 2).divide(b))
     };
-    assert_eq!(ring::in_pool(1, work), ring::in_pool(3, work));
+    assert_eq!(
+        palladion_ring::in_pool(1, work),
+        palladion_ring::in_pool(3, work)
+    );
 }
 
 #[test]
 fn bases_of_other_shapes_are_refused() {
-    use ring::Error;
+    use palladion_ring::Error;
     let q = ntt_primes(40, N, 2).unwrap();
     let (min, max) = (Basis::MIN_DEGREE, Basis::MAX_DEGREE);
     for n in [0, 8, 24, 1 << 18] {

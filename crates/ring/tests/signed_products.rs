@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_ring::sample::{Seed, uniform_from_seed};
+use palladion_ring::{Basis, Coeff, Eval, Poly, dot_pairs_signed, ntt_primes};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use ring::sample::{Seed, uniform_from_seed};
-use ring::{Basis, Coeff, Eval, Poly, dot_pairs_signed, ntt_primes};
 
 #[test]
 fn they_are_the_products_of_transformed_polynomials() {

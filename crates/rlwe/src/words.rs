@@ -12,12 +12,12 @@ use ring::ntt_primes_of_sizes;
 /// # Examples
 ///
 /// ```
-/// let words = rlwe::Words { bits: 32, digit_limbs: 3 };
+/// let words = palladion_rlwe::Words { bits: 32, digit_limbs: 3 };
 /// let (levels, special) = words.primes(1 << 13, &[42, 32])?;
 /// assert_eq!(levels.iter().map(Vec::len).collect::<Vec<_>>(), [2, 1]);
 /// assert_eq!(special.len(), 3);
 /// assert!(levels.concat().iter().chain(&special).all(|q| q >> 32 == 0));
-/// # Ok::<(), rlwe::Error>(())
+/// # Ok::<(), palladion_rlwe::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {

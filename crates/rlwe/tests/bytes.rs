@@ -3,12 +3,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_rlwe::bytes::{BytesError, Kind, Reader, Writer, fingerprint};
+use palladion_rlwe::{Ciphertext, Params, ParamsSpec, SecretKey, SwitchKey};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{Masks, Seed};
 use ring::{Basis, Coeff, Poly, ntt_primes};
-use rlwe::bytes::{BytesError, Kind, Reader, Writer, fingerprint};
-use rlwe::{Ciphertext, Params, ParamsSpec, SecretKey, SwitchKey};
 
 const KIND: Kind = Kind {
     tag: *b"TEST",

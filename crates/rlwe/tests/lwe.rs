@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_rlwe::bytes::{BytesError, Kind, Reader, Writer};
+use palladion_rlwe::lwe::{LweBatch, LweSecret};
+use palladion_rlwe::noise::{Size, centred};
+use palladion_rlwe::{
+    Ciphertext, DimensionKey, DimensionParams, Error, Params, ParamsSpec, SecretKey,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{Masks, uniform_from_seed};
 use ring::{Eval, Poly, ntt_primes, ntt_primes_avoiding};
-use rlwe::bytes::{BytesError, Kind, Reader, Writer};
-use rlwe::lwe::{LweBatch, LweSecret};
-use rlwe::noise::{Size, centred};
-use rlwe::{Ciphertext, DimensionKey, DimensionParams, Error, Params, ParamsSpec, SecretKey};
 
 const T: u64 = 65537;
 

@@ -2,11 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_rlwe::security::{self, SPARSE_WEIGHT, TARGET_BITS, max_log_q_sparse, max_log_qp};
+use palladion_rlwe::{Error, Params, ParamsSpec, SecretKey};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
-use rlwe::security::{self, SPARSE_WEIGHT, TARGET_BITS, max_log_q_sparse, max_log_qp};
-use rlwe::{Error, Params, ParamsSpec, SecretKey};
 
 /// A spec whose log2(QP), rounded up, is `log_qp`.
 fn spec(n: usize, log_qp: u32) -> ParamsSpec {

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_rlwe::noise::centred;
+use palladion_rlwe::{Ciphertext, Error, Params, ParamsSpec, Rgsw, SecretKey};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{Masks, Seed};
 use ring::{Eval, Poly, ntt_primes};
-use rlwe::noise::centred;
-use rlwe::{Ciphertext, Error, Params, ParamsSpec, Rgsw, SecretKey};
 
 fn params_insecure(n: usize, (bits, limbs): (u32, usize), p: (u32, usize), width: usize) -> Params {
     let spec = ParamsSpec {

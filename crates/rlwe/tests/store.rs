@@ -3,13 +3,15 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_rlwe::bytes::{BytesError, fingerprint};
+use palladion_rlwe::store::*;
+use palladion_rlwe::{
+    Error, GaloisKeys, KeyId, KeyMismatch, Params, ParamsSpec, PublicKey, SecretKey,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
 use ring::sample::Masks;
-use rlwe::bytes::{BytesError, fingerprint};
-use rlwe::store::*;
-use rlwe::{Error, GaloisKeys, KeyId, KeyMismatch, Params, ParamsSpec, PublicKey, SecretKey};
 
 fn params_insecure() -> Params {
     let primes = ntt_primes(40, 16, 3).unwrap();
@@ -94,7 +96,7 @@ fn nothing_else_is_read() {
     for len in 0..bytes.len() {
         assert!(evaluation_from_bytes(&params, &made_for, &bytes[..len]).is_err());
     }
-    let product = rlwe::Ciphertext::new(vec![ring::Poly::zero(params.basis(1)); 3]);
+    let product = palladion_rlwe::Ciphertext::new(vec![ring::Poly::zero(params.basis(1)); 3]);
     assert_eq!(
         ciphertext_to_bytes(&product, None, 0, &made_for),
         Err(Error::Components {

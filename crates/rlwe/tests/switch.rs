@@ -2,15 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use palladion_rlwe::noise::{Size, centred};
+use palladion_rlwe::{
+    Ciphertext, Decomposed, Error, GaloisKeys, Params, ParamsSpec, PublicKey, SecretKey, SwitchKey,
+    switch_coeff, switch_poly,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{Masks, SIGMA, Seed};
 use ring::{Coeff, Eval, Poly, eval_automorphism_index, ntt_primes, ntt_primes_avoiding};
-use rlwe::noise::{Size, centred};
-use rlwe::{
-    Ciphertext, Decomposed, Error, GaloisKeys, Params, ParamsSpec, PublicKey, SecretKey, SwitchKey,
-    switch_coeff, switch_poly,
-};
 
 fn params_insecure(n: usize, (bits, limbs): (u32, usize), p: (u32, usize), width: usize) -> Params {
     let spec = ParamsSpec {

@@ -7,7 +7,7 @@ use client::Client;
 use compiler::{Options, compile};
 use exchange::files;
 use network::{Evaluator, IntNetwork};
-use runtime::{Event, Prepared, Server};
+use palladion_runtime::{Event, Prepared, Server};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let batch = std::env::args().nth(1).map_or(Ok(1), |b| b.parse())?;

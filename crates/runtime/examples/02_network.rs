@@ -15,8 +15,8 @@ use client::Client;
 use compiler::{Moduli, Words};
 use inspect::{Exact, Inspector};
 use network::{Evaluator, IntNetwork};
+use palladion_runtime::{Prepared, Server};
 use rand::{Rng, SeedableRng};
-use runtime::{Prepared, Server};
 use std::time::Instant;
 
 struct Integers {

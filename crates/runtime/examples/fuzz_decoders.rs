@@ -14,11 +14,11 @@ use client::Client;
 use compiler::{Options, compile};
 use exchange::{Answer, files};
 use network::IntNetwork;
+use palladion_runtime::{Checkpoint, Prepared};
 use program::Program;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{Kind, Reader, Writer, fingerprint};
-use runtime::{Checkpoint, Prepared};
 use serde_json::Value;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;
@@ -120,7 +120,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     let client = Client::generate(&prepared);
     let keys = client.evaluation_keys()?;
     let input = client.encrypt(&[vec![1; common::PIXELS]])?;
-    let server = runtime::Server::new(&prepared, &keys);
+    let server = palladion_runtime::Server::new(&prepared, &keys);
     let mut checkpoints = Vec::new();
     let save = |state: &Checkpoint| {
         checkpoints.push(state.to_bytes(&prepared));
@@ -147,7 +147,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         }
         true
     };
-    let their_server = runtime::Server::new(&stepwise, &their_keys);
+    let their_server = palladion_runtime::Server::new(&stepwise, &their_keys);
     their_server.resume(&their_input, None, |_| true, save)?;
     let p = || prepared.clone();
     let network = r#"{"format":"palladion-int-network/3","name":"n",
@@ -262,7 +262,7 @@ fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
         let program = prepared.program();
         let image = vec![program.input_range[1]; program.input.iter().product()];
         let input = client.encrypt(&vec![image; program.batch])?;
-        let (output, _) = runtime::Server::new(&prepared, &keys).run(&input, |_| true)?;
+        let (output, _) = palladion_runtime::Server::new(&prepared, &keys).run(&input, |_| true)?;
         client.decrypt(&output, &input)?;
         Ok(())
     };

@@ -14,6 +14,7 @@ mod trace;
 use circuits::operations::{RecordRing, Recorder, Rgsw, RunRing, parameters};
 use circuits::select::select;
 use common::{Result, number, timed};
+use palladion_runtime::replay::{SwitchKeys, replay_circuit};
 use program::KeyNeeds;
 use program::recording::Message;
 use rand::{Rng, SeedableRng};
@@ -22,7 +23,6 @@ use ring::ntt_primes_avoiding;
 use rlwe::bytes::fingerprint;
 use rlwe::store::{rgsw_from_bytes, rgsw_to_bytes};
 use rlwe::{Ciphertext, GaloisKeys, ParamsSpec, SecretKey};
-use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
 use trace::{agrees, counted, lowered};
 

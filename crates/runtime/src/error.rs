@@ -13,6 +13,9 @@ pub enum Error {
     /// The program breaks a rule.
     #[error(transparent)]
     Program(#[from] program::Error),
+    /// A trace breaks a rule.
+    #[error(transparent)]
+    Trace(#[from] trace::Error),
     /// An error of a circuit: a key is missing, or parameters do not fit.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),

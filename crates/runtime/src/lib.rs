@@ -22,11 +22,11 @@ mod rehearse;
 pub mod replay;
 mod server;
 pub mod torus;
-mod trace;
+mod trace_text;
 
 pub use checkpoint::Checkpoint;
 pub use error::{Error, Result};
 pub use memory::Memory;
 pub use prepared::Prepared;
 pub use server::{Event, Report, Server, StepReport, StepResult};
-pub use trace::{trace_from_text, trace_to_text};
+pub use trace_text::{trace_from_text, trace_to_text};

@@ -8,8 +8,8 @@ use circuits::steps::{Made, MadeBy};
 use circuits::{Value, engine_of};
 use lower::names::Held;
 use program::recording::Recording;
-use program::trace::Trace;
 use program::{Op, Type};
+use trace::Trace;
 
 /// The name of a step, as reports show it: its layer and its operation.
 pub(crate) fn step_name(step: &program::Step) -> String {

@@ -6,15 +6,15 @@
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use circuits::bootstrap::Bootstrap;
 use ckks::{Complex64, Plaintext};
+use palladion_runtime::replay::{SwitchKeys, replay_circuit};
 use program::recording::Recording;
-use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::SecretKey;
-use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
+use trace::Trace;
 
 /// Parameters with the levels of `Bootstrapper::params_2_16`, on a ring of degree 2^10.
 fn insecure_params() -> ckks::Params {

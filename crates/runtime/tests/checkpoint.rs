@@ -5,11 +5,11 @@
 use crate::common::{PIXELS, small_program, table_program};
 use client::{Client, system_rng};
 use exchange::{EvaluationKeys, Query, files};
+use palladion_runtime::{Checkpoint, Error, Event, Prepared, Server, StepResult};
 use program::{Op, Program, Type};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{BytesError, fingerprint};
-use runtime::{Checkpoint, Error, Event, Prepared, Server, StepResult};
 
 /// Bytes before the payload of a sealed file, and after it.
 const HEADER: usize = 56;

@@ -13,10 +13,10 @@ use inspect::{Exact, Inspector, LayerFindings};
 use network::{
     Conv, Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Product, Term, Window,
 };
+use palladion_runtime::{Checkpoint, Prepared, Server};
 use program::Op;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use runtime::{Checkpoint, Prepared, Server};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -426,7 +426,7 @@ fn inspected(
     let mut found = Inspector::new(&client, prepared, Integers { network, evaluator });
     found.begin(&images).unwrap();
     let input = client.encrypt(&images).unwrap();
-    let observe = |event: runtime::Event<'_>| {
+    let observe = |event: palladion_runtime::Event<'_>| {
         found.observe(&event).unwrap();
         true
     };

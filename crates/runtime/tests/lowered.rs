@@ -11,13 +11,13 @@ use compiler::{Options, compile};
 use kernels::Counted;
 use mutated::mutated;
 use network::IntNetwork;
+use palladion_runtime::replay::replay_run;
+use palladion_runtime::{Prepared, Server};
 use program::recording::Recording;
-use program::trace::{Passes, Trace};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use runtime::replay::replay_run;
-use runtime::{Prepared, Server};
 use std::time::Instant;
+use trace::{Passes, Trace};
 
 fn prepared(model: &str) -> Prepared {
     let path = format!("{}/../../models/{model}.json", env!("CARGO_MANIFEST_DIR"));

@@ -6,13 +6,13 @@ use crate::common::{PIXELS, small_program, table_program};
 use client::Client;
 use exchange::{EvaluationKeys, Query, RawAnswer};
 use lower::names::{Held, place_of_answer};
+use palladion_runtime::replay::{Limb, Outside, Results, RunOutside, replay};
+use palladion_runtime::{Checkpoint, Prepared, Result, Server};
 use program::Program;
-use program::trace::Type;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
-use runtime::replay::{Limb, Outside, Results, RunOutside, replay};
-use runtime::{Checkpoint, Prepared, Result, Server};
+use trace::Type;
 
 /// A program and what a client sends. Every step of the program is a layer, so that checkpoints
 /// hold samples too.

@@ -6,17 +6,17 @@
 use circuits::operations::{RecordRing, Recorder, Rgsw, RunRing, parameters};
 use circuits::select::select;
 use kernels::Counted;
+use palladion_runtime::replay::{SwitchKeys, replay_circuit};
 use program::KeyNeeds;
 use program::recording::{Message, Recording};
-use program::trace::{Passes, Trace};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes_avoiding;
 use ring::sample::{Masks, SIGMA};
 use rlwe::{Ciphertext, GaloisKeys, ParamsSpec, SecretKey};
-use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex};
+use trace::{Passes, Trace};
 
 /// The counting backend. Only one test at a time uses it.
 static KERNELS: LazyLock<Mutex<&'static Counted>> =

@@ -5,12 +5,12 @@
 //! The machine is a name or a file. Each schedule is checked. With `--timeline`, where the cycles go with all passes on:
 //! bounds, traffic by kind, and how busy each part is over time, in tenths.
 
-use program::trace::Trace;
-use sim::vector::{
+use palladion_sim::vector::{
     Event, Eviction, Machine, Options, Order, Report, Spread, Work, check, schedule,
 };
 use std::error::Error;
 use std::time::Instant;
+use trace::Trace;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,9 +1,9 @@
 //! Emulated bootstrappings compared with those of TFHE with an exact multiplier, bit for bit.
 
+use palladion_sim::{Bootstrapping, Keys, Machine, Multiplier, Order, Parameters, Place};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use ring::torus::Ntt;
-use sim::{Bootstrapping, Keys, Machine, Multiplier, Order, Parameters, Place};
 use tfhe::{
     Bootstrapper, EvaluationKeys, GlweSecret, Lwe, LweSecret, Params, ParamsSpec, Scratch,
     SwitchKey, TestPolynomial, modulus_switch, sets,

@@ -3,11 +3,11 @@
 //!
 //! `cargo run --release -p palladion-tfhe --example measure_tfhe [SET] [COUNT]`, on one thread.
 
+use palladion_tfhe::{ClientKey, Encoding, Gate, Params, Scratch, ServerKey, Table, sets};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Fft, Torus};
 use std::time::{Duration, Instant};
-use tfhe::{ClientKey, Encoding, Gate, Params, Scratch, ServerKey, Table, sets};
 
 fn main() {
     let mut args = std::env::args().skip(1);

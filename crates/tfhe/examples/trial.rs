@@ -18,6 +18,10 @@
 //! Without `--set`, the fastest named set of 128 bits is used that fails in less than one of 2^64
 //! bootstrappings. `--threads` sets the number of threads; by default all are used.
 
+use palladion_tfhe::noise::{Model, Rounding};
+use palladion_tfhe::{
+    Bit, ClientKey, Encoding, Gate, Integer, Params, ServerKey, Table, fastest, sets,
+};
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -25,8 +29,6 @@ use ring::torus::{Fft, Torus};
 use std::error::Error;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
-use tfhe::noise::{Model, Rounding};
-use tfhe::{Bit, ClientKey, Encoding, Gate, Integer, Params, ServerKey, Table, fastest, sets};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -162,7 +164,7 @@ fn gates<T: Torus>(trial: &Trial) -> Outcome<()> {
                 Some(gate) => (server.gate(gate, x, y)?, gate.of(*is_x, *is_y)),
                 None => (server.mux(c, x, y)?, if *is_c { *is_x } else { *is_y }),
             };
-            Ok::<_, tfhe::Error>(made)
+            Ok::<_, palladion_tfhe::Error>(made)
         });
         for ((bit, expected), (gate, _)) in out
             .into_iter()

@@ -20,7 +20,7 @@
 //! use rand::SeedableRng;
 //! use rand_chacha::ChaCha20Rng;
 //! use ring::torus::Fft;
-//! use tfhe::{ClientKey, Gate, ServerKey, sets};
+//! use palladion_tfhe::{ClientKey, Gate, ServerKey, sets};
 //!
 //! let params = sets::gates_2m128();
 //! let multiplier = || Fft::new(params.n()).expect("a degree of the transform");
@@ -31,7 +31,7 @@
 //! let (x, y) = (client.encrypt_bit(true, rng)?, client.encrypt_bit(false, rng)?);
 //! let sum = server.gate(Gate::Xor, &x, &y)?;
 //! assert!(client.decrypt_bit(&sum)?);
-//! # Ok::<(), tfhe::Error>(())
+//! # Ok::<(), palladion_tfhe::Error>(())
 //! ```
 //!
 //! *Sources.* Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over

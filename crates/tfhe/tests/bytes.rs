@@ -2,12 +2,12 @@
 //! refused.
 
 use crate::common::{gates_insecure, integers_insecure, keys, rng};
+use palladion_tfhe::{
+    Bit, ClientKey, Compressed, Error, EvaluationKeys, Gate, Integer, Params, ServerKey, sets,
+};
 use ring::torus::{Naive, Torus};
 use rlwe::KeyId;
 use rlwe::bytes::BytesError;
-use tfhe::{
-    Bit, ClientKey, Compressed, Error, EvaluationKeys, Gate, Integer, Params, ServerKey, sets,
-};
 
 fn round_trips<T: Torus>(params: &Params) {
     let multiplier = Naive::new(params.n());

@@ -1,9 +1,9 @@
 //! Secure parameters with the fast multiplier.
 
 use crate::common::{keys_with, rng};
+use palladion_tfhe::noise::measure_rounding;
+use palladion_tfhe::{ClientKey, Comparison, Gate, Params, ServerKey, Table, TestPolynomial, sets};
 use ring::torus::{Fft, Multiplier, Torus};
-use tfhe::noise::measure_rounding;
-use tfhe::{ClientKey, Comparison, Gate, Params, ServerKey, Table, TestPolynomial, sets};
 
 fn fft(params: &Params) -> Fft {
     Fft::new(params.n()).expect("a degree of the transform")
@@ -14,7 +14,7 @@ fn fft(params: &Params) -> Fft {
 fn check_noise<T: Torus, M: Multiplier<T>>(
     client: &ClientKey<T>,
     server: &ServerKey<T, M>,
-    inputs: &[tfhe::Lwe<T>],
+    inputs: &[palladion_tfhe::Lwe<T>],
 ) {
     const TABLES: usize = 8;
     let params = client.params();

@@ -1,8 +1,8 @@
 //! Every gate on all inputs, with both kinds of key switch.
 
 use crate::common::{gates_insecure, integers_insecure, keys, keys_with, rng};
+use palladion_tfhe::{ClientKey, Error, Gate, ServerKey};
 use ring::torus::Naive;
-use tfhe::{ClientKey, Error, Gate, ServerKey};
 
 fn all_inputs(ring: bool) {
     let params = gates_insecure(ring);
@@ -55,7 +55,7 @@ fn every_gate_on_all_inputs_insecure() {
 fn gates_are_right_in_words_of_64_bits_insecure() {
     let mut spec = gates_insecure(true).spec().clone();
     spec.word_bits = 64;
-    let params = tfhe::Params::new_insecure(&spec).expect("in range");
+    let params = palladion_tfhe::Params::new_insecure(&spec).expect("in range");
     let (client, server) = keys::<u64>(&params, 3);
     let bits = [false, true].map(|bit| client.encrypt_bit(bit, &mut rng(4)).expect("gates"));
     for gate in Gate::ALL {

@@ -7,13 +7,13 @@
 //! switches with one key.
 
 use crate::common::rng;
-use rand::Rng;
-use rand_distr::{Distribution, StandardNormal};
-use ring::torus::{Fft, Torus};
-use tfhe::{
+use palladion_tfhe::{
     Bootstrapper, Encoding, GlweCipher, GlweList, GlweSecret, KeySwitch, Lwe, LweSecret, Params,
     Scratch, SwitchKey, modulus_switch, sets,
 };
+use rand::Rng;
+use rand_distr::{Distribution, StandardNormal};
+use ring::torus::{Fft, Torus};
 
 /// Distances between the phase and that of its index, for uniform samples with the noise of the
 /// noisiest operand.

@@ -1,11 +1,11 @@
 //! Small integers: random tables, sums, comparisons, and refused operations.
 
 use crate::common::{integers_insecure, keys, rng};
+use palladion_tfhe::{ClientKey, Comparison, Error, Integer, Params, ServerKey, Table};
 use proptest::prelude::*;
 use rand::Rng;
 use ring::torus::Naive;
 use std::sync::OnceLock;
-use tfhe::{ClientKey, Comparison, Error, Integer, Params, ServerKey, Table};
 
 type Keys = (ClientKey<u64>, ServerKey<u64, Naive>);
 
@@ -224,7 +224,7 @@ fn wrong_entries_are_as_many_as_predicted_insecure() {
                 .zip(&secret)
                 .fold(x << 58, |b, (a, s)| b.wrapping_add(a.wrapping_mul(*s))),
         );
-        tfhe::modulus_switch(&mut exponents, &words, 9, 0);
+        palladion_tfhe::modulus_switch(&mut exponents, &words, 9, 0);
         let sum = exponents[..96]
             .iter()
             .zip(&secret)

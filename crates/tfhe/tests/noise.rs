@@ -5,13 +5,13 @@
 //! from the mean over keys. Each run draws new keys.
 
 use crate::common::{digits, keys, rng};
-use rand::Rng;
-use ring::torus::{Decomposition, Fft, Multiplier, Naive, Torus};
-use tfhe::noise::{Model, Switched, measure_rounding};
-use tfhe::{
+use palladion_tfhe::noise::{Model, Switched, measure_rounding};
+use palladion_tfhe::{
     Encoding, Ggsw, Glwe, GlweList, KeySwitch, Lwe, LweList, LweSecret, Params, ParamsSpec,
     Scratch, TestPolynomial, modulus_switch,
 };
+use rand::Rng;
+use ring::torus::{Decomposition, Fft, Multiplier, Naive, Torus};
 
 /// n = 16, N = 64, k = 2 in words of 32 bits.
 fn params_insecure(bootstrap: Decomposition, key_switch: KeySwitch) -> Params {
@@ -156,9 +156,12 @@ fn external_products_insecure() {
             let mut errors = Vec::new();
             for key in 0..KEYS {
                 let rng = &mut rng(key as u64);
-                let secret = tfhe::GlweSecret::generate(2, params.n(), rng);
-                let cipher =
-                    tfhe::GlweCipher::<u32, _>::new(&secret, &multiplier, params.spec().ring_sigma);
+                let secret = palladion_tfhe::GlweSecret::generate(2, params.n(), rng);
+                let cipher = palladion_tfhe::GlweCipher::<u32, _>::new(
+                    &secret,
+                    &multiplier,
+                    params.spec().ring_sigma,
+                );
                 let ggsw = Ggsw::encrypt(&cipher, &multiplier, digits, bit, rng);
                 for _ in 0..4 {
                     let input = Glwe::from_words(
@@ -267,11 +270,11 @@ fn rounding_is_measured() {
 #[test]
 fn lists_are_exact_whatever_the_multiplier() {
     fn lists<T: Torus>(n: usize, rank: usize) {
-        let secret = tfhe::GlweSecret::generate(rank, n, &mut rng(6));
+        let secret = palladion_tfhe::GlweSecret::generate(rank, n, &mut rng(6));
         let fast = Fft::new(n).expect("a degree of the transform");
         let naive = Naive::new(n);
-        let fast = tfhe::GlweCipher::<T, _>::new(&secret, &fast, 2f64.powi(-25));
-        let naive = tfhe::GlweCipher::<T, _>::new(&secret, &naive, 2f64.powi(-25));
+        let fast = palladion_tfhe::GlweCipher::<T, _>::new(&secret, &fast, 2f64.powi(-25));
+        let naive = palladion_tfhe::GlweCipher::<T, _>::new(&secret, &naive, 2f64.powi(-25));
         let list = GlweList::encrypt(&naive, 3, &mut rng(7), |_, _| {});
         assert!(
             list == GlweList::encrypt(&fast, 3, &mut rng(7), |_, _| {}),
@@ -290,8 +293,8 @@ fn lists_are_exact_whatever_the_multiplier() {
 fn lists_encrypt_what_they_are_given() {
     let rng = &mut rng(5);
     let multiplier = Naive::new(32);
-    let secret = tfhe::GlweSecret::generate(2, 32, rng);
-    let cipher = tfhe::GlweCipher::<u64, _>::new(&secret, &multiplier, 2f64.powi(-40));
+    let secret = palladion_tfhe::GlweSecret::generate(2, 32, rng);
+    let cipher = palladion_tfhe::GlweCipher::<u64, _>::new(&secret, &multiplier, 2f64.powi(-40));
     let list = GlweList::encrypt(&cipher, 40, rng, |row, body| {
         body[row % 32] = body[row % 32].wrapping_add(1 << 60)
     });
@@ -314,8 +317,8 @@ fn lists_encrypt_what_they_are_given() {
 fn no_two_rows_share_noise_or_masks() {
     let rng = &mut rng(9);
     let multiplier = Naive::new(32);
-    let secret = tfhe::GlweSecret::generate(1, 32, rng);
-    let cipher = tfhe::GlweCipher::<u64, _>::new(&secret, &multiplier, 2f64.powi(-20));
+    let secret = palladion_tfhe::GlweSecret::generate(1, 32, rng);
+    let cipher = palladion_tfhe::GlweCipher::<u64, _>::new(&secret, &multiplier, 2f64.powi(-20));
     let list = GlweList::encrypt(&cipher, 8, rng, |_, _| {});
     let rows: Vec<Vec<u64>> = (0..8).map(|row| list.expand(row..row + 1)).collect();
     let phases: Vec<Vec<u64>> = rows.iter().map(|row| secret.phase(row)).collect();

@@ -1,8 +1,8 @@
 //! Numbers of several digits.
 
 use crate::common::{integers_insecure, keys, rng};
+use palladion_tfhe::{ClientKey, Comparison, Error, Radix, ServerKey};
 use rand::Rng;
-use tfhe::{ClientKey, Comparison, Error, Radix, ServerKey};
 
 fn each(run: impl Fn(&ClientKey<u64>, &ServerKey<u64, ring::torus::Naive>, u32)) {
     for message_bits in [1, 2] {

@@ -8,10 +8,10 @@ mod memory;
 
 use common::{integers_insecure, rng};
 use memory::{MASK, places};
+use palladion_tfhe::{ClientKey, ServerKey};
 use rand::{CryptoRng, RngCore};
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Multiplier, Naive};
-use tfhe::{ClientKey, ServerKey};
 
 const LEN: usize = 32;
 
@@ -80,7 +80,7 @@ fn nothing_of_a_secret_stays_insecure() {
     for ring in [false, true] {
         let mut spec = integers_insecure(1, 1, ring).spec().clone();
         spec.lwe_dimension = 96; // long enough to be distinct from other data
-        let params = tfhe::Params::new_insecure(&spec).unwrap();
+        let params = palladion_tfhe::Params::new_insecure(&spec).unwrap();
         let rng = &mut Notes {
             rng: rng(1),
             seeds: Vec::new(),

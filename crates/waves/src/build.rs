@@ -5,7 +5,7 @@ use crate::order::{Batch, order};
 use crate::plan::{Move, Plan, Stage, Wave, What};
 use crate::rows::{Rows, rows};
 use crate::work::{Instruction, Task, Work, Writer};
-use program::trace::Trace;
+use trace::Trace;
 
 /// Name of what stands before the first step.
 const BEFORE: &str = "before the first step";

@@ -11,7 +11,7 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub enum Error {
     /// The trace breaks a rule.
     #[error(transparent)]
-    Program(#[from] program::Error),
+    Trace(#[from] trace::Error),
     /// A modulus does not fit a word of a row.
     #[error(
         "modulus {index} is {found}, of {bits} bits, expected at most 32 bits: compile a program with \

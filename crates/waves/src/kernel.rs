@@ -25,13 +25,13 @@ pub enum Kernel {
     /// A row with its words in other places, some of them negated: see
     /// [`Tables::permutations`](crate::Tables::permutations).
     Permute,
-    /// [`Op::Extract`](program::trace::Op::Extract): words from several rows. `at` and `entries`
+    /// [`Op::Extract`](trace::Op::Extract): words from several rows. `at` and `entries`
     /// are [places](crate::Tables::places), each of whose halves is rotated left by as many steps
     /// as the next word says. If `gap` is 0, there are no entries.
     Extract,
-    /// [`Op::Round`](program::trace::Op::Round) from `prime` to the prime `to`.
+    /// [`Op::Round`](trace::Op::Round) from `prime` to the prime `to`.
     Round,
-    /// [`Op::Digit`](program::trace::Op::Digit).
+    /// [`Op::Digit`](trace::Op::Digit).
     Digit,
 }
 

@@ -3,7 +3,7 @@
 use crate::kernel::{Kernel, Shape, padded};
 use crate::tables::Permutation;
 use crate::work::{Limb, Origin, Writer, ZERO};
-use program::trace::{ConstantId, Domain, Instruction, Limbs, Op, Type};
+use trace::{ConstantId, Domain, Instruction, Limbs, Op, Type};
 
 /// Limbs of the result in an instruction of a conversion. What they have in common, a few products
 /// for each limb that is read, is computed again for the next ones. With all limbs in one instruction

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::kernel::Shape;
 use crate::tables::Tables;
-use program::trace::{Instruction, Trace};
+use trace::{Instruction, Trace};
 
 pub use crate::work::Origin;
 

@@ -2,9 +2,9 @@
 
 use crate::kernel::Shape;
 use kernels::Modulus;
-use program::trace::{Constant, ConstantId, Limbs, Op, Trace};
 use std::collections::HashMap;
 use std::hash::Hash;
+use trace::{Constant, ConstantId, Limbs, Op, Trace};
 
 /// Tables that instructions name by index.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +22,7 @@ pub struct Tables {
     pub places: Vec<Vec<i32>>,
 }
 
-/// Tables of a [basis conversion](program::trace::Op::Convert). Rows beyond those of the conversion
+/// Tables of a [basis conversion](trace::Op::Convert). Rows beyond those of the conversion
 /// count as 0 modulo prime 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {

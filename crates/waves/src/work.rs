@@ -4,9 +4,9 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Shape};
 use crate::tables::Collector;
 use kernels::{Modulus, is_prime};
-use program::trace::{Body, Op, Trace, Type};
 use std::collections::HashMap;
 use std::ops::Range;
+use trace::{Body, Op, Trace, Type};
 
 /// A limb, by number. Every limb is made once. Limb [`ZERO`] is zero.
 pub(crate) type Limb = u32;

@@ -7,7 +7,7 @@
     reason = "a module of several test binaries: none uses all of it, and tests may panic"
 )]
 
-use bgv::{Ciphertext, Evaluator, Params, decrypt, encrypt};
+use palladion_bgv::{Ciphertext, Evaluator, Params, decrypt, encrypt};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;

@@ -15,9 +15,9 @@ use crate::residual::Residual;
 use bfv::Params;
 use bfv::noise::Model;
 use exchange::{EvaluationKeys, Needs, SLACK_BITS};
-use program::trace::Passes;
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use trace::Passes;
 
 /// log2 of the smallest probability that is reported. Smaller ones are reported as this.
 pub const LEAST_LOG2_FAILURE: f64 = -9999.0;

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::pack;
 use bfv::Params;
 use program::recording::{self, Message, Op, Type, ValueId};
-use program::trace::Constant;
+use trace::Constant;
 
 /// The mode that writes operations down, as a [`Recording`](program::recording::Recording).
 pub struct Record<'r> {

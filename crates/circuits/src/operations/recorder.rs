@@ -3,9 +3,9 @@
 use super::RecordedSamples;
 use program::KeyNeeds;
 use program::recording::{Message, Op, Packing, Parameters, Recording, Step, Type, ValueId};
-use program::trace::{Constant, ConstantId};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use trace::{Constant, ConstantId};
 
 /// A [`Recording`] that is being written, by one or several modes that record.
 pub struct Recorder {

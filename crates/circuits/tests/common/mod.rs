@@ -10,10 +10,10 @@
 pub mod conv;
 
 use bfv::{Ciphertext, Params, Plaintext, T_FERMAT, decrypt, encrypt, measure};
-use circuits::operations::{Dry, Run};
-use circuits::{EncryptedValue, Engine, Value, dry_engine};
 use client::ClientKeys;
 use exchange::{EvaluationKeys, Layout, LoopParams};
+use palladion_circuits::operations::{Dry, Run};
+use palladion_circuits::{EncryptedValue, Engine, Value, dry_engine};
 use program::TableShape;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -152,11 +152,11 @@ impl Setup {
         let dry_seconds = |shape: &TableShape| {
             let engine = Engine::dry(self.bfv());
             let x = Value::dry(self.top(), engine.model().fresh());
-            let lut = circuits::lut::Lut::new(vec![1; len], *shape).ok()?;
+            let lut = palladion_circuits::lut::Lut::new(vec![1; len], *shape).ok()?;
             lut.apply(&engine, layout, &x).ok()?;
             Some((engine.counts().seconds(N), *shape))
         };
-        circuits::lut::shapes(len, layout)
+        palladion_circuits::lut::shapes(len, layout)
             .iter()
             .filter(|shape| shape.segments == segments)
             .filter_map(dry_seconds)

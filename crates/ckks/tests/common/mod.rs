@@ -7,8 +7,10 @@
     reason = "a module of test binaries, of which not every one uses all"
 )]
 
-use ckks::noise::{Model, Noise};
-use ckks::{Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt};
+use palladion_ckks::noise::{Model, Noise};
+use palladion_ckks::{
+    Ciphertext, Complex64, Evaluator, Params, ParamsSpec, Plaintext, decrypt, encrypt,
+};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;

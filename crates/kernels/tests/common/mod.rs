@@ -1,6 +1,6 @@
 //! Moduli and words for the tests in this folder.
 
-use kernels::{Modulus, is_prime};
+use palladion_kernels::{Modulus, is_prime};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 

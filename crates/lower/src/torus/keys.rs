@@ -4,7 +4,7 @@ use super::names;
 use super::product::{prepare, prepare_column};
 use super::table::ModulusTable;
 use program::torus::KeySwitch;
-use program::trace::{Builder, ValueId};
+use trace::{Builder, ValueId};
 
 /// The polynomials of all rows or columns, as factors of products. Empty until they are needed.
 #[derive(Default)]

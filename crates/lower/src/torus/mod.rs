@@ -24,8 +24,8 @@ use crate::check::compare;
 use crate::error::Result;
 use keys::Keys;
 use program::torus::{Circuit, KeySwitch, Op};
-use program::trace::{Builder, Limbs, Trace, ValueId};
 use table::ModulusTable;
+use trace::{Builder, Limbs, Trace, ValueId};
 
 /// The trace of a circuit on samples.
 ///

@@ -13,7 +13,7 @@
 
 use super::table::ModulusTable;
 use program::torus::Digits;
-use program::trace::{Builder, SubId, ValueId};
+use trace::{Builder, SubId, ValueId};
 
 /// The sub-trace that prepares a row of `components` polynomials as factors.
 pub(super) fn prepare(table: &ModulusTable, b: &mut Builder, components: usize) -> SubId {

@@ -10,7 +10,7 @@
 
 use super::product::{digits, products};
 use super::table::ModulusTable;
-use program::trace::{Builder, SubId, ValueId};
+use trace::{Builder, SubId, ValueId};
 
 /// Returns the accumulator after all steps. `exponents` are masks and body, and `key` has the rows
 /// of all steps.

@@ -13,7 +13,7 @@
 //! through Mean Compensation", IACR ePrint, 2025.
 
 use super::table::{Kept, ModulusTable};
-use program::trace::{Builder, SubId, ValueId};
+use trace::{Builder, SubId, ValueId};
 
 /// A value's words rounded to the given bits, and their rests.
 pub(super) fn rounded(

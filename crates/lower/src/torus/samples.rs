@@ -13,7 +13,7 @@ use super::product::{digits, product};
 use super::rounding::{half_of_sum, rounded};
 use super::table::ModulusTable;
 use program::torus::Digits;
-use program::trace::{Builder, Constant, SubId, ValueId};
+use trace::{Builder, Constant, SubId, ValueId};
 
 /// Masks and body of a small sample, from those of a sample and all columns of the key. Words of
 /// the last mask beyond the LWE dimension are 0.

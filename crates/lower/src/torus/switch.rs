@@ -11,7 +11,7 @@ use super::product::{digits, products};
 use super::rounding::{half_of_sum, halve, rounded};
 use super::table::ModulusTable;
 use program::torus::Digits;
-use program::trace::{Builder, Constant, SubId, ValueId};
+use trace::{Builder, Constant, SubId, ValueId};
 
 /// The sub-trace of a key switch. Parameters: masks and body of a sample, and the rows of the key.
 /// Results: masks and body of a small sample. Words of the last mask beyond the LWE dimension are

@@ -7,8 +7,8 @@
 
 use crate::error::Result;
 use program::torus::{Circuit, Digits, Op, Parameters};
-use program::trace::{Builder, Constant, Limbs, ModulusId, TraceBuilder, Type, ValueId};
 use ring::ntt_primes;
+use trace::{Builder, Constant, Limbs, ModulusId, TraceBuilder, Type, ValueId};
 
 /// Bits and numbers of primes. Transforms modulo primes of 50 bits are fast, and primes of 60 bits
 /// are the longest possible.

@@ -10,7 +10,7 @@ use crate::key_switch::{
 };
 use crate::names;
 use program::recording::{Ciphertext, Rgsw, Secret, ValueId};
-use program::trace::{self, Builder, Limbs};
+use trace::{self, Builder, Limbs};
 
 impl Walk<'_> {
     pub(super) fn automorphism(

@@ -4,7 +4,7 @@ use super::{Made, Walk};
 use crate::error::Result;
 use crate::packing::{Layers, Samples};
 use program::recording::{Ciphertext, Op, Type, ValueId};
-use program::trace::{self, Builder};
+use trace::{self, Builder};
 
 /// Giant steps that one call makes. They read the same rotations of the secret, so a machine that makes
 /// sums limb by limb may load each limb of these once for all of them. Their rows modulo `t` must stay

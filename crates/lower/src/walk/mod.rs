@@ -15,8 +15,8 @@ use crate::products::{self, Matrix};
 use crate::raise::raise;
 use crate::samples;
 use program::recording::{Ciphertext, Message, Op, Recording, Scalar, Type, ValueId};
-use program::trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
 use std::collections::HashMap;
+use trace::{self, Builder, ConstantId, Limbs, Trace, TraceBuilder};
 
 /// Returns the trace of a recording. It loads the inputs named by [`names`], and stores the
 /// components of the results. Its steps have the numbers that the recording has.

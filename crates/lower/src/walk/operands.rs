@@ -3,7 +3,7 @@
 use super::{Made, Walk};
 use crate::error::{Error, Result};
 use program::recording::{Ciphertext, Type, ValueId};
-use program::trace::{self, Builder};
+use trace::{self, Builder};
 
 impl Walk<'_> {
     /// The two components of a value over the limbs of `ty`. Other limbs are left out.

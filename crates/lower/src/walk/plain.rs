@@ -5,8 +5,8 @@ use crate::chain::PlainModulus;
 use crate::error::Result;
 use crate::plaintext;
 use program::recording::{Ciphertext, Message, Plain, Scalar, Type};
-use program::trace::{self, Builder, ConstantId, Limbs};
 use rlwe::DimensionParams;
+use trace::{self, Builder, ConstantId, Limbs};
 
 impl<'a> Walk<'a> {
     /// A plaintext as a factor, for a result of type `ty`.

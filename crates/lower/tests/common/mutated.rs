@@ -1,8 +1,8 @@
 //! Changes of one instruction of a trace.
 
-use program::trace::{Body, Op, Trace};
 use rand::Rng;
 use rand_chacha::ChaCha20Rng;
+use trace::{Body, Op, Trace};
 
 /// Drops, swaps or alters one instruction; `None` if that changes nothing.
 pub(crate) fn mutated(trace: &Trace, rng: &mut ChaCha20Rng) -> Option<Trace> {

@@ -1,7 +1,7 @@
 //! Random shapes: circuits in the clear give the layer, and cost what the formulas say.
 
 use crate::common::{cleartext, numbers};
-use packings::{ALL, Counts, Frame, Layer, tiles};
+use palladion_packings::{ALL, Counts, Frame, Layer, tiles};
 use proptest::prelude::*;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use std::sync::LazyLock;

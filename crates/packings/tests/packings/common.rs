@@ -1,6 +1,6 @@
 //! Shapes, weights and values.
 
-use packings::{Layer, Messages, Packed};
+use palladion_packings::{Layer, Messages, Packed};
 use runtime::circuit::{Slots, run_clear};
 
 /// Numbers from `-most` to `most` by a linear congruence: the same in every run.

@@ -3,7 +3,7 @@
 
 use crate::common::numbers;
 use inspect::packing::{trial, trial_in_parts};
-use packings::{ALL, Arith, Frame, Layer, Packing, by_name, slice, tiles};
+use palladion_packings::{ALL, Arith, Frame, Layer, Packing, by_name, slice, tiles};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 

@@ -1,6 +1,6 @@
 //! Shapes and parameters that are refused, with the way out.
 
-use packings::{ALL, Arith, Error, Frame, Layer, Prices, by_name, choose, slice};
+use palladion_packings::{ALL, Arith, Error, Frame, Layer, Prices, by_name, choose, slice};
 
 fn refusal(layer: Layer) -> String {
     match layer.check() {
@@ -73,7 +73,9 @@ fn numbers_that_do_not_fit_a_layer_are_refused() {
             .to_string()
             .contains("number of values is 7")
     );
-    let found = packed.unpack(&packings::Messages::new(), 48).unwrap_err();
+    let found = packed
+        .unpack(&palladion_packings::Messages::new(), 48)
+        .unwrap_err();
     assert!(found.to_string().contains("missing"), "{found}");
     assert!(layer.apply(&[0; 32], &[0; 3]).is_err());
 }

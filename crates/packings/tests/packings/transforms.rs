@@ -1,7 +1,7 @@
 //! Passes over limbs: of the formula, beside those of the trace to which a circuit is lowered.
 
 use crate::clear::INSECURE;
-use packings::{ALL, Frame, Layer};
+use palladion_packings::{ALL, Frame, Layer};
 use program::circuit::{Circuit, Op};
 use runtime::circuit::{Bfv, Runner};
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 /// result would not decrypt, the error names the operation, what was found, and what was expected.
 ///
 /// ```
-/// use program::circuit::{Arithmetic, CircuitBuilder, Type};
+/// use palladion_program::circuit::{Arithmetic, CircuitBuilder, Type};
 ///
 /// // 3 x^2 in 8 slots, from level 2 down to 0.
 /// let moduli = [40.0, 28.0, 28.0].map(f64::exp2).to_vec();
@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 /// b.output("y", y)?;
 /// let circuit = b.finish()?;
 /// assert_eq!(circuit.keys().relinearization, Some(2));
-/// # Ok::<(), program::Error>(())
+/// # Ok::<(), palladion_program::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct CircuitBuilder {

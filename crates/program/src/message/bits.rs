@@ -4,7 +4,7 @@ use super::build::{Builder, Value};
 use super::ir::{Gate, Op, ValueId};
 use super::verify::refused;
 use crate::error::Result;
-use crate::place::Problem;
+use trace::reading::Problem;
 
 /// A bit as an operand: a constant, or the result of a step, possibly negated.
 #[derive(Clone, Copy, PartialEq)]

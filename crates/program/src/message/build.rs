@@ -4,8 +4,8 @@ use super::infer::{Known, Made, Range};
 use super::ir::{Circuit, FORMAT, Input, Messages, Op, Output, ValueId};
 use super::verify::{named, refused};
 use crate::error::Result;
-use crate::place::{Checked, Problem};
 use std::collections::HashMap;
+use trace::reading::{Checked, Problem};
 
 /// An operand of a [`Builder`]: a number, or the result of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

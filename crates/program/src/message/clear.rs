@@ -4,8 +4,8 @@ use super::infer::Made;
 use super::ir::{Circuit, Input, Messages, Op};
 use super::verify::refused;
 use crate::error::Result;
-use crate::place::{Checked, Problem, check};
 use std::collections::BTreeMap;
+use trace::reading::{Checked, Problem, check};
 
 impl Input {
     /// Refuses messages that this input cannot take.

@@ -1,8 +1,8 @@
 //! The result of each step: a bit, or integers with known ranges.
 
 use super::ir::{Circuit, Input, Messages, Op, ValueId};
-use crate::place::{Checked, Problem, check};
 use std::fmt::{Display, Formatter};
+use trace::reading::{Checked, Problem, check};
 
 /// Largest absolute value of an integer. With it, sums of words are exact in 64 bits.
 pub(super) const MAX_MAGNITUDE: i64 = 1 << 48;

@@ -6,8 +6,8 @@ use super::infer::MAX_MAGNITUDE;
 use super::ir::{Op, ValueId};
 use super::verify::refused;
 use crate::error::Result;
-use crate::place::{Problem, check};
 use std::collections::BTreeMap;
+use trace::reading::{Problem, check};
 
 impl Builder {
     /// `constant + sum factor value`. It takes no bootstrapping. Integers are exact and may be

@@ -14,7 +14,7 @@
 //! [`Circuit::from_json`] or [`Builder::finish`] is [verified](Circuit::verify).
 //!
 //! ```
-//! use program::message::{Builder, Messages};
+//! use palladion_program::message::{Builder, Messages};
 //!
 //! let mut b = Builder::new("adder", Messages::Bits)?;
 //! let (x, y) = (b.input("x", None, 1)?[0], b.input("y", None, 1)?[0]);
@@ -27,7 +27,7 @@
 //! let inputs = [("x", &[1][..]), ("y", &[1])].into();
 //! assert_eq!(adder.run_clear(&inputs)?, [("sum", vec![0]), ("carry", vec![1])].into());
 //! assert_eq!((adder.bootstrappings(), adder.depth()), (2, 1));
-//! # Ok::<(), program::Error>(())
+//! # Ok::<(), palladion_program::Error>(())
 //! ```
 
 mod bits;

@@ -3,8 +3,8 @@
 use super::infer::{Known, Made};
 use super::ir::{Circuit, FORMAT, Input, Messages};
 use crate::error::{Error, Result};
-use crate::place::{Checked, Problem, check};
 use std::collections::BTreeSet;
+use trace::reading::{Checked, Problem, check};
 
 /// Largest number of bits of a value.
 const MAX_BITS: u32 = 16;

@@ -1,8 +1,8 @@
 //! The types of a recording.
 
 use crate::ir::KeyNeeds;
-use crate::trace::{Constant, ConstantId};
 use std::ops::Range;
+use trace::{Constant, ConstantId};
 
 /// A value, given by the number of the step that makes it.
 pub type ValueId = usize;

@@ -1,6 +1,6 @@
 //! Names of inputs and results.
 
-use crate::trace::is_name;
+use trace::is_name;
 
 /// Prefix of encoded names.
 const HEX: &str = "hex.";

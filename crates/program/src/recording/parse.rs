@@ -3,14 +3,15 @@
 use super::ir::{Packing, Parameters, Recording, SampleParameters, Step};
 use super::parse_ops::operation;
 use super::parse_types::ty;
-use super::site::{Head, Site};
+use super::site::{Head, Site, recorded};
 use super::text::HEADER;
 use crate::error::Result;
 use crate::ir::KeyNeeds;
-use crate::lines::{END, Lines};
-use crate::place::{Checked, Part, Problem, check};
-use crate::trace::constant;
-use crate::words::{Words, marked, number, range, shown};
+use trace::Part;
+use trace::reading::constant;
+use trace::reading::{Checked, Problem, check};
+use trace::reading::{END, Lines};
+use trace::reading::{Words, marked, number, range, shown};
 
 impl Recording {
     /// Reads the text form and verifies the recording.
@@ -26,12 +27,10 @@ impl Recording {
         };
         let recording = parser.recording();
         let line = parser.lines.number();
-        let recording = recording.map_err(|problem| problem.recorded(Some(line), Part::Text))?;
+        let recording = recording.map_err(|problem| recorded(problem, Some(line), Part::Text))?;
         recording.check().map_err(|fault| {
             let line = parser.places.line(fault.site);
-            fault
-                .problem
-                .recorded(Some(line), recording.part(fault.site))
+            recorded(fault.problem, Some(line), recording.part(fault.site))
         })?;
         Ok(recording)
     }

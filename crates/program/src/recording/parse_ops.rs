@@ -1,9 +1,9 @@
 //! The parser of operations.
 
 use super::ir::{Op, Plain, Rgsw, Scalar, Secret};
-use crate::place::{Checked, Problem};
-use crate::trace::ValueId;
-use crate::words::{Words, marked, number, shown};
+use trace::ValueId;
+use trace::reading::{Checked, Problem};
+use trace::reading::{Words, marked, number, shown};
 
 /// Names of all operations.
 const NAMES: [&str; 23] = [

@@ -1,8 +1,8 @@
 //! The parser of types.
 
 use super::ir::{Ciphertext, Message, Type};
-use crate::place::{Checked, Problem};
-use crate::words::{number, shown};
+use trace::reading::{Checked, Problem};
+use trace::reading::{number, shown};
 
 /// Reads a type. If a message names no modulus, it is modulo `plain`.
 pub(super) fn ty(text: &str, plain: Option<u64>) -> Checked<Type> {

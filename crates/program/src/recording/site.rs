@@ -1,12 +1,25 @@
 //! Places in a recording.
 
 use super::ir::Recording;
-use crate::place::{Part, Problem};
+use crate::error::Error;
+use trace::reading::Problem;
+use trace::{Location, Part};
 
 /// A problem and its place.
 pub(super) struct Fault {
     pub(super) site: Site,
     pub(super) problem: Problem,
+}
+
+/// The error of a problem at a location in a recording.
+pub(super) fn recorded(problem: Problem, line: Option<usize>, part: Part) -> Error {
+    let [what, found, expected] = problem.into_parts();
+    Error::Recorded {
+        location: Box::new(Location { line, part }),
+        what,
+        found,
+        expected,
+    }
 }
 
 /// A place, given by indices. The parser knows its line.

@@ -29,9 +29,9 @@
 //! with `#` are ignored.
 
 use super::ir::{Ciphertext, Message, Op, Packing, Plain, Recording, Scalar, Secret, Type};
-use crate::lines::END;
-use crate::trace::list;
 use std::fmt::{Display, Formatter, Result};
+use trace::list;
+use trace::reading::END;
 
 /// First line of a text.
 pub(super) const HEADER: &str = "palladion-recording/1";

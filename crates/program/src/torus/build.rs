@@ -1,7 +1,7 @@
 //! Functions that write a circuit.
 
 use super::ir::{Circuit, Op, Parameters, Type, ValueId};
-use crate::trace::{Constant, ConstantId};
+use trace::{Constant, ConstantId};
 
 impl Circuit {
     /// Makes a circuit without steps.

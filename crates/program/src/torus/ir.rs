@@ -1,6 +1,6 @@
 //! The types of a circuit on samples.
 
-use crate::trace::{Constant, ConstantId};
+use trace::{Constant, ConstantId};
 
 /// A value, given by the number of the step that makes it.
 pub type ValueId = usize;

@@ -10,8 +10,8 @@
 //! returns is [verified](Circuit::verify).
 //!
 //! ```
-//! use program::torus::{Circuit, Digits, KeySwitch, Op, Parameters};
-//! use program::trace::Constant;
+//! use palladion_program::torus::{Circuit, Digits, KeySwitch, Op, Parameters};
+//! use trace::Constant;
 //!
 //! // The sign of a phase, as 1/8 or -1/8 of the torus.
 //! let mut circuit = Circuit::new(Parameters {
@@ -29,7 +29,7 @@
 //! circuit.push(Op::Output { value: sign });
 //! circuit.verify()?;
 //! assert_eq!(Circuit::parse(&circuit.to_string())?, circuit);
-//! # Ok::<(), program::Error>(())
+//! # Ok::<(), palladion_program::Error>(())
 //! ```
 
 mod build;

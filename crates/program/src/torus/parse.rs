@@ -4,10 +4,10 @@ use super::ir::{Circuit, Digits, KeySwitch, Op, Parameters};
 use super::text::{END, HEADER};
 use super::verify::Fault;
 use crate::error::{Error, Result};
-use crate::place::{Checked, Problem, check};
-use crate::trace::constant;
-use crate::words::{Words, marked, shown};
 use std::str::{FromStr, Lines};
+use trace::reading::constant;
+use trace::reading::{Checked, Problem, check};
+use trace::reading::{Words, marked, shown};
 
 impl Circuit {
     /// Reads the text form and verifies the circuit.

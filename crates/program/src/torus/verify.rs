@@ -3,9 +3,9 @@
 
 use super::ir::{Circuit, Digits, Op, Parameters, ValueId};
 use crate::error::{Error, Result};
-use crate::place::{Checked, Problem, check};
-use crate::trace::context::Context;
 use std::fmt::Display;
+use trace::context::Context;
+use trace::reading::{Checked, Problem, check};
 
 /// Largest dimension of the small secret.
 const MAX_DIMENSION: usize = 1 << 13;

@@ -1,8 +1,8 @@
 //! Circuits whose builder chooses the levels: the operations that it writes, and those that it
 //! refuses.
 
-use program::Error;
-use program::circuit::{Arithmetic, AutoBuilder, Circuit, Op, OperandId};
+use palladion_program::Error;
+use palladion_program::circuit::{Arithmetic, AutoBuilder, Circuit, Op, OperandId};
 
 const MODULI: [f64; 4] = [40.0, 30.0, 30.5, 29.5];
 

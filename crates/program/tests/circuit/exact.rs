@@ -1,9 +1,9 @@
 //! Circuits on integers modulo `t`: their text, and the refusals that only they have.
 
-use program::circuit::{
+use palladion_program::circuit::{
     Arithmetic, Circuit, CircuitBuilder, Giant, Op, Term, Type, Weights, linear_maps, sum_strided,
 };
-use program::{Error, Result};
+use palladion_program::{Error, Result};
 
 const T: u64 = 257;
 

@@ -1,8 +1,8 @@
 //! Linear layers: their shapes. `crates/runtime` compares their results with the matrix product.
 
 use crate::circuit::{builder, ciphertext};
-use program::Error;
-use program::circuit::{Dense, Weights, sum_strided};
+use palladion_program::Error;
+use palladion_program::circuit::{Dense, Weights, sum_strided};
 use std::collections::BTreeMap;
 
 fn rows(rows: usize, columns: usize) -> Vec<Vec<f64>> {

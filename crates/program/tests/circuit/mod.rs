@@ -9,7 +9,7 @@ mod parts;
 mod refused;
 mod text;
 
-use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type};
+use palladion_program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type};
 
 /// A builder with three levels of 30 bits above one of 40 bits, and 8 slots.
 fn builder() -> CircuitBuilder {

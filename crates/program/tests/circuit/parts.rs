@@ -1,7 +1,9 @@
 //! Bootstrapping and repeated parts: types, text, needs, and refusals.
 
 use crate::circuit::ciphertext;
-use program::circuit::{Arithmetic, AutoBuilder, Bootstrapping, Circuit, CircuitBuilder, Op, Type};
+use palladion_program::circuit::{
+    Arithmetic, AutoBuilder, Bootstrapping, Circuit, CircuitBuilder, Op, Type,
+};
 
 const SCALE: f64 = 30.0;
 

@@ -1,8 +1,8 @@
 //! Circuits that would not decrypt or break a rule are refused. There is one case for each check.
 
 use crate::circuit::{builder, ciphertext, every_operation};
-use program::Error;
-use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Constant, Op, Step, Type};
+use palladion_program::Error;
+use palladion_program::circuit::{Arithmetic, Circuit, CircuitBuilder, Constant, Op, Step, Type};
 
 /// Changes the circuit with every operation, writes it as JSON, reads it again, and returns the
 /// error.
@@ -179,7 +179,7 @@ fn levels_and_scales() {
 fn builders_refuse_when_asked() {
     let mut b = builder();
     let x = b.input("x", ciphertext(0, 30.0)).unwrap();
-    let said = |found: program::Result<usize>| found.unwrap_err().to_string();
+    let said = |found: palladion_program::Result<usize>| found.unwrap_err().to_string();
     assert_eq!(
         said(b.rescale(x)),
         "step %1 (rescale): the level is 0, expected at least 1"

@@ -1,8 +1,8 @@
 //! Is a circuit read as it was written, and does it look as expected?
 
 use crate::circuit::every_operation;
-use program::Error;
-use program::circuit::{Circuit, KeyNeeds};
+use palladion_program::Error;
+use palladion_program::circuit::{Circuit, KeyNeeds};
 
 /// Update this by hand when the text form changes: a difference here is what people see in a diff.
 const TEXT: &str = "\

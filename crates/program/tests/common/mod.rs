@@ -3,7 +3,7 @@
 
 #![allow(unreachable_pub, reason = "a module of a test binary")]
 
-use program::{
+use palladion_program::{
     Constant, Error, Form, Indices, KeyNeeds, Op, Packed, Parameters, Patch, Prediction, Program,
     Row, Step, TableShape, Term, Type,
 };

@@ -1,7 +1,7 @@
 //! A changed recording is refused.
 
 use crate::recording::text::EVERY;
-use program::recording::{Message, Op, Plain, Recording, Type, ValueId};
+use palladion_program::recording::{Message, Op, Plain, Recording, Type, ValueId};
 use proptest::prelude::*;
 use proptest::sample::Index;
 

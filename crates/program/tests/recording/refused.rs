@@ -1,7 +1,7 @@
 //! Recordings that break a rule are refused, with what was found and expected.
 
 use crate::recording::text::EVERY;
-use program::recording::Recording;
+use palladion_program::recording::Recording;
 
 /// Changes of the text with every operation, and the beginning of the error.
 const BROKEN: &[(&str, &str, &str)] = &[

@@ -1,5 +1,5 @@
-use program::Error;
-use program::recording::{Message, Recording, Type};
+use palladion_program::Error;
+use palladion_program::recording::{Message, Recording, Type};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

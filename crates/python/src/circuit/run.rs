@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use ckks::Complex64;
 use program::circuit::{Arithmetic, Circuit};
-use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use runtime::circuit::{self, Bfv, Border, Meeting, Runner, Slot, Slots};
 use runtime::replay::Results;
+use trace::Trace;
 
 use super::passed::{Given, Inputs, Made, Passed, finite, in_input, in_scheme, made};
 use crate::error::ToPython;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use client::{circuit_keys, system_rng};
 use program::circuit::{KeyNeeds, Type};
-use program::trace::Trace;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use runtime::circuit::{self, Bfv, Budget, Predicted};
+use trace::Trace;
 
 use super::passed::{Given, Made};
 use super::run::{self, complex_bytes};
@@ -17,7 +17,7 @@ use crate::error::ToPython;
 use crate::guard::guard;
 use crate::schemes::keys::{SchemeKeys, SchemeSecret};
 use crate::schemes::params::{Scheme, SchemeParams};
-use crate::trace::counts_dict;
+use crate::traces::counts_dict;
 
 /// A circuit of homomorphic operations.
 #[pyclass(frozen, module = "palladion._native")]

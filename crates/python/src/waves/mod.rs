@@ -3,12 +3,12 @@
 mod outside;
 
 use ::waves::{Conversion, Move, Plan, Stage, What};
-use program::trace::{Op, Trace, Type};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use runtime::Checkpoint;
 use runtime::replay::{Outside, Sources, replay};
 use std::sync::Arc;
+use trace::{Op, Trace, Type};
 
 use crate::circuit::written::CircuitTrace;
 use crate::error::UsageError;
@@ -51,7 +51,7 @@ impl Waves {
     /// Plans the trace of a program, as `palladion lower` wrote it.
     #[staticmethod]
     #[pyo3(signature = (trace, window=Plan::WINDOW))]
-    fn of_trace(py: Python<'_>, trace: &crate::trace::Trace, window: usize) -> PyResult<Self> {
+    fn of_trace(py: Python<'_>, trace: &crate::traces::Trace, window: usize) -> PyResult<Self> {
         Self::of(py, trace.trace.clone(), window)
     }
 

@@ -1,7 +1,6 @@
 //! Values that cross the border of a machine's store.
 
 use client::system_rng;
-use program::trace::Type;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
@@ -12,6 +11,7 @@ use runtime::replay::{CircuitOutside, Limb, Outside, Results, RunOutside, Switch
 use runtime::{Checkpoint, Error};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use trace::Type;
 
 use crate::circuit::passed::{Given as Input, Made};
 use crate::circuit::run;
@@ -23,7 +23,7 @@ use crate::messages::{Answer, Query};
 use crate::program::{Program, check_program, hex};
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::SchemeParams;
-use crate::trace::Trace;
+use crate::traces::Trace;
 
 /// What a trace loads from and stores to: keys and a query, or values by name.
 #[pyclass(frozen, module = "palladion")]

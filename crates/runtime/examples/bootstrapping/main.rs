@@ -17,6 +17,8 @@ use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use circuits::bootstrap::Bootstrap;
 use ckks::Complex64;
 use common::{Result, number, option, timed};
+use palladion_runtime::circuit::{Argument, Runner, Slots, needs, predict};
+use palladion_runtime::replay::{SwitchKeys, replay_circuit};
 use program::recording::Recording;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -24,8 +26,6 @@ use replay::replay;
 use ring::ntt_primes_avoiding;
 use ring::sample::Masks;
 use rlwe::{Ciphertext, SecretKey};
-use runtime::circuit::{Argument, Runner, Slots, needs, predict};
-use runtime::replay::{SwitchKeys, replay_circuit};
 use std::collections::BTreeMap;
 use trace::{agrees, counted, lowered};
 

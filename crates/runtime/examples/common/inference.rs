@@ -5,12 +5,12 @@ use crate::common::{Result, timed};
 use crate::replay::replay;
 use crate::trace::counted;
 use ckks::{Ciphertext, Complex64, Params, Plaintext, decrypt, encrypt};
+use palladion_runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
 use program::circuit::Circuit;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
 use std::collections::BTreeMap;
 use std::time::Instant;
 

@@ -3,7 +3,7 @@
 use crate::common::{Result, timed};
 use crate::trace::{agrees, lowered};
 use exchange::circuit::Keys;
-use runtime::circuit::{Argument, Runner, Scheme};
+use palladion_runtime::circuit::{Argument, Runner, Scheme};
 use std::collections::BTreeMap;
 
 /// Lowers the circuit, replays its trace on the inputs of a run, and compares results and

@@ -3,7 +3,7 @@
 use crate::common::{Result, timed};
 use kernels::Counted;
 use program::recording::Recording;
-use program::trace::{Counts, Op, Trace};
+use trace::{Counts, Op, Trace};
 
 /// The counting kernels if `--replay` is on the command line. Counting starts here.
 pub(crate) fn counted() -> Result<Option<&'static Counted>> {

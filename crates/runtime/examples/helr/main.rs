@@ -22,12 +22,12 @@ use circuits::approximate::{Bootstrapper, Samples};
 use ckks::{Ciphertext, Complex64, decrypt, encrypt};
 use clock::Clock;
 use common::{Result, number, option, timed};
+use palladion_runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
 use plain::{Data, exact, momenta, polynomial};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Runner, Slots, needs, predict, run_clear};
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -25,8 +25,8 @@ use applications::lola_cifar::{COLORS, LEVELS, Network, SIDE, SLOTS, circuit, in
 use ckks::{Params, ParamsSpec};
 use common::{Result, number, option, timed};
 use inference::{Image, complex, infer, plain};
+use palladion_runtime::circuit::{Slots, arithmetic};
 use ring::ntt_primes_of_sizes;
-use runtime::circuit::{Slots, arithmetic};
 use std::path::Path;
 
 /// Largest difference of a logit from that of the plain network.

@@ -27,9 +27,9 @@ use ckks::{Params, ParamsSpec};
 use common::{Result, number, option};
 use inference::{Image, complex, infer, plain};
 use mnist::Images;
+use palladion_runtime::circuit::arithmetic;
 use program::circuit::Weights;
 use ring::ntt_primes;
-use runtime::circuit::arithmetic;
 use std::collections::BTreeMap;
 use std::path::Path;
 

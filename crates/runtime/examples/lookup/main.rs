@@ -22,15 +22,15 @@ use applications::lookup::{Database, ROW, word_name};
 use bgv::{Ciphertext, Params, T_FERMAT, decrypt, encrypt, measure};
 use common::{Result, number, option, timed};
 use mnist::Images;
+use palladion_runtime::circuit::{
+    Argument, Budget, Runner, Slots, arithmetic, needs, predict_noise, run_clear,
+};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use replay::replay;
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
-use runtime::circuit::{
-    Argument, Budget, Runner, Slots, arithmetic, needs, predict_noise, run_clear,
-};
 use std::collections::BTreeMap;
 use std::path::Path;
 use trace::counted;

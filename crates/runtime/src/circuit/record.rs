@@ -9,8 +9,8 @@ use crate::replay::{CircuitOutside, Progress, Results, SwitchKeys, replay};
 use circuits::operations::{RecordRing, Recorder};
 use exchange::circuit::Keys;
 use program::recording::{Recording, recorded_name};
-use program::trace::{Counts, Trace};
 use std::collections::BTreeMap;
+use trace::{Counts, Trace};
 
 impl<S: Scheme> Runner<'_, S> {
     /// Records the operations of a run on ciphertexts, in order. The inputs in plain are those

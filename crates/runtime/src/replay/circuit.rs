@@ -5,11 +5,11 @@ use super::outside::{Results, SwitchKeys, limbs_of, no_seed};
 use super::{Limb, Outside, Progress, replay};
 use crate::error::Result;
 use lower::names;
-use program::trace::{Counts, Trace, Type};
 use ring::Basis;
 use ring::sample::Seed;
 use rlwe::Ciphertext;
 use std::collections::BTreeMap;
+use trace::{Counts, Trace, Type};
 
 /// Ciphertexts by name and keys of a circuit, and the results as they are stored.
 pub struct CircuitOutside<'a> {

@@ -3,10 +3,10 @@
 use super::machine::Machine;
 use super::value::{Value, slices};
 use kernels::kernels;
-use program::trace::{Op, Type};
 use ring::par_map;
 use std::ops::Range;
 use std::sync::Arc;
+use trace::{Op, Type};
 
 /// Largest number of terms in one call to the kernel of matrix products.
 const MATRIX_TERMS: usize = 512;

@@ -1,4 +1,4 @@
-//! Basis conversion with the integers that [`Op::Convert`](program::trace::Op::Convert) defines.
+//! Basis conversion with the integers that [`Op::Convert`](trace::Op::Convert) defines.
 
 use super::Limb;
 use super::arithmetic::{Arithmetic, Power};

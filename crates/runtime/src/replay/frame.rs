@@ -2,7 +2,7 @@
 
 use super::spare::Spare;
 use super::value::Value;
-use program::trace::{Body, Op, ValueId};
+use trace::{Body, Op, ValueId};
 
 /// For each value of a body, the last instruction that uses it.
 pub(super) struct Uses {

@@ -4,8 +4,8 @@ use super::Outside;
 use super::sources::Sources;
 use super::value::Value;
 use crate::error::{Error, Result};
-use program::trace::Type;
 use ring::par_map;
+use trace::Type;
 
 impl Sources<'_> {
     /// Loads a value, and checks that its limbs are residues.

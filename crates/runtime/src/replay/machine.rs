@@ -7,9 +7,9 @@ use super::sources::{Sources, not_prime};
 use super::spare::Spare;
 use crate::error::Result;
 use kernels::{Modulus, NttTable, is_prime};
-use program::trace::{Body, Counts, Limbs, ModulusId, Op, Trace, Type};
 use std::collections::HashMap;
 use std::sync::Arc;
+use trace::{Body, Counts, Limbs, ModulusId, Op, Trace, Type};
 
 /// The tables of one trace, and the counts of what was executed.
 pub(super) struct Machine<'a> {

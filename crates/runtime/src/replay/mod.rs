@@ -25,9 +25,9 @@ mod words;
 use crate::error::{Error, Result};
 use frame::{Frame, Uses};
 use machine::Machine;
-use program::trace::{Counts, Op, Trace, Type};
 use ring::sample::Seed;
 use std::sync::Arc;
+use trace::{Counts, Op, Trace, Type};
 
 pub use circuit::{CircuitOutside, replay_circuit};
 pub use outside::{Results, SwitchKeys};

@@ -7,7 +7,7 @@ use super::value::{Value, gather, operands, slices};
 use super::words;
 use crate::error::Result;
 use kernels::{eval_automorphism_index, kernels};
-use program::trace::{Domain, Limbs, ModulusId, Op, Passes, Type, ValueId};
+use trace::{Domain, Limbs, ModulusId, Op, Passes, Type, ValueId};
 
 /// Largest number of terms in one call to the kernel of inner products.
 const DOT_TERMS: usize = 256;

@@ -4,12 +4,12 @@ use super::Limb;
 use crate::error::{Error, Result};
 use exchange::circuit::{Keys, SparseKeys};
 use lower::names;
-use program::trace::Type;
 use ring::sample::Seed;
 use ring::{Basis, Eval, Poly};
 use rlwe::{Ciphertext, GaloisKeys, Rgsw, SwitchKey};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use trace::Type;
 
 /// The keys of key switching. A trace loads them by its [names](lower::names) for them.
 pub struct SwitchKeys<'a> {

@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::replay::Progress;
 use exchange::{EvaluationKeys, Exchange, Query, RawAnswer};
 use lower::names;
-use program::trace::{Counts, Trace, Type};
 use ring::sample::Seed;
 use ring::{Eval, Poly};
+use trace::{Counts, Trace, Type};
 
 /// Keys and query of a run, and the results as they are stored.
 pub struct RunOutside<'a> {

@@ -6,9 +6,9 @@ use super::value::Value;
 use super::{Limb, Outside, words};
 use crate::error::{Error, Result};
 use kernels::Modulus;
-use program::trace::{Constant, ConstantId, Instruction, ModulusId, Op, Trace, Type};
 use std::borrow::Cow;
 use std::sync::Arc;
+use trace::{Constant, ConstantId, Instruction, ModulusId, Op, Trace, Type};
 
 /// The moduli and constants of a trace. With an [`Outside`], these give the values of operations
 /// without operands. Other machines than [`replay`](super::replay) get theirs here too.

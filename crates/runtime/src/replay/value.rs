@@ -3,9 +3,9 @@
 use super::Limb;
 use super::frame::Frame;
 use super::spare::Spare;
-use program::trace::{ModulusId, Type, ValueId};
 use ring::par_map;
 use std::sync::Arc;
+use trace::{ModulusId, Type, ValueId};
 
 /// A value: its limbs, in the order of its type.
 #[derive(Clone)]

@@ -1,9 +1,9 @@
 //! The operations of a TFHE server as circuits on samples.
 
 use program::torus::{Circuit, Digits, KeySwitch, Op, Parameters};
-use program::trace::Constant;
 use ring::torus::{Decomposition, Torus};
 use tfhe::{Gate, Params, Table};
+use trace::Constant;
 
 /// The parameters of circuits for parameters of TFHE.
 pub fn parameters(params: &Params) -> Parameters {

@@ -5,9 +5,9 @@ use super::noise::Noise;
 use crate::error::{Error, Result};
 use program::message::{Circuit, Made, Messages, Op};
 use program::torus::{self, Op as Sample, ValueId};
-use program::trace::Constant;
 use std::collections::HashMap;
 use tfhe::{Encoding, Gate, Params, TestPolynomial};
+use trace::Constant;
 
 /// The constant of gates is 1/8 of the torus: `2^-3`.
 const EIGHTH: u32 = 3;

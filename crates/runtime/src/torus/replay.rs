@@ -3,12 +3,12 @@
 use crate::error::{Error, Result};
 use crate::replay::{Limb, Outside, Progress};
 use lower::torus::names;
-use program::trace::{Counts, Trace, Type};
 use ring::sample::Seed;
 use ring::torus::Torus;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tfhe::{EvaluationKeys, GlweList, Lwe, SwitchKey};
+use trace::{Counts, Trace, Type};
 
 /// Replays the trace of a circuit on samples. Returns its outputs, in order, and the counts of what
 /// was executed.

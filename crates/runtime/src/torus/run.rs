@@ -4,10 +4,10 @@ use super::describe::parameters;
 use super::messages::unfit;
 use crate::error::Result;
 use program::torus::{Circuit, Op, ValueId};
-use program::trace::Constant;
 use ring::torus::{Multiplier, Torus};
 use std::collections::BTreeMap;
 use tfhe::{Glwe, Lwe, ServerKey, modulus_switch};
+use trace::Constant;
 
 /// The result of a step.
 enum Made<T> {

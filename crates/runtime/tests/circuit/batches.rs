@@ -2,10 +2,10 @@
 //! Constants that are given as plaintext inputs are in no batch.
 
 use crate::circuit::{common, exact};
+use palladion_runtime::circuit::{Argument, Runner, Slots, arithmetic};
 use program::circuit::{Circuit, CircuitBuilder, Giant, Term, Type, ValueId, Weights, linear_maps};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
-use runtime::circuit::{Argument, Runner, Slots, arithmetic};
 use std::collections::BTreeMap;
 
 /// Two outputs of three inputs, with rows of several periods, rotations of sums, and a term of

@@ -2,8 +2,8 @@
 
 use crate::circuit::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
 use exchange::circuit::Keys;
+use palladion_runtime::circuit::{Argument, Bfv, Runner};
 use program::circuit::{Circuit, CircuitBuilder, ValueId};
-use runtime::circuit::{Argument, Bfv, Runner};
 use std::collections::BTreeMap;
 
 const LEVELS: usize = 3;

@@ -4,9 +4,9 @@
 use crate::circuit::common::{Setup, messages, said};
 use circuits::approximate::{BootstrapSpec, Bootstrapper};
 use ckks::{Complex64, Params, ParamsSpec};
+use palladion_runtime::circuit::{Runner, arithmetic, check, check_failure, predict, run_clear};
 use program::circuit::{AutoBuilder, Circuit, CircuitBuilder, Op, Type, ValueId};
 use ring::ntt_primes;
-use runtime::circuit::{Runner, arithmetic, check, check_failure, predict, run_clear};
 
 /// The levels of `Bootstrapper::params_2_16` on a small ring, with `left` levels after a
 /// bootstrapping.

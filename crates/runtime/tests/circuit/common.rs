@@ -4,16 +4,18 @@
 use ckks::{Ciphertext, Complex64, Params, ParamsSpec, decrypt, encrypt};
 use client::circuit_keys;
 use exchange::circuit::Keys;
+use palladion_runtime::circuit::{
+    Argument, Runner, Scheme, Slots, arithmetic, needs, predict, run_clear,
+};
 use program::circuit::{Circuit, CircuitBuilder, Type};
 use program::recording::Recording;
-use program::trace::Trace;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::ntt_primes;
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Runner, Scheme, Slots, arithmetic, needs, predict, run_clear};
 use std::collections::BTreeMap;
+use trace::Trace;
 
 pub(crate) const BITS: u32 = 36;
 
@@ -200,7 +202,7 @@ pub(crate) fn replays<S: Scheme>(
 }
 
 /// The message of an error.
-pub(crate) fn said<T>(found: runtime::Result<T>) -> String {
+pub(crate) fn said<T>(found: palladion_runtime::Result<T>) -> String {
     match found {
         Ok(_) => "nothing".into(),
         Err(error) => error.to_string(),

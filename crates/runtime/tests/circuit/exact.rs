@@ -5,15 +5,15 @@ use crate::circuit::common::replays;
 use bgv::{Ciphertext, Params, Plaintext};
 use client::circuit_keys;
 use exchange::circuit::Keys;
+use palladion_runtime::circuit::{
+    Argument, Bfv, ExactScheme, Runner, Slots, arithmetic, needs, predict_noise, run_clear,
+};
 use program::circuit::{Circuit, CircuitBuilder, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::{ParamsSpec, SecretKey};
-use runtime::circuit::{
-    Argument, Bfv, ExactScheme, Runner, Slots, arithmetic, needs, predict_noise, run_clear,
-};
 use std::collections::BTreeMap;
 
 pub(crate) const T: u64 = bgv::T_FERMAT;

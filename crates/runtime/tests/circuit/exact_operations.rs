@@ -2,9 +2,9 @@
 //! measured with predicted noise.
 
 use crate::circuit::exact::{Setup, T, builder, fresh, insecure_params, of_level};
+use palladion_runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
 use program::circuit::{CircuitBuilder, Dense, ValueId, Weights, sum_strided};
 use rand::Rng;
-use runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
 
 /// Mean squares of 2^12 coefficients have a deviation of 2 %: 0.02 bits at two deviations. The
 /// weight of one secret, by whose powers they are multiplied, adds as much in each power.

@@ -3,9 +3,9 @@
 
 use crate::circuit::exact::{Encrypts, Setup, builder, fresh, insecure_params, of_level};
 use bgv::Params;
+use palladion_runtime::circuit::{Bfv, predict_noise};
 use program::circuit::{Circuit, CircuitBuilder, ValueId, sum_strided};
 use proptest::prelude::*;
-use runtime::circuit::{Bfv, predict_noise};
 
 const LEVELS: usize = 4;
 

@@ -4,8 +4,8 @@ use crate::circuit::common::said;
 use crate::circuit::exact::{Setup, T, builder, fresh, insecure_params};
 use bgv::Params;
 use ckks::Complex64;
+use palladion_runtime::circuit::{Argument, Runner, Slots, predict, predict_noise, run_clear};
 use program::circuit::{Circuit, CircuitBuilder};
-use runtime::circuit::{Argument, Runner, Slots, predict, predict_noise, run_clear};
 use std::collections::BTreeMap;
 
 fn square(params: &Params) -> Circuit {
@@ -140,7 +140,7 @@ fn inputs_that_are_none_insecure() {
 #[test]
 fn rows_need_two_slots() {
     let params = insecure_params(8, 1);
-    let arithmetic = runtime::circuit::arithmetic(&params);
+    let arithmetic = palladion_runtime::circuit::arithmetic(&params);
     let refused = CircuitBuilder::new("one", arithmetic, 1).err().unwrap();
     let text = "parameters: the number of slots is 1, expected two rows of them";
     assert_eq!(refused.to_string(), text);

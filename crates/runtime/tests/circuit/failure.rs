@@ -4,13 +4,13 @@ use crate::circuit::common::{builder as approximate_builder, fresh as approximat
 use crate::circuit::exact::of_level;
 use bgv::Params;
 use ckks::Complex64;
-use program::circuit::{Circuit, CircuitBuilder};
-use ring::{ntt_primes, ntt_primes_avoiding};
-use rlwe::ParamsSpec;
-use runtime::circuit::{
+use palladion_runtime::circuit::{
     Runner, Slots, arithmetic, check_failure, predict, predict_noise, predict_noise_within,
     predict_within,
 };
+use program::circuit::{Circuit, CircuitBuilder};
+use ring::{ntt_primes, ntt_primes_avoiding};
+use rlwe::ParamsSpec;
 
 /// 19 levels at N = 2^15, 128-bit secure, as in the database lookup.
 fn params(bits: u32) -> Params {

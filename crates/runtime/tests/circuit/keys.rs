@@ -2,8 +2,8 @@
 
 use crate::circuit::common::{Setup, arguments, builder, fresh, insecure_params, messages};
 use client::circuit_keys;
+use palladion_runtime::circuit::{Runner, needs};
 use program::circuit::{Circuit, KeyNeeds};
-use runtime::circuit::{Runner, needs};
 
 /// Products and rotations at two levels each.
 fn circuit() -> (ckks::Params, Circuit) {

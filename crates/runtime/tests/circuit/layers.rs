@@ -2,9 +2,9 @@
 
 use crate::circuit::common::{Setup, builder, fresh, insecure_params};
 use ckks::{Complex64, Params};
+use palladion_runtime::circuit::{Slots, predict, run_clear};
 use program::circuit::{Circuit, Dense, Weights};
 use rand::Rng;
-use runtime::circuit::{Slots, predict, run_clear};
 use std::collections::BTreeMap;
 
 fn layer(rows: usize, columns: usize, setup: &mut Setup) -> Dense {

@@ -3,9 +3,9 @@
 
 use crate::circuit::exact::{Setup, T, insecure_params};
 use applications::lookup::{Database, ROW, word_name};
+use palladion_runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
 use program::circuit::Arithmetic;
 use rand::Rng;
-use runtime::circuit::{Runner, Slots, arithmetic, predict_noise, run_clear};
 
 const ROWS: usize = 32;
 

@@ -4,8 +4,8 @@ use crate::circuit::common::{
     Setup, arguments, builder, fresh, insecure_params, message, messages, said,
 };
 use ckks::Complex64;
+use palladion_runtime::circuit::{Argument, Runner, predict, run_clear};
 use program::circuit::Circuit;
-use runtime::circuit::{Argument, Runner, predict, run_clear};
 
 fn circuit(params: &ckks::Params) -> Circuit {
     let mut b = builder(params);

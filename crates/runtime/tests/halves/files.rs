@@ -5,11 +5,11 @@ use crate::halves::{Exchanged, client_of, image, other_program};
 use client::Client;
 use exchange::files::KeysWriter;
 use exchange::{Error, EvaluationKey, Need, Verified, files};
+use palladion_runtime::{Prepared, Server};
 use program::{Program, Type};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Writer, fingerprint};
-use runtime::{Prepared, Server};
 
 #[test]
 fn files_of_another_program_are_refused() {

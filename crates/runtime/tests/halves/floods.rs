@@ -4,8 +4,8 @@ use crate::halves::hidden::Run;
 use compiler::{Error, Options, compile};
 use exchange::Answer;
 use network::{Dense, Evaluator, Input, IntNetwork, Layer, Linear, Lut, Term};
+use palladion_runtime::{Prepared, Server};
 use program::{MAX_LOG2_DISTANCE, Op, Program};
-use runtime::{Prepared, Server};
 
 pub(super) const INPUTS: usize = 32;
 const ANSWERS: u64 = 1 << 20;

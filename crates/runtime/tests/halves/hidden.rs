@@ -8,9 +8,9 @@ use client::{Client, system_rng};
 use compiler::{Options, compile};
 use exchange::{Answer, EvaluationKeys, Query, RawAnswer};
 use network::Lut;
+use palladion_runtime::{Prepared, Server};
 use program::{Op, Patch, Program, Row};
 use ring::{Coeff, Poly};
-use runtime::{Prepared, Server};
 
 /// A linear model: its last layer reads the query itself, so a client that knows its own encryption
 /// could compute both components of an unhidden answer. A batch of two images.

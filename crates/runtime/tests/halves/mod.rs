@@ -12,10 +12,10 @@ mod secret;
 
 use crate::common::{PIXELS, small_program};
 use client::Client;
+use palladion_runtime::Prepared;
 use program::Program;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use runtime::Prepared;
 
 pub(crate) fn client_of(prepared: &Prepared, seed: u64) -> Client {
     Client::generate_from(prepared, &mut ChaCha20Rng::seed_from_u64(seed))
@@ -52,7 +52,7 @@ impl Exchanged for client::Error {
     }
 }
 
-impl Exchanged for runtime::Error {
+impl Exchanged for palladion_runtime::Error {
     fn exchanged(self) -> exchange::Error {
         match self {
             Self::Exchange(error) => error,

@@ -4,9 +4,9 @@
 use crate::common::{PIXELS, small_program, table_program};
 use crate::halves::{client_of, image, other_program};
 use exchange::{Error, files};
+use palladion_runtime::{Prepared, Server};
 use program::{Op, Program, Type};
 use rlwe::bytes::BytesError;
-use runtime::{Prepared, Server};
 
 #[test]
 fn an_answer_to_another_query_is_refused() {
@@ -99,8 +99,10 @@ fn images_that_do_not_fit_are_refused() {
 
 #[test]
 fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
-    let step_of = |error: Option<runtime::Error>| match error {
-        Some(runtime::Error::Program(program::Error::Step { step, what, .. })) => (step, what),
+    let step_of = |error: Option<palladion_runtime::Error>| match error {
+        Some(palladion_runtime::Error::Program(program::Error::Step { step, what, .. })) => {
+            (step, what)
+        }
         other => panic!("{other:?}"),
     };
     let refused = |change: &dyn Fn(&mut Program)| {
@@ -146,7 +148,9 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
     ];
     for (change, about) in lists {
         match refused(change) {
-            Some(runtime::Error::Program(program::Error::Parameters { what, .. })) => {
+            Some(palladion_runtime::Error::Program(program::Error::Parameters {
+                what, ..
+            })) => {
                 assert_eq!(what, about)
             }
             other => panic!("{about}: {other:?}"),
@@ -166,7 +170,9 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
     assert!(with_border(70, -48.0).is_ok());
     for (border, claimed) in [(70, -70.0), (26, -40.0), (26, -9999.0)] {
         match with_border(border, claimed).err() {
-            Some(runtime::Error::Program(program::Error::Parameters { what, .. })) => {
+            Some(palladion_runtime::Error::Program(program::Error::Parameters {
+                what, ..
+            })) => {
                 assert_eq!(what, "the probability that a run is wrong");
             }
             other => panic!("{border}: {other:?}"),
@@ -175,7 +181,7 @@ fn a_program_that_claims_what_the_circuits_do_not_give_is_refused() {
     // Moduli that are not prime, or too large for the ring.
     assert!(matches!(
         refused(&|p| p.parameters.q[1] = (1 << 33) + 1),
-        Some(runtime::Error::Exchange(Error::Bfv(_)))
+        Some(palladion_runtime::Error::Exchange(Error::Bfv(_)))
     ));
     let insecure = refused(&|p| {
         let more = ring::ntt_primes(48, p.parameters.n, 2).unwrap();

@@ -6,9 +6,9 @@ use crate::common::{
 use crate::halves::{client_of, image};
 use client::Client;
 use exchange::{EvaluationKeys, files};
+use palladion_runtime::{Error, Event, Prepared, Server, StepResult};
 use program::{Op, Type};
 use rlwe::GaloisKeys;
-use runtime::{Error, Event, Prepared, Server, StepResult};
 use std::collections::BTreeMap;
 
 /// Returns the phases that were packed, the centred slots after the last step in slots, and the

@@ -3,9 +3,9 @@
 use crate::common::small_program;
 use crate::halves::{client_of, image};
 use exchange::files;
+use palladion_runtime::{Checkpoint, Prepared, Server};
 use ring::{Basis, Coeff, Domain, Eval, Poly};
 use rlwe::bytes::{Kind, Writer};
-use runtime::{Checkpoint, Prepared, Server};
 use std::collections::HashSet;
 
 /// Bytes of a small polynomial as packed residues of each modulus. A file would have these bytes if

@@ -1,11 +1,11 @@
 //! Operations between moduli, and expansion of seeds.
 
 use crate::replay::{MODULI, N, Names, modulus, residues, run};
-use program::trace::{Limbs, TraceBuilder, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{Seed, uniform_from_seed};
 use ring::{Basis, BasisConverter, Coeff, Eval, Poly, ntt_primes};
+use trace::{Limbs, TraceBuilder, Type};
 
 /// Compares integers up to almost half the product with their residues.
 #[test]

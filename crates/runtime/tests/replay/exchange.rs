@@ -1,16 +1,16 @@
 //! Traces that were converted to another format and back compute the same words.
 
 use crate::replay::{Names, subset};
-use program::trace::{Trace, Type};
+use palladion_runtime::replay::{Limb, Outside, replay};
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
-use runtime::replay::{Limb, Outside, replay};
 use std::collections::HashMap;
 use std::sync::Arc;
+use trace::{Trace, Type};
 
-const KEY_SWITCH: &str = include_str!("../../../program/tests/exchange/key_switch.trace");
+const KEY_SWITCH: &str = include_str!("../../../trace/tests/fhetch/key_switch.trace");
 
 /// Loads residues that depend on a value's name and moduli, and keeps what is stored.
 struct Residues {
@@ -20,7 +20,7 @@ struct Residues {
 }
 
 impl Outside for Residues {
-    fn load(&mut self, name: &str, ty: &Type) -> runtime::Result<Vec<Limb>> {
+    fn load(&mut self, name: &str, ty: &Type) -> palladion_runtime::Result<Vec<Limb>> {
         let hash = |sum: u64, c: u8| sum.wrapping_mul(257).wrapping_add(c.into());
         let seed = name.bytes().fold(0, hash);
         let limbs = ty.limbs.iter().map(|id| {
@@ -31,11 +31,11 @@ impl Outside for Residues {
         Ok(limbs.collect())
     }
 
-    fn seed(&mut self, name: &str) -> runtime::Result<Seed> {
+    fn seed(&mut self, name: &str) -> palladion_runtime::Result<Seed> {
         self.kept.seed(name)
     }
 
-    fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> runtime::Result<()> {
+    fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> palladion_runtime::Result<()> {
         self.kept.store(name, ty, limbs)
     }
 }

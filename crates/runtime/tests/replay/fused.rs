@@ -1,13 +1,13 @@
 //! Traces of operations that `ring` and `rlwe` do in one pass give the same words.
 
 use crate::replay::Names;
-use program::trace::{Builder, Limbs, Trace, TraceBuilder, Type, ValueId};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{Seed, uniform_from_seed};
 use ring::{Basis, Divider, Eval, Gadget, Poly, ntt_primes};
 use rlwe::lwe::LweBatch;
 use rlwe::{Ciphertext, DimensionKey, DimensionParams};
+use trace::{Builder, Limbs, Trace, TraceBuilder, Type, ValueId};
 
 /// Ring degree.
 const N: usize = 1 << 10;
@@ -148,12 +148,12 @@ fn samples_of_a_dimension_switch_are_those_of_rlwe() {
     }
     // Mask entries of one coefficient, placed next to each other.
     let k = ChaCha20Rng::seed_from_u64(1).random_range(0..N);
-    let at = main.define(program::trace::Constant::Repeat {
+    let at = main.define(trace::Constant::Repeat {
         run: N,
         values: vec![k as i64],
     });
     let entries = (0..N as i64).map(|j| j % dimension as i64).collect();
-    let entries = main.define(program::trace::Constant::Words(entries));
+    let entries = main.define(trace::Constant::Words(entries));
     let mask = main.values().len() - 1;
     let row = main.extract([mask], at, Some((entries, N / dimension)));
     main.store("row", row);

@@ -9,21 +9,21 @@ mod fused;
 mod outside;
 mod places;
 mod powers;
-#[path = "../../../program/tests/trace/random.rs"]
+#[path = "../../../trace/tests/random.rs"]
 mod random;
-#[path = "../../../program/tests/exchange/subset.rs"]
+#[path = "../../../trace/tests/fhetch/subset.rs"]
 mod subset;
 mod whole;
 
-use program::trace::{Counts, Limbs, Trace, Type};
+use palladion_runtime::replay::{Limb, Outside, replay};
+use palladion_runtime::{Error, Result};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
 use ring::{Modulus, NttTable};
-use runtime::replay::{Limb, Outside, replay};
-use runtime::{Error, Result};
 use std::collections::HashMap;
 use std::sync::Arc;
+use trace::{Counts, Limbs, Trace, Type};
 
 const N: usize = random::N;
 const MODULI: [u64; 8] = random::MODULI;

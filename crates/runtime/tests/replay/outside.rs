@@ -1,11 +1,11 @@
 //! Values from outside, and values that stay in memory.
 
 use crate::replay::{MODULI, N, Names, residues};
-use program::trace::{Limbs, Trace, TraceBuilder, Type};
+use palladion_runtime::replay::{Limb, Outside, Progress, replay};
+use palladion_runtime::{Error, Result};
 use ring::sample::Seed;
-use runtime::replay::{Limb, Outside, Progress, replay};
-use runtime::{Error, Result};
 use std::sync::Arc;
+use trace::{Limbs, Trace, TraceBuilder, Type};
 
 fn loading() -> Trace {
     let mut builder = TraceBuilder::new(N, &MODULI).unwrap();

@@ -1,8 +1,8 @@
 //! Whole traces.
 
 use crate::replay::{MODULI, N, Names, random, residues};
-use program::trace::{Op, TraceBuilder, Type};
 use proptest::prelude::*;
+use trace::{Op, TraceBuilder, Type};
 
 proptest! {
     /// A valid trace does not fail, executes what was counted, and its values are residues.
@@ -10,7 +10,7 @@ proptest! {
     fn random_traces_execute_what_they_count(numbers in prop::collection::vec(any::<u32>(), 0..400)) {
         let trace = random::trace(&numbers);
         let mut names = Loaded(Names::default());
-        let counts = runtime::replay::replay(&trace, &mut names, |_| true);
+        let counts = palladion_runtime::replay::replay(&trace, &mut names, |_| true);
         prop_assert_eq!(counts.unwrap(), trace.counts());
         let stores = trace.main.instructions.iter().filter(|i| matches!(i.op, Op::Store { .. }));
         prop_assert_eq!(names.0.stored.len(), stores.count());
@@ -26,7 +26,7 @@ proptest! {
     ) {
         let trace = random::trace(&numbers);
         let mut whole = Loaded(Names::default());
-        runtime::replay::replay(&trace, &mut whole, |_| true).unwrap();
+        palladion_runtime::replay::replay(&trace, &mut whole, |_| true).unwrap();
         let stored = trace.main.instructions.iter().filter_map(|i| match &i.op {
             Op::Store { name, .. } => Some(name.as_str()),
             _ => None,
@@ -39,7 +39,7 @@ proptest! {
         for &name in given {
             again.0.values.insert(name.into(), whole.0.stored[name].clone());
         }
-        runtime::replay::replay(&rest, &mut again, |_| true).unwrap();
+        palladion_runtime::replay::replay(&rest, &mut again, |_| true).unwrap();
         prop_assert_eq!(again.0.stored.len(), later.len());
         for name in later {
             prop_assert_eq!(&again.0.stored[*name], &whole.0.stored[*name], "{}", name);
@@ -50,8 +50,12 @@ proptest! {
 /// Loads what is there by name, otherwise residues for any type. Checks residues that are stored.
 struct Loaded(Names);
 
-impl runtime::replay::Outside for Loaded {
-    fn load(&mut self, name: &str, ty: &Type) -> runtime::Result<Vec<runtime::replay::Limb>> {
+impl palladion_runtime::replay::Outside for Loaded {
+    fn load(
+        &mut self,
+        name: &str,
+        ty: &Type,
+    ) -> palladion_runtime::Result<Vec<palladion_runtime::replay::Limb>> {
         if let Some(given) = self.0.values.get(name) {
             return Ok(given.clone());
         }
@@ -59,7 +63,7 @@ impl runtime::replay::Outside for Loaded {
         Ok(limbs.into_iter().map(Into::into).collect())
     }
 
-    fn seed(&mut self, name: &str) -> runtime::Result<ring::sample::Seed> {
+    fn seed(&mut self, name: &str) -> palladion_runtime::Result<ring::sample::Seed> {
         self.0.seed(name)
     }
 
@@ -67,8 +71,8 @@ impl runtime::replay::Outside for Loaded {
         &mut self,
         name: &str,
         ty: &Type,
-        limbs: Vec<runtime::replay::Limb>,
-    ) -> runtime::Result<()> {
+        limbs: Vec<palladion_runtime::replay::Limb>,
+    ) -> palladion_runtime::Result<()> {
         for (id, limb) in ty.limbs.iter().zip(&limbs) {
             assert_eq!(limb.len(), N, "{name}");
             let greatest = random::TABLE.greatest(id);

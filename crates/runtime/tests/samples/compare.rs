@@ -2,14 +2,14 @@
 
 use crate::forms::{Forms, forms, sum};
 use kernels::Counted;
+use palladion_runtime::torus::{replay, run};
 use program::torus::{Circuit, KeySwitch};
-use program::trace::Passes;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Ntt, Torus};
-use runtime::torus::{replay, run};
 use std::sync::{LazyLock, Mutex};
 use std::time::Instant;
 use tfhe::{ClientKey, Lwe, Params, Scratch, ServerKey, modulus_switch};
+use trace::Passes;
 
 /// The counting backend. Only one test at a time uses it.
 pub(crate) static KERNELS: LazyLock<Mutex<&'static Counted>> =

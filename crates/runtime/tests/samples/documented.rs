@@ -1,8 +1,8 @@
 //! The texts in the documentation are those of the code.
 
-use program::trace::Passes;
-use runtime::torus::gate;
+use palladion_runtime::torus::gate;
 use tfhe::{Gate, sets};
+use trace::Passes;
 
 /// The texts of `docs/programs.md`.
 #[test]

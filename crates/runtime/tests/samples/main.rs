@@ -10,10 +10,10 @@ mod messages;
 mod several;
 
 use compare::{Case, check};
+use palladion_runtime::torus::{gate, table};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Torus};
-use runtime::torus::{gate, table};
 use tfhe::{ClientKey, Encoding, Gate, Lwe, Params, ParamsSpec, Table, sets};
 
 /// NAND with a parameter set.

@@ -3,12 +3,12 @@
 
 use crate::compare::{KERNELS, Server, multiplier};
 use crate::{digits, insecure};
+use palladion_runtime::torus::{describe, log2_failure, messages, output_noise, replay, run};
 use program::message::{Builder, Circuit, Value};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::Torus;
 use rlwe::noise::log2_sum;
-use runtime::torus::{describe, log2_failure, messages, output_noise, replay, run};
 use tfhe::{
     Bit, ClientKey, Encoding, Gate, Integer, KeySwitch, Lwe, Params, ServerKey, noise, sets,
 };

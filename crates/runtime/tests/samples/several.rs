@@ -3,12 +3,12 @@
 use crate::compare::{KERNELS, multiplier};
 use crate::forms::{forms, sum};
 use crate::{digits, insecure};
+use palladion_runtime::torus::{gate, parameters, replay, run};
 use program::torus::{Circuit, Op};
-use program::trace::{Constant, Passes};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use runtime::torus::{gate, parameters, replay, run};
 use tfhe::{ClientKey, Encoding, Gate, KeySwitch, Lwe, Params, ServerKey};
+use trace::{Constant, Passes};
 
 fn params() -> Params {
     let key_switch = KeySwitch::Ring(digits((2, 8)));

@@ -3,9 +3,9 @@
 use super::machine::Machine;
 use super::work::Work;
 use crate::machine::built_in;
-use program::trace::{Limbs, Trace, TraceBuilder, Type};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
+use trace::{Limbs, Trace, TraceBuilder, Type};
 
 /// Numbers below a bound, from a seed.
 pub(super) struct Random(ChaCha8Rng);

@@ -1,10 +1,10 @@
 //! Small insecure parameters, and functions that all tests share.
 #![allow(dead_code)] // each test file uses only a part
 
+use palladion_tfhe::{ClientKey, Encoding, KeySwitch, Params, ParamsSpec, ServerKey};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use ring::torus::{Decomposition, Multiplier, Naive, Torus};
-use tfhe::{ClientKey, Encoding, KeySwitch, Params, ParamsSpec, ServerKey};
 
 pub(crate) fn rng(seed: u64) -> ChaCha20Rng {
     ChaCha20Rng::seed_from_u64(seed)

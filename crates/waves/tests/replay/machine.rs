@@ -1,9 +1,9 @@
 //! The meaning of a plan: a machine that executes it word by word.
 
-use program::trace::{Op, Trace};
+use palladion_waves::{Conversion, Kernel, Plan, Shape, Stage, Tables, What};
 use ring::{Modulus, NttTable};
 use runtime::replay::{Outside, Sources};
-use waves::{Conversion, Kernel, Plan, Shape, Stage, Tables, What};
+use trace::{Op, Trace};
 
 struct Machine<'a> {
     plan: &'a Plan,
@@ -41,7 +41,7 @@ pub(crate) fn run(trace: &Trace, plan: &Plan, outside: &mut impl Outside) {
                     let rows = store.rows.iter();
                     let limbs = rows.map(|row| machine.store[*row as usize].clone().into());
                     // The type is that of the value, which tests do not look at.
-                    let ty = program::trace::Type::coeff(0..1);
+                    let ty = trace::Type::coeff(0..1);
                     outside.store(name, &ty, limbs.collect()).unwrap();
                 }
                 What::Run(stage) => machine.instruction(&plan.stages[stage], at),

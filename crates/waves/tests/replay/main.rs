@@ -4,16 +4,16 @@
 
 mod machine;
 mod outside;
-#[path = "../../../program/tests/trace/random.rs"]
+#[path = "../../../trace/tests/random.rs"]
 #[allow(dead_code, reason = "traces here have no powers of two")]
 mod random;
 mod rows;
 
 use outside::Values;
-use program::trace::{Limbs, Trace, TraceBuilder, Type};
+use palladion_waves::{Error, Kernel, Plan, What};
 use proptest::prelude::*;
 use random::{N, Table};
-use waves::{Error, Kernel, Plan, What};
+use trace::{Limbs, Trace, TraceBuilder, Type};
 
 /// Primes of 7 to 32 bits, the largest of 32 bits among them. All are 1 modulo 32, except one.
 const NARROW: Table = Table {
@@ -76,7 +76,7 @@ fn random_traces_have_all_kernels() {
 
 #[test]
 fn a_key_switch_gives_the_words_of_a_replay() {
-    let text = include_str!("../../../program/tests/exchange/key_switch.trace");
+    let text = include_str!("../../../trace/tests/fhetch/key_switch.trace");
     let trace = Trace::parse(text).unwrap();
     check(&trace, Plan::WINDOW);
 }

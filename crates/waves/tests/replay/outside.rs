@@ -1,6 +1,5 @@
 //! Values from outside for tests: residues that depend on the name alone.
 
-use program::trace::{Trace, Type};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Seed;
@@ -8,6 +7,7 @@ use runtime::Result;
 use runtime::replay::{Limb, Outside};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use trace::{Trace, Type};
 
 /// Values that were stored, by name.
 pub(crate) struct Values {

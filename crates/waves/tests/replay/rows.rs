@@ -1,7 +1,7 @@
 //! Rules that the rows of every plan keep.
 
+use palladion_waves::{Plan, Wave, What};
 use std::collections::HashSet;
-use waves::{Plan, Wave, What};
 
 /// Rows that a wave reads and writes.
 fn moved(plan: &Plan, wave: &Wave) -> (Vec<u32>, Vec<u32>) {
@@ -20,7 +20,7 @@ fn moved(plan: &Plan, wave: &Wave) -> (Vec<u32>, Vec<u32>) {
     }
 }
 
-fn rows(moves: &[waves::Move]) -> Vec<u32> {
+fn rows(moves: &[palladion_waves::Move]) -> Vec<u32> {
     moves.iter().flat_map(|one| one.rows.clone()).collect()
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn check(plan: &Plan) {
     }
 }
 
-fn index(plan: &Plan, stage: &waves::Stage) -> usize {
+fn index(plan: &Plan, stage: &palladion_waves::Stage) -> usize {
     let mut stages = plan.stages.iter();
     stages.position(|other| std::ptr::eq(other, stage)).unwrap()
 }

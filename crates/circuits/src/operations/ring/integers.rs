@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 use program::recording::Scalar;
-use program::trace::Constant;
 use ring::{Eval, Modulus, Poly};
+use trace::Constant;
 
 /// Number of low bits of coefficients in the first of two constants.
 const LOW_BITS: u32 = 62;

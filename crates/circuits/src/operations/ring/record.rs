@@ -6,10 +6,10 @@ use crate::approximate::Diagonal;
 use crate::error::Result;
 use crate::operations::{RecordedCiphertext, Recorder};
 use program::recording::{Ciphertext, Message, Op, Plain, Rgsw, Scalar, Secret};
-use program::trace::Constant;
 use ring::{Basis, Eval, Poly};
 use rlwe::Params;
 use std::cell::Cell;
+use trace::Constant;
 
 /// The mode that writes operations down, as a [`Recording`](program::recording::Recording).
 pub struct RecordRing<'r> {

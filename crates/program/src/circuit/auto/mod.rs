@@ -46,7 +46,7 @@ enum Operand {
 /// keeps its level, and the prediction of noise decides whether it decrypts.
 ///
 /// ```
-/// use program::circuit::{Arithmetic, AutoBuilder};
+/// use palladion_program::circuit::{Arithmetic, AutoBuilder};
 ///
 /// // x^2 + x, from level 2 to level 1.
 /// let moduli = [40.0, 28.0, 28.0].map(f64::exp2).to_vec();
@@ -57,7 +57,7 @@ enum Operand {
 /// let y = b.add(square, x)?;
 /// b.output("y", y)?;
 /// assert_eq!(b.finish()?.outputs().next().map(|(_, ty)| ty.level), Some(1));
-/// # Ok::<(), program::Error>(())
+/// # Ok::<(), palladion_program::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct AutoBuilder {

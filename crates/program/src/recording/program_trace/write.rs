@@ -2,8 +2,10 @@
 
 use super::{Header, Operation, ProgramTrace, Register, Row, Scheme};
 use crate::error::{Error, Result};
-use crate::place::{Part, Problem};
+use crate::recording::site::recorded;
 use crate::recording::{Ciphertext, Message, Op, Plain, Recording, Type, ValueId};
+use trace::Part;
+use trace::reading::Problem;
 
 impl Recording {
     /// Converts the operations to a program trace. Each operation is one line, or several if it
@@ -267,7 +269,11 @@ impl Writer<'_> {
     fn wrong(&self, what: &'static str, found: String, expected: String) -> Error {
         let op = self.recording.steps[self.step].op.name();
         let index = self.step;
-        Problem::new(what, found, expected).recorded(None, Part::Step { index, op })
+        recorded(
+            Problem::new(what, found, expected),
+            None,
+            Part::Step { index, op },
+        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks of packings.
 
 use super::super::ir::{Packing, Parameters};
-use crate::place::{Checked, Problem, check};
+use trace::reading::{Checked, Problem, check};
 
 /// Slots of a packing. Each value has copies, and each copy has as many entries of the LWE secret.
 #[derive(Clone, Copy)]

@@ -1,8 +1,8 @@
 //! Factors of messages, modulo the plaintext moduli.
 
 use super::super::ir::Parameters;
-use crate::modular::mul;
 use std::collections::HashMap;
+use trace::modular::mul;
 
 /// The moduli of the chain as residues modulo each plaintext modulus.
 pub(super) struct Residues(HashMap<u64, Chain>);

@@ -8,14 +8,15 @@ mod operation;
 mod plain;
 
 use super::ir::{Op, Parameters, Recording};
-use super::site::{Fault, Head, Site};
+use super::site::{Fault, Head, Site, recorded};
 use crate::error::Result;
-use crate::place::{Checked, Problem, check};
-use crate::trace::{Context, Limbs};
 use factors::Residues;
 use std::collections::{HashMap, HashSet};
+use trace::Limbs;
+use trace::context::Context;
+use trace::reading::{Checked, Problem, check};
 
-/// Bits of a digit of the dimension switch, as for [`Op::Digit`](crate::trace::Op::Digit).
+/// Bits of a digit of the dimension switch, as for [`Op::Digit`](trace::Op::Digit).
 const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
 
 impl Recording {
@@ -37,7 +38,7 @@ impl Recording {
     /// # Errors
     /// [`Error::Recorded`](crate::Error::Recorded) with the first part that breaks a rule.
     pub fn verify(&self) -> Result<()> {
-        let refused = |fault: Fault| fault.problem.recorded(None, self.part(fault.site));
+        let refused = |fault: Fault| recorded(fault.problem, None, self.part(fault.site));
         self.check().map_err(refused)
     }
 

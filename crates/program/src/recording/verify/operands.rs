@@ -4,7 +4,7 @@ use super::super::ir::{Ciphertext, Message, Type, ValueId};
 use super::factors::coprime;
 use super::plain::residual;
 use super::{Verifier, data::PackedSlots};
-use crate::place::{Checked, Problem, check};
+use trace::reading::{Checked, Problem, check};
 
 /// Scales of messages that are added have a relative difference below this.
 const SCALES: f64 = 1e-9;

@@ -4,8 +4,8 @@ use super::super::ir::{Op, Plain, Secret, ValueId};
 use super::Verifier;
 use super::operands::{Rule, components, level_of};
 use super::plain::residual;
-use crate::place::{Checked, Problem, check};
-use crate::trace::{ConstantId, check_name};
+use trace::reading::{Checked, Problem, check};
+use trace::{ConstantId, check_name};
 
 impl Verifier<'_> {
     /// The plaintext modulus of the samples that a step makes or gives away.
@@ -198,7 +198,7 @@ impl Rule<'_, '_> {
         let (left, right) = (self.factor_of(values[0])?, self.factor_of(values[1])?);
         if let (Some(a), Some(b)) = (self.at_level(left), self.at_level(right)) {
             let (t, residues) = (self.t()?, &self.verifier.residues);
-            let times = |factor, unit| crate::modular::mul(factor, unit, t);
+            let times = |factor, unit| trace::modular::mul(factor, unit, t);
             let factors = [times(a, units[0]), times(b, units[1])];
             self.result_factor(Some(residues.product(t, self.ty.level, factors)))?;
         }
@@ -255,7 +255,7 @@ impl Rule<'_, '_> {
     fn times_unit(&self, factor: Option<u64>, unit: u64) -> Checked<()> {
         let t = self.t()?;
         self.verifier.unit(unit, t)?;
-        self.result_factor(factor.map(|factor| crate::modular::mul(factor, unit, t)))
+        self.result_factor(factor.map(|factor| trace::modular::mul(factor, unit, t)))
     }
 
     fn mul_masks(

@@ -2,8 +2,9 @@
 
 use super::super::ir::{Ciphertext, Message, Packing, Plain, Scalar};
 use super::Verifier;
-use crate::place::{Checked, Problem, check};
-use crate::trace::{ConstantId, ConstantKind};
+use trace::ConstantId;
+use trace::context::ConstantKind;
+use trace::reading::{Checked, Problem, check};
 
 impl Verifier<'_> {
     /// Checks that a plaintext can be a factor or a term of values of a type. Step `index` uses it.

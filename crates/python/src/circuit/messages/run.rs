@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use ::tfhe::{Bit, Integer, Lwe};
 use program::message::{Circuit, Input, Made as Known, Output};
 use program::torus;
-use program::trace::Trace;
 use pyo3::prelude::*;
 use ring::torus::Torus;
+use trace::Trace;
 
 use super::builder::kind;
 use crate::error::{ToPython, UsageError};

@@ -196,8 +196,7 @@ fn a_thousand_changed_schedules_are_refused() {
 fn two_additions() -> (Machine, Work, Schedule) {
     let text = "palladion-trace/1\nring 16\nmoduli 97\n\nmain:\n  %0: eval 0..1 = load x\n  %1: eval 0..1 = add %0 %0\n  \
                 %2: eval 0..1 = add %1 %1\n  store y %2\nend\n";
-    let work =
-        Work::new(&program::trace::Trace::parse(text).expect("a trace")).expect("short enough");
+    let work = Work::new(&trace::Trace::parse(text).expect("a trace")).expect("short enough");
     let machine = Machine::named("tiny").expect("built in");
     let good = schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
     (machine, work, good)

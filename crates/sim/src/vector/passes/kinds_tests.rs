@@ -6,7 +6,7 @@ use crate::vector::machine::{Machine, Operation};
 use crate::vector::report::Report;
 use crate::vector::testing::{Knobs, Random, work};
 use crate::vector::work::Work;
-use program::trace::{Builder, Constant, Limbs, TraceBuilder, Type, ValueId};
+use trace::{Builder, Constant, Limbs, TraceBuilder, Type, ValueId};
 
 const N: usize = 1 << 15;
 /// Primes that are 1 modulo 2^16.

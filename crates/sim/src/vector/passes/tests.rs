@@ -8,7 +8,7 @@ use crate::vector::passes::Event;
 use crate::vector::report::Report;
 use crate::vector::testing::{Knobs, Random, work};
 use crate::vector::work::Work;
-use program::trace::{Builder, TraceBuilder, Type, ValueId};
+use trace::{Builder, TraceBuilder, Type, ValueId};
 
 fn run(machine: &Machine, work: &Work, options: Options) -> Schedule {
     let found = schedule(machine, work, options, &mut |_, _| true).expect("it fits");

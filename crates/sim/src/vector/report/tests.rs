@@ -9,7 +9,7 @@ use crate::vector::passes::{Options, Schedule, schedule};
 use crate::vector::testing::{Knobs, Random, trace, work};
 use crate::vector::tracks::{Part, occupancy, tracks};
 use crate::vector::work::Work;
-use program::trace::{Step, Trace, TraceBuilder, Type};
+use trace::{Step, Trace, TraceBuilder, Type};
 
 fn scheduled(machine: &Machine, work: &Work) -> Schedule {
     schedule(machine, work, Options::default(), &mut |_, _| true).expect("it fits")

@@ -3,7 +3,7 @@
 use super::inputs::{Inputs, OUTSIDE};
 use super::{Kind, MAX_TERMS, NONE, Work};
 use crate::error::{Error, Result};
-use program::trace::{Body, Op, Trace, Type};
+use trace::{Body, Op, Trace, Type};
 
 /// Most instructions and limbs from outside: schedules number both in 30 bits.
 const LIMIT: u64 = 1 << 29;

@@ -2,8 +2,8 @@
 
 use super::NONE;
 use super::flatten::Flattener;
-use program::trace::{ConstantId, Limbs};
 use std::collections::HashMap;
+use trace::{ConstantId, Limbs};
 
 /// What a limb from outside is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

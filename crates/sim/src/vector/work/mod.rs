@@ -7,7 +7,7 @@ mod operations;
 mod tests;
 
 use super::machine::Operation;
-use program::trace::Passes;
+use trace::Passes;
 
 pub use inputs::{Input, Source};
 

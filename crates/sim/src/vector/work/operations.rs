@@ -2,7 +2,7 @@
 
 use super::Kind;
 use super::flatten::Flattener;
-use program::trace::{Instruction, Limbs, Op, Type, ValueId};
+use trace::{Instruction, Limbs, Op, Type, ValueId};
 
 impl Flattener<'_> {
     /// Adds the limbs of the results of an instruction that is no call.

@@ -1,10 +1,10 @@
 //! Flattened traces have the passes of the trace, limb by limb, and read what the trace reads.
 
 use super::{Kind, MAX_TERMS, Source, Work};
-use program::trace::{Body, Limbs, Op, Trace, TraceBuilder, Type};
 use std::collections::BTreeMap;
+use trace::{Body, Limbs, Op, Trace, TraceBuilder, Type};
 
-const KEY_SWITCH: &str = include_str!("../../../../program/tests/exchange/key_switch.trace");
+const KEY_SWITCH: &str = include_str!("../../../../trace/tests/fhetch/key_switch.trace");
 
 /// Instructions by kind and modulus: the definition, read off the text of a trace.
 fn by_definition(trace: &Trace, body: &Body, found: &mut BTreeMap<(Kind, usize), usize>) {
