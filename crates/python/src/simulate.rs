@@ -4,20 +4,20 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ring::torus::garner::published;
 use ring::torus::{Decomposition, Garner};
-use sim::{Bootstrapped, Bootstrapping, Machine, Multiplier, Parameters, Place, Products};
+use sim::spatial::{Bootstrapped, Bootstrapping, Machine, Multiplier, Parameters, Place, Products};
 
 use crate::guard::guard;
 
 /// The names of the machines that come with the package.
 #[pyfunction]
 pub(crate) fn machine_names() -> Vec<&'static str> {
-    Machine::names()
+    sim::names()
 }
 
 /// The file of a machine that comes with the package.
 #[pyfunction]
 pub(crate) fn machine_file(py: Python<'_>, name: &str) -> PyResult<&'static str> {
-    guard(py, || Machine::file(name))
+    guard(py, || sim::built_in(name))
 }
 
 /// Time of products of polynomials of `n` coefficients on a multiplier of `elements` elements.

@@ -1,6 +1,6 @@
 //! Emulated bootstrappings compared with those of TFHE with an exact multiplier, bit for bit.
 
-use palladion_sim::{Bootstrapping, Keys, Machine, Multiplier, Order, Parameters, Place};
+use palladion_sim::spatial::{Bootstrapping, Keys, Machine, Multiplier, Order, Parameters, Place};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use ring::torus::Ntt;

@@ -33,7 +33,7 @@ use std::ops::Range;
 /// main.store("y", y);
 /// let trace = builder.finish()?;
 /// assert_eq!(trace.subs[0].instructions.len(), 3);
-/// # Ok::<(), palladion_palladion_trace::Error>(())
+/// # Ok::<(), palladion_trace::Error>(())
 /// ```
 pub struct TraceBuilder {
     shared: Shared,

@@ -2,7 +2,7 @@
 
 use super::machine::Machine;
 use super::work::Work;
-use crate::machine::built_in;
+use crate::family::built_in;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use trace::{Limbs, Trace, TraceBuilder, Type};

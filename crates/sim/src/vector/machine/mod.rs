@@ -9,7 +9,7 @@ mod vary;
 mod vary_tests;
 
 use crate::error::{Error, Result};
-use crate::machine::built_in;
+use crate::family::built_in;
 use literal::{ClusterLiteral, CostShape, Literal, UnitLiteral};
 pub use operation::Operation;
 pub use vary::{integers, scaling, varied};
@@ -130,7 +130,7 @@ impl Machine {
     /// [`Error::Toml`] for missing and unknown keys, [`Error::Key`] for values out of range, [`Error::Family`] for a file
     /// that describes a spatial array.
     pub fn from_toml(text: &str) -> Result<Self> {
-        crate::machine::expect_family(text, "vector")?;
+        crate::family::expect_family(text, "vector")?;
         let literal: Literal =
             toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))?;
         literal.check()?;

@@ -1,8 +1,7 @@
 //! Machines that come with the program, files that are refused, and closed forms of costs.
 
 use super::{Machine, Operation};
-use crate::machine::Family;
-use crate::machine::built_in;
+use crate::family::{Family, built_in};
 
 #[test]
 fn f1_and_athena_have_the_printed_figures() {
@@ -156,7 +155,9 @@ fn the_key_family_chooses() {
         error.contains("spatial") && error.contains("simulate pbs"),
         "{error}"
     );
-    let error = crate::Machine::named("f1").expect_err("vector").to_string();
+    let error = crate::spatial::Machine::named("f1")
+        .expect_err("vector")
+        .to_string();
     assert!(
         error.contains("vector") && error.contains("simulate run"),
         "{error}"

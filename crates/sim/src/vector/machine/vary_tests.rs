@@ -2,7 +2,7 @@
 
 use super::vary::{integers, scaling, varied};
 use super::{Literal, Machine};
-use crate::machine::built_in;
+use crate::family::built_in;
 
 fn of(text: &str) -> Literal {
     toml::from_str(text).expect("a machine")

@@ -330,7 +330,7 @@ fn what_does_not_fit_is_refused_by_name() {
             && error.contains("--words 32"),
         "{error}"
     );
-    let small = crate::machine::built_in("tiny")
+    let small = crate::family::built_in("tiny")
         .expect("built in")
         .replace("max_n = 65536", "max_n = 16");
     let error = refused(

@@ -1,0 +1,19 @@
+//! Spatial machines: arrays of tiles joined by streams, beside programmable logic.
+//!
+//! *Concept.* A [`Machine`] is a file. A design on it is a network of tiles that read and write
+//! streams of words. One description gives both every word that the array would compute and the
+//! cycle in which it is written. [`Products`] and [`BlindRotation`] are the designs of ATHENA, and
+//! [`Bootstrapping`] is a whole one with the memory and the processor beside the array.
+//!
+//! *Invariant*: time follows from the description of tiles and streams, never from data.
+
+mod array;
+mod machine;
+mod network;
+mod schedule;
+
+pub use array::{
+    BlindRotation, Bootstrapped, Bootstrapping, Emulated, Floorplan, Keys, Kind, Multiplier, Order,
+    Parameters, Part, Place, Products, SampleEmulated, Simulated, Timing,
+};
+pub use machine::{Latency, Machine, Mapping, Memory, Power, Processor, Tile};
