@@ -42,10 +42,15 @@ STANDS_ON: dict[str, set[str]] = {
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
-    "runtime": {"circuits", "lower"},
+    # What runs traces. A backend is written over it: docs/backends.md.
+    "executor": {"exchange", "lower", "waves"},
+    # Circuits of slots and of TFHE, without a secret.
+    "evaluate": {"circuits", "executor"},
+    # The server of networks.
+    "runtime": {"circuits", "executor"},
     # Builds circuits of layers, without a secret: docs/adr/0029-packings-are-circuits.md.
-    "packings": {"network", "runtime"},
-    "inspect": {"client", "packings"},
+    "packings": {"network", "evaluate"},
+    "inspect": {"client", "packings", "runtime"},
     "timing": {"client", "circuits"},
     # Arrays and multipliers share elements: docs/adr/0013-machines-share-elements.md.
     "sim": {"trace", "ring"},
@@ -54,9 +59,8 @@ STANDS_ON: dict[str, set[str]] = {
     # Streams for the library of oblivious transfers: docs/adr/0031-shares-by-gmw.md.
     "cryprot-net": set(),
     "mpc": {"cryprot-net"},
-    "server": {"runtime"},
     "python": {
-        "server",
+        "runtime",
         "inspect",
         "timing",
         "compiler",

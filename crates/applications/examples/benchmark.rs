@@ -4,9 +4,9 @@
 //!
 //! Standard error has what it counts.
 
+use evaluate::circuit::Runner;
 use palladion_applications::{Benchmarks, Written};
 use program::recording::Recording;
-use runtime::circuit::Runner;
 use std::collections::BTreeMap;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;

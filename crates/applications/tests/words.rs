@@ -6,6 +6,9 @@ use bgv::T_FERMAT;
 use circuits::approximate::Samples;
 use ckks::{Complex64, Params, ParamsSpec};
 use client::circuit_keys;
+use evaluate::circuit::{
+    Argument, Runner, Slots, arithmetic, needs, predict, predict_noise, run_clear,
+};
 use palladion_applications::lookup::{Database, ROW, word_name};
 use palladion_applications::{Benchmarks, Written, bootstrapping, helr, lola_mnist};
 use program::circuit::{Circuit, Weights};
@@ -13,9 +16,6 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
 use rlwe::{SecretKey, Words};
-use runtime::circuit::{
-    Argument, Runner, Slots, arithmetic, needs, predict, predict_noise, run_clear,
-};
 use std::collections::BTreeMap;
 use trace::Trace;
 

@@ -15,6 +15,9 @@ pub enum Error {
     /// An error in the server's part of the run.
     #[error(transparent)]
     Runtime(#[from] runtime::Error),
+    /// An error of a circuit of a packing.
+    #[error(transparent)]
+    Evaluate(#[from] evaluate::Error),
     /// A value of the run does not decrypt with this client's secret.
     #[error(transparent)]
     Bfv(#[from] bfv::Error),

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use ckks::Complex64;
 use client::circuit_keys;
+use evaluate::circuit::{Argument, Bfv, Runner, Scheme, needs};
 use exchange::Needs;
 use exchange::circuit::Keys;
 use packings::{Frame, Layer, Messages, Packed, Packing, tiles};
@@ -10,7 +11,6 @@ use program::circuit::Type;
 use rand::{CryptoRng, Rng};
 use ring::sample::Masks;
 use rlwe::SecretKey;
-use runtime::circuit::{Argument, Bfv, Runner, Scheme, needs};
 use std::collections::BTreeMap;
 use std::time::Instant;
 

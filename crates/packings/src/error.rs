@@ -31,7 +31,7 @@ pub enum Error {
     Ring(#[from] ring::Error),
     /// From the runtime.
     #[error(transparent)]
-    Runtime(#[from] runtime::Error),
+    Evaluate(#[from] evaluate::Error),
     /// A layer, or numbers for it, of a shape that no packing takes.
     #[error("{what} is {found}, expected {expected}")]
     Shape {

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result, shape};
 use ckks::Complex64;
+use evaluate::circuit::arithmetic;
 use program::circuit::{Arithmetic, Type};
 use ring::{ntt_primes, ntt_primes_avoiding};
 use rlwe::Words;
-use runtime::circuit::arithmetic;
 
 /// Bits of the first modulus, and of the special one.
 const FIRST_BITS: u32 = 49;

@@ -8,7 +8,7 @@ use palladion_program::recording::{
 };
 use palladion_program::{Error, KeyNeeds};
 use proptest::prelude::*;
-use trace::{Part, Location};
+use trace::{Location, Part};
 
 const TEXT: &str = "instruction,scheme,poly_modulus_degree,rns_terms,cipher_degree,\
 arg0,arg1,arg2,arg3,arg4,arg5,arg6,arg7,arg8,arg9

@@ -1,10 +1,10 @@
 //! Programs that papers measure, as traces.
 
 use applications::{Benchmarks, Written};
+use evaluate::circuit::Runner;
 use program::recording::Recording;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use runtime::circuit::Runner;
 use std::collections::BTreeMap;
 
 use crate::circuit::written::Circuit;
@@ -29,7 +29,7 @@ pub(crate) fn benchmark_trace<'py>(
     digit_limbs: usize,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
     let written = guard(py, || Benchmarks::named(name)?.write(digit_limbs))?;
-    let (text, counts) = guard(py, || -> runtime::Result<_> {
+    let (text, counts) = guard(py, || -> evaluate::Result<_> {
         let trace = lower::lower(&recorded(&written)?)?;
         Ok((trace.to_string(), trace.counts()))
     })?;
@@ -67,7 +67,7 @@ pub(crate) fn benchmark_circuit(
     }
 }
 
-fn recorded(written: &Written) -> runtime::Result<Recording> {
+fn recorded(written: &Written) -> evaluate::Result<Recording> {
     match written {
         Written::Approximate(params, circuit) => {
             Runner::new(params, circuit)?.record(&BTreeMap::new())

@@ -2,10 +2,10 @@
 
 use ::waves::{Move, Plan};
 use exchange::{Need, files};
+use executor::Sources;
 use lower::names;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use runtime::replay::Sources;
 use trace::{Op, Trace};
 
 use crate::error::UsageError;
@@ -82,7 +82,7 @@ pub(crate) fn waves_constant<'py>(
     let trace = &*waves.trace;
     let words = guard(py, || {
         let sources = Sources::new(trace)?;
-        Ok::<_, runtime::Error>(sources.words(constant).into_owned())
+        Ok::<_, executor::Error>(sources.words(constant).into_owned())
     })?;
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
     Ok(PyBytes::new(py, &bytes))

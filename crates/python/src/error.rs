@@ -226,10 +226,34 @@ impl ToPython for client::Error {
     }
 }
 
+impl ToPython for executor::Error {
+    fn to_python(self) -> PyErr {
+        match self {
+            Self::Waves(error) => error.to_python(),
+            // An exception of a machine that is an object of Python.
+            Self::Other(error) if error.is::<PyErr>() => match error.downcast() {
+                Ok(error) => *error,
+                Err(error) => Fault::Internal.exception(error.to_string()),
+            },
+            other => of_executor(&other).exception(other.to_string()),
+        }
+    }
+}
+
+impl ToPython for evaluate::Error {
+    fn to_python(self) -> PyErr {
+        match self {
+            Self::Executor(error) => error.to_python(),
+            other => of_evaluate(&other).exception(other.to_string()),
+        }
+    }
+}
+
 impl ToPython for runtime::Error {
     fn to_python(self) -> PyErr {
         match self {
             Self::Exchange(error) => error.to_python(),
+            Self::Executor(error) => error.to_python(),
             other => of_runtime(&other).exception(other.to_string()),
         }
     }
@@ -277,12 +301,12 @@ impl ToPython for ::hybrid::Error {
 
 impl ToPython for ::packings::Error {
     fn to_python(self) -> PyErr {
-        use ::packings::Error::{Ckks, Exact, Packing, Program, Ring, Runtime, Shape};
+        use ::packings::Error::{Ckks, Evaluate, Exact, Packing, Program, Ring, Shape};
         match self {
             Ckks(error) => error.to_python(),
             Exact(error) => error.to_python(),
             Program(error) => error.to_python(),
-            Runtime(error) => error.to_python(),
+            Evaluate(error) => error.to_python(),
             other @ (Packing { .. } | Shape { .. }) => Fault::Usage.exception(other.to_string()),
             // The primes of the parameters are found for every ring degree that is allowed.
             other @ Ring(_) => Fault::Internal.exception(other.to_string()),
@@ -293,10 +317,11 @@ impl ToPython for ::packings::Error {
 
 impl ToPython for inspect::Error {
     fn to_python(self) -> PyErr {
-        use inspect::Error::{Bfv, Circuits, Ckks, Client, Misfit, Packings, Runtime};
+        use inspect::Error::{Bfv, Circuits, Ckks, Client, Evaluate, Misfit, Packings, Runtime};
         match self {
             Client(error) => error.to_python(),
             Runtime(error) => error.to_python(),
+            Evaluate(error) => error.to_python(),
             Bfv(error) => of_bfv(&error).exception(error.to_string()),
             Circuits(error) => of_circuits(&error).exception(error.to_string()),
             Ckks(error) => error.to_python(),
@@ -374,20 +399,46 @@ fn of_client(error: &client::Error) -> Fault {
 }
 
 fn of_runtime(error: &runtime::Error) -> Fault {
-    use runtime::Error::{
-        Circuit, Circuits, Exchange, Lower, Program, Query, Replay, Stopped, Tfhe, Trace,
-    };
+    use runtime::Error::{Circuits, Exchange, Executor, Lower, Program, Query, Stopped, Trace};
     match error {
         Program(error) => of_program(error),
         Trace(error) => of_trace(error),
         Circuits(error) => of_circuits(error),
         Exchange(error) => of_exchange(error),
+        Executor(error) => of_executor(error),
+        Query { .. } => Fault::Usage,
+        Lower(error) => of_lower(error),
+        Stopped { .. } => Fault::Stop,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_evaluate(error: &evaluate::Error) -> Fault {
+    use evaluate::Error::{Circuit, Circuits, Executor, Lower, Program, Tfhe};
+    match error {
+        Program(error) => of_program(error),
+        Circuits(error) => of_circuits(error),
         Tfhe(error) => of_tfhe(error),
-        Circuit { .. } | Query { .. } => Fault::Usage,
-        Replay { .. } => Fault::File,
-        Lower(::lower::Error::Differs { .. }) => Fault::File,
+        Executor(error) => of_executor(error),
+        Lower(error) => of_lower(error),
+        Circuit { .. } => Fault::Usage,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_lower(error: &::lower::Error) -> Fault {
+    match error {
+        ::lower::Error::Differs { .. } => Fault::File,
         // Programs are rehearsed before they are lowered.
-        Lower(_) => Fault::Internal,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_executor(error: &executor::Error) -> Fault {
+    use executor::Error::{Replay, Stopped, Trace};
+    match error {
+        Trace(error) => of_trace(error),
+        Replay { .. } => Fault::File,
         Stopped { .. } => Fault::Stop,
         _ => Fault::Internal,
     }

@@ -11,7 +11,7 @@ use pyo3::types::PyDict;
 use crate::error::UsageError;
 use crate::guard::{guard, guard_with};
 use crate::vector::Workload;
-use runtime::circuit::Runner;
+use evaluate::circuit::Runner;
 
 /// Largest absolute weight and value of a trial on random numbers.
 const MOST: i64 = 7;

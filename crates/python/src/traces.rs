@@ -2,9 +2,10 @@
 
 use client::system_rng;
 use exchange::{Exchange, files};
+use executor::ReplayProgress as Progress;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use runtime::replay::{Progress, replay_run};
+use runtime::replay_run;
 use trace::{Counts, Op};
 
 use crate::guard::{guard, guard_with};

@@ -80,7 +80,7 @@ impl Workload {
     /// Reads and verifies the text of a trace.
     #[new]
     fn new(py: Python<'_>, trace: &str) -> PyResult<Self> {
-        let trace = guard(py, || -> runtime::Result<_> { Ok(Trace::parse(trace)?) })?;
+        let trace = guard(py, || Trace::parse(trace))?;
         Self::of(py, &trace)
     }
 

@@ -7,11 +7,11 @@
 
 use crate::error::Result;
 use crate::prepared::Prepared;
-use crate::replay::{Limb, Results};
 use crate::server::StepResult;
 use circuits::Value;
 use exchange::Query;
 use exchange::files::{kind, read_hash};
+use executor::{Limb, Results};
 use lower::names::{self, Held};
 use program::{Op, Program, Type};
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
@@ -143,7 +143,7 @@ impl Checkpoint {
     /// this was asked before.
     ///
     /// # Errors
-    /// [`Error::Replay`](crate::Error::Replay) if a value of it is missing.
+    /// [`Replay`](executor::Error::Replay) if a value of it is missing.
     pub fn of_results(
         prepared: &Prepared,
         query: &Query,

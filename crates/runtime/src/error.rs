@@ -19,9 +19,6 @@ pub enum Error {
     /// An error of a circuit: a key is missing, or parameters do not fit.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),
-    /// An error of TFHE.
-    #[error(transparent)]
-    Tfhe(#[from] tfhe::Error),
     /// A recording has no trace.
     #[error(transparent)]
     Lower(#[from] lower::Error),
@@ -38,26 +35,9 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
-    /// A circuit of homomorphic operations does not fit its parameters or inputs.
-    #[error("{what} is {found}, expected {expected}")]
-    Circuit {
-        /// Name of what is wrong.
-        what: String,
-        /// What was found.
-        found: String,
-        /// What was expected.
-        expected: String,
-    },
-    /// A trace cannot be executed, or was given other values than it asks for.
-    #[error("{what} is {found}, expected {expected}")]
-    Replay {
-        /// Name of what is wrong.
-        what: String,
-        /// What was found.
-        found: String,
-        /// What was expected.
-        expected: String,
-    },
+    /// A trace was not executed.
+    #[error(transparent)]
+    Executor(#[from] executor::Error),
     /// The observer stopped the run.
     #[error("stopped after {done} of {total} steps")]
     Stopped {
@@ -86,12 +66,6 @@ impl From<BytesError> for Error {
 
 impl From<bfv::Error> for Error {
     fn from(error: bfv::Error) -> Self {
-        Self::Circuits(error.into())
-    }
-}
-
-impl From<ckks::Error> for Error {
-    fn from(error: ckks::Error) -> Self {
         Self::Circuits(error.into())
     }
 }

@@ -1,8 +1,9 @@
 //! The text of a trace. It names the trace's program, so that only keys and queries of that program
 //! are used with it.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use exchange::Exchange;
+use executor::Error;
 use trace::Trace;
 
 /// Returns the text of a trace. A comment in it has the terms on which keys and queries of its

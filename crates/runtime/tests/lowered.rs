@@ -11,7 +11,7 @@ use compiler::{Options, compile};
 use kernels::Counted;
 use mutated::mutated;
 use network::IntNetwork;
-use palladion_runtime::replay::replay_run;
+use palladion_runtime::replay_run;
 use palladion_runtime::{Prepared, Server};
 use program::recording::Recording;
 use rand::{Rng, SeedableRng};

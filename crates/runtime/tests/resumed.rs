@@ -5,14 +5,11 @@
 use crate::common::{PIXELS, small_program, table_program};
 use client::Client;
 use exchange::{EvaluationKeys, Query, RawAnswer};
-use lower::names::{Held, place_of_answer};
-use palladion_runtime::replay::{Limb, Outside, Results, RunOutside, replay};
-use palladion_runtime::{Checkpoint, Prepared, Result, Server};
+use executor::replay;
+use palladion_runtime::{Checkpoint, Prepared, RunOutside, Server, answer_of};
 use program::Program;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
-use ring::sample::Seed;
-use trace::Type;
 
 /// A program and what a client sends. Every step of the program is a layer, so that checkpoints
 /// hold samples too.
@@ -57,58 +54,16 @@ impl Run {
     fn replayed(&self, from: Option<&Checkpoint>) -> (RawAnswer, Vec<Vec<u8>>) {
         let trace = self.prepared.lower_saving(from).unwrap();
         let results = from.map(|from| from.results(&self.prepared).unwrap());
-        let mut saving = Saving {
-            run: self,
-            from,
-            results: results.unwrap_or_default(),
-            after: None,
-            saved: Vec::new(),
+        let (mut results, mut saved) = (results.unwrap_or_default(), Vec::new());
+        let mut save = |bytes| {
+            saved.push(bytes);
+            true
         };
-        replay(&trace, &mut saving, |_| true).unwrap();
-        let answer = saving.results.answer(&self.prepared, &self.query).unwrap();
-        (answer, saving.saved)
-    }
-}
-
-/// The border of a replay, which takes each checkpoint when all of it is stored.
-struct Saving<'a> {
-    run: &'a Run,
-    from: Option<&'a Checkpoint>,
-    results: Results,
-    /// Steps that are done in the checkpoint that is being stored.
-    after: Option<usize>,
-    saved: Vec<Vec<u8>>,
-}
-
-impl Saving<'_> {
-    fn border(&mut self) -> RunOutside<'_> {
-        let run = RunOutside::new(&self.run.keys, &self.run.query, &mut self.results);
-        run.resumed(self.from)
-    }
-}
-
-impl Outside for Saving<'_> {
-    fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>> {
-        self.border().load(name, ty)
-    }
-
-    fn seed(&mut self, name: &str) -> Result<Seed> {
-        self.border().seed(name)
-    }
-
-    fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> Result<()> {
-        let held = place_of_answer(name).and_then(|(name, _)| Held::parse(name));
-        let after = held.map(|held| held.done);
-        if after != self.after {
-            let Run {
-                prepared, query, ..
-            } = self.run;
-            let state = Checkpoint::of_results(prepared, query, &mut self.results)?;
-            self.saved
-                .extend(state.map(|state| state.to_bytes(prepared)));
-            self.after = after;
-        }
-        self.border().store(name, ty, limbs)
+        let outside = RunOutside::new(&self.keys, &self.query, &mut results).resumed(from);
+        let mut outside = outside.saving(&self.prepared, &mut save);
+        replay(&trace, &mut outside, |_| true).unwrap();
+        let answer = answer_of(&results, &self.prepared, &self.query).unwrap();
+        (answer, saved)
     }
 }
 

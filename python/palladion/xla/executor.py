@@ -1,4 +1,4 @@
-"""Runs plans: wave after wave, on a store that stays on the device.
+"""Runs plans on a device, whose store of rows stays there. The core walks over the waves.
 
 A wave is a loop over chunks of a few instructions each. So each stage is compiled once, whatever
 the number of instructions of a wave, and the store is updated where it lies.
@@ -19,18 +19,15 @@ import numpy as np
 from jax import lax
 
 from palladion import _native
-from palladion.errors import StoppedError
 from palladion.xla import stages, store
 from palladion.xla.device import chunk
-from palladion.xla.plan import SPARE, ZERO, Plan, Stage, Wave
+from palladion.xla.plan import SPARE, ZERO, Plan, Stage, Words
 
 Array = Any
 Progress = Callable[[str, float, float], bool | None]
 
 LOADED: Final = 64
 """Rows that are brought to the device at once."""
-TOLD: Final = 0.01
-"""Share of the work after which progress is reported. The device is waited for then."""
 
 
 @dataclass
@@ -44,7 +41,10 @@ class Report:
 
 
 class Executor:
-    """A plan on a device, with its tables there and its stages compiled when first needed."""
+    """A plan on a device, with its tables there and its stages compiled when first needed.
+
+    One run uses it at a time.
+    """
 
     def __init__(self, plan: Plan, device: jax.Device) -> None:
         self.plan: Final = plan
@@ -71,81 +71,119 @@ class Executor:
         outside: _native.WavesOutside,
         progress: Progress | None = None,
         *,
-        ended: Callable[[], object] | None = None,
+        save: Callable[[bytes], object] | None = None,
         profile: bool = False,
     ) -> Report:
         """Run the plan. Values come from ``outside`` and go to it.
 
-        ``ended`` is called after each step. With ``profile``, every wave is waited for, and the
-        report has the seconds of each stage.
+        ``save`` gets the bytes of checkpoints, if the outside makes some. With ``profile``, every
+        wave is waited for, and the report has the seconds of each stage.
         """
-        plan, report = self.plan, Report()
-        taken: dict[str, float] = defaultdict(float)
-        done, told, total = 0.0, 0.0, sum(plan.cost(wave) for wave in plan.waves)
-        began = step_began = time.perf_counter()
-        rows = self.empty()
-        for wave, after in zip(plan.waves, [*plan.waves[1:], None], strict=True):
-            wave_began = time.perf_counter()
-            rows = self._wave(rows, wave, outside)
-            done += plan.cost(wave)
-            ends = after is None or after.step != wave.step
-            if profile or ends or done - told > total * TOLD:
-                rows.block_until_ready()
-            if profile:
-                taken[plan.name(wave)] += time.perf_counter() - wave_began
-            if ends or done - told > total * TOLD:
-                told = done
-                if progress and progress(plan.steps[wave.step], done, total) is False:
-                    raise StoppedError("the progress callback stopped the run")
-            if ends:
-                now = time.perf_counter()
-                report.steps.append({"name": plan.steps[wave.step], "seconds": now - step_began})
-                if ended:
-                    ended()
-                step_began = now
-        report.seconds = time.perf_counter() - began
-        report.kernels = dict(taken)
-        return report
+        return self._run([outside], progress, save=save, profile=profile)
+
+    def _run(
+        self,
+        outsides: list[_native.WavesOutside],
+        progress: Progress | None,
+        *,
+        save: Callable[[bytes], object] | None = None,
+        profile: bool = False,
+    ) -> Report:
+        self._clock = Clock(self.plan, profile=profile)
+        try:
+            self.plan.native.run(self, outsides, progress, save)
+            return self._clock.report()
+        finally:
+            del self._rows, self._clock
+
+    # The methods of a machine with a store of rows, which the core calls: see docs/backends.md.
+
+    def begin(self) -> None:
+        """Make the store, with zeros."""
+        self._rows = self.empty()
+        self._waiting: list[tuple[Words, Words]] = []
+
+    def write(self, load: int, words: list[bytes]) -> None:
+        """Write a value into its rows, a few at a time."""
+        rows = np.array(self.plan.load_rows[load], np.int32)
+        self._waiting.append((rows, np.frombuffer(words[0], np.uint32).reshape(-1, self.plan.n)))
+        if sum(len(rows) for rows, _ in self._waiting) >= LOADED:
+            self._flush()
+
+    def run_stage(self, stage: int, first: int, count: int) -> None:
+        """Run instructions of a stage."""
+        self._flush()
+        self._rows = self._stages[stage](self._rows, first, count)
+
+    def read(self, store: int) -> list[bytes]:
+        """The words of a value that is stored."""
+        self._flush()
+        rows = np.array(self.plan.store_rows[store], np.int32)
+        return [np.asarray(self._rows[rows]).tobytes()]
+
+    def wait(self) -> None:
+        """Return when all work is done."""
+        self._rows.block_until_ready()
+
+    def end_wave(self, index: int) -> None:
+        """Note the time of a wave."""
+        if self._clock.waits(index):
+            self._flush()
+            self.wait()
+        self._clock.end_wave(index)
 
     def empty(self) -> Array:
         """The store before a run."""
         zeros = jnp.zeros((self.plan.rows, self.plan.n), jnp.uint32)
         return jax.device_put(zeros, self.device)
 
-    def _wave(self, rows: Array, wave: Wave, outside: _native.WavesOutside) -> Array:
-        """The store after a wave."""
-        if wave.stage is not None:
-            return self._stages[wave.stage](rows, wave.first, wave.length)
-        if not wave.stores:
-            return self._load(rows, wave.first, wave.length, outside)
-        self._store(rows, wave.first, wave.length, outside)
-        return rows
+    def _flush(self) -> None:
+        """Bring the words that wait to the device."""
+        if not self._waiting:
+            return
+        rows, words = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
+        self._waiting.clear()
+        spare = -len(rows) % LOADED
+        rows = np.pad(rows, ((0, spare)), constant_values=SPARE)
+        words = np.pad(words, ((0, spare), (0, 0)))
+        for start in range(0, len(rows), LOADED):
+            part = slice(start, start + LOADED)
+            block = jax.device_put((rows[part], words[part]), self.device)
+            self._rows = self._write(self._rows, *block)
 
-    def _load(self, rows: Array, first: int, count: int, outside: _native.WavesOutside) -> Array:
-        """Bring values into the store, a few at a time."""
-        lengths, end = self.plan.load_lengths, first + count
-        while first < end:
-            some = first + 1
-            while some < end and sum(lengths[first : some + 1]) <= LOADED:
-                some += 1
-            numbers, data = self.plan.native.load((first, some - first), outside)
-            to = np.frombuffer(numbers, np.int32)
-            words = np.frombuffer(data, np.uint32).reshape(-1, self.plan.n)
-            spare = -len(to) % LOADED
-            to = np.pad(to, (0, spare), constant_values=SPARE)
-            words = np.pad(words, ((0, spare), (0, 0)))
-            for start in range(0, len(to), LOADED):
-                part = slice(start, start + LOADED)
-                rows = self._write(rows, *jax.device_put((to[part], words[part]), self.device))
-            first = some
-        return rows
 
-    def _store(self, rows: Array, first: int, count: int, outside: _native.WavesOutside) -> None:
-        """Give values of the store to the outside."""
-        for index in range(first, first + count):
-            numbers = np.frombuffer(self.plan.native.store_rows(index), np.int32)
-            words = np.asarray(rows[numbers])
-            self.plan.native.store(index, words.tobytes(), outside)
+class Clock:
+    """Takes the times of the steps and, for a profile, of the stages of a run."""
+
+    def __init__(self, plan: Plan, *, profile: bool) -> None:
+        self._plan, self._profile = plan, profile
+        self._steps: list[dict[str, Any]] = []
+        self._stages: dict[str, float] = defaultdict(float)
+        self._began = self._step_began = self._wave_began = time.perf_counter()
+
+    def _ends_step(self, index: int) -> bool:
+        waves = self._plan.waves
+        return index + 1 == len(waves) or waves[index + 1].step != waves[index].step
+
+    def waits(self, index: int) -> bool:
+        """Whether the time after this wave is needed."""
+        return self._profile or self._ends_step(index)
+
+    def end_wave(self, index: int) -> None:
+        """Take the time after a wave."""
+        now, wave = time.perf_counter(), self._plan.waves[index]
+        if self._profile:
+            self._stages[self._plan.name(wave)] += now - self._wave_began
+            self._wave_began = now
+        if self._ends_step(index):
+            name = self._plan.steps[wave.step]
+            self._steps.append({"name": name, "seconds": now - self._step_began})
+            self._step_began = now
+
+    def report(self) -> Report:
+        """The times so far."""
+        seconds = time.perf_counter() - self._began
+        return Report(seconds, self._steps, dict(self._stages))
 
 
 def write_block(rows: Array, to: Array, words: Array) -> Array:

@@ -96,7 +96,10 @@ class Plan:
         self.stages: Final = [Stage.of(fields) for fields in native.stages()]
         self.permutations: Final = words(native.permutations(), np.uint32, self.n)
         self.places: Final = words(native.places(), np.int32, self.n)
-        self.load_lengths: Final = native.load_lengths()
+        self.load_rows: Final = native.load_rows()
+        """Rows of each value that is loaded."""
+        self.store_rows: Final = native.store_rows()
+        """Rows of each value that is stored."""
 
     @cached_property
     def waves(self) -> list[Wave]:
@@ -113,8 +116,8 @@ class Plan:
     def cost(self, wave: Wave) -> float:
         """Work of a wave, about in passes over rows."""
         if wave.stage is None:
-            lengths = self.load_lengths[wave.first : wave.first + wave.length]
-            return float(wave.length if wave.stores else 2 * sum(lengths))
+            loads = self.load_rows[wave.first : wave.first + wave.length]
+            return float(wave.length if wave.stores else 2 * sum(map(len, loads)))
         stage = self.stages[wave.stage]
         each = {
             "ntt": self.n.bit_length(),

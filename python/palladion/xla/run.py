@@ -44,7 +44,7 @@ class Prepared:
         outside: _native.WavesOutside,
         progress: Progress | None = None,
         *,
-        ended: Callable[[], object] | None = None,
+        save: Callable[[bytes], object] | None = None,
         profile: bool = False,
     ) -> dict[str, Any]:
         """Execute the trace. Returns the report.
@@ -60,7 +60,7 @@ class Prepared:
             If ``progress`` returned ``False``.
         """
         before = compilations.count()
-        report = self.executor.run(outside, progress, ended=ended, profile=profile)
+        report = self.executor.run(outside, progress, save=save, profile=profile)
         plan = self.executor.plan
         return {
             "seconds": report.seconds,
@@ -135,16 +135,10 @@ class Run:
         StoppedError
             If ``progress`` returned ``False``.
         """
-        outside = _native.WavesOutside.of_run(self.program, keys, query, self.checkpoint)
-
-        def ended() -> None:
-            state = outside.checkpoint(self.program)
-            if state is not None and save:
-                save(state)
-
-        report = self.prepared.execute(
-            outside, progress, ended=ended if self.saving else None, profile=profile
-        )
+        saving = self.saving and save is not None
+        given = (self.program, keys, query, self.checkpoint)
+        outside = _native.WavesOutside.of_run(*given, saving=saving)
+        report = self.prepared.execute(outside, progress, save=save, profile=profile)
         answer, digest = outside.answer()
         return answer, {
             **report,

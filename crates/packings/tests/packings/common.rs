@@ -1,7 +1,7 @@
 //! Shapes, weights and values.
 
+use evaluate::circuit::{Slots, run_clear};
 use palladion_packings::{Layer, Messages, Packed};
-use runtime::circuit::{Slots, run_clear};
 
 /// Numbers from `-most` to `most` by a linear congruence: the same in every run.
 pub(crate) fn numbers(seed: u64, count: usize, most: i64) -> Vec<i64> {

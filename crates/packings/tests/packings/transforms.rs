@@ -1,9 +1,9 @@
 //! Passes over limbs: of the formula, beside those of the trace to which a circuit is lowered.
 
 use crate::clear::INSECURE;
+use evaluate::circuit::{Bfv, Runner};
 use palladion_packings::{ALL, Frame, Layer};
 use program::circuit::{Circuit, Op};
-use runtime::circuit::{Bfv, Runner};
 use std::collections::BTreeMap;
 
 /// Transforms that encode the constants, which are all different.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ckks::Complex64;
+use evaluate::circuit::{self, Argument, Bfv};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use runtime::circuit::{self, Argument, Bfv};
 
 use crate::error::UsageError;
 use crate::schemes::InScheme;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use ckks::Complex64;
+use evaluate::circuit::{self, Bfv, Border, Meeting, Runner, Slot, Slots};
+use executor::Results;
 use program::circuit::{Arithmetic, Circuit};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use runtime::circuit::{self, Bfv, Border, Meeting, Runner, Slot, Slots};
-use runtime::replay::Results;
 use trace::Trace;
 
 use super::passed::{Given, Inputs, Made, Passed, finite, in_input, in_scheme, made};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use client::{circuit_keys, system_rng};
+use evaluate::circuit::{self, Bfv, Budget, Predicted};
 use program::circuit::{KeyNeeds, Type};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
-use runtime::circuit::{self, Bfv, Budget, Predicted};
 use trace::Trace;
 
 use super::passed::{Given, Made};
@@ -39,7 +39,7 @@ impl Circuit {
     /// Reads and verifies a circuit, which must be made for these parameters.
     #[staticmethod]
     fn from_json(py: Python<'_>, params: &SchemeParams, text: &str) -> PyResult<Self> {
-        let circuit = guard(py, || -> runtime::Result<_> {
+        let circuit = guard(py, || -> evaluate::Result<_> {
             Ok(program::circuit::Circuit::from_json(text)?)
         })?;
         guard(py, || match params.scheme() {

@@ -3,12 +3,12 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use evaluate::circuit::{Bfv, arithmetic};
 use program::circuit::Arithmetic;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use ring::ntt_primes_of_sizes;
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Reader, Writer, fingerprint};
-use runtime::circuit::{Bfv, arithmetic};
 
 use super::InScheme;
 use crate::error::{SecurityError, UsageError};

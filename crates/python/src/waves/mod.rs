@@ -1,19 +1,21 @@
 //! Plans of traces as waves.
 
+mod machine;
 mod outside;
 
 use ::waves::{Conversion, Move, Plan, Stage, What};
+use executor::{Outside, Progress, replay, run_plan};
+use machine::Machine;
+use outside::Stored;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use runtime::Checkpoint;
-use runtime::replay::{Outside, Sources, replay};
 use std::sync::Arc;
-use trace::{Op, Trace, Type};
+use trace::{Trace, Type};
 
 use crate::circuit::written::CircuitTrace;
-use crate::error::UsageError;
-use crate::guard::guard;
-use crate::program::Program;
+use crate::guard::{guard, guard_with};
+use crate::program::{News, Program, tell};
 
 pub(crate) use outside::WavesOutside;
 
@@ -66,7 +68,7 @@ impl Waves {
     #[staticmethod]
     #[pyo3(signature = (text, window=Plan::WINDOW))]
     fn of_text(py: Python<'_>, text: &str, window: usize) -> PyResult<Self> {
-        let trace = guard(py, || -> runtime::Result<_> { Ok(Trace::parse(text)?) })?;
+        let trace = guard(py, || Trace::parse(text))?;
         Self::of(py, trace, window)
     }
 
@@ -128,72 +130,73 @@ impl Waves {
         )
     }
 
-    /// Numbers of limbs of all loads.
-    fn load_lengths(&self) -> Vec<usize> {
-        lengths(&self.plan.loads)
+    /// The rows of each value that is loaded.
+    fn load_rows(&self) -> Vec<Vec<u32>> {
+        rows(&self.plan.loads)
     }
 
-    /// Gets the values of some loads: their rows, and their words, of 32 bits each.
-    fn load<'py>(
-        &self,
-        py: Python<'py>,
-        span: (usize, usize),
-        outside: &WavesOutside,
-    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
-        let (first, count) = span;
-        let loads = some(&self.plan.loads, first, count)?;
-        let trace = &*self.trace;
-        let words = outside.with(py, |border| {
-            let sources = Sources::new(trace)?;
-            let mut bytes = Vec::new();
-            for load in loads {
-                for limb in sources.value(load.origin.of(trace), border)? {
-                    bytes.extend(limb.iter().flat_map(|&word| (word as u32).to_ne_bytes()));
-                }
-            }
-            Ok(bytes)
-        })?;
-        let rows: Vec<u32> = loads.iter().flat_map(|load| load.rows.clone()).collect();
-        Ok((bytes(py, &rows), PyBytes::new(py, &words)))
+    /// The rows of each value that is stored.
+    fn store_rows(&self) -> Vec<Vec<u32>> {
+        rows(&self.plan.stores)
     }
 
-    /// The rows of a value that is stored.
-    fn store_rows<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(bytes(py, &some(&self.plan.stores, index, 1)?[0].rows))
-    }
-
-    /// Gives the words of these rows, of 32 bits each, to the outside.
-    fn store(
+    /// Runs the plan on a machine, an object with the methods of `executor::RowMachine` and
+    /// `end_wave`, for one outside or several. `save` gets the bytes of checkpoints.
+    #[pyo3(signature = (machine, outsides, progress=None, save=None))]
+    fn run(
         &self,
         py: Python<'_>,
-        index: usize,
-        words: &[u8],
-        outside: &WavesOutside,
+        machine: Py<PyAny>,
+        outsides: Vec<Py<WavesOutside>>,
+        progress: Option<Py<PyAny>>,
+        save: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        let store = &some(&self.plan.stores, index, 1)?[0];
-        let expected = 4 * self.plan.n * store.rows.len();
-        if words.len() != expected {
-            let words = format!("{} bytes, expected {expected}", words.len());
-            return Err(UsageError::new_err(words));
-        }
-        let trace = &*self.trace;
-        let Op::Store { name, value } = &store.origin.of(trace).op else {
-            unreachable!("the origin of a store is one")
-        };
-        let (words, _) = words.as_chunks::<4>();
-        let limbs = words.chunks(self.plan.n).map(|limb| {
-            let words = limb.iter().map(|word| u64::from(u32::from_ne_bytes(*word)));
-            Arc::new(words.collect())
-        });
-        let limbs = limbs.collect();
-        let ty = type_of(trace, *value);
-        outside.with(py, |border| border.store(name, ty, limbs))
+        let outsides: Vec<&WavesOutside> = outsides.iter().map(|one| one.get()).collect();
+        let stored = outsides.iter().map(|one| one.stored());
+        let mut stored = stored.collect::<PyResult<Vec<_>>>()?;
+        let mut stored: Vec<&mut Stored> = stored.iter_mut().map(|one| &mut **one).collect();
+        let mut machine = Machine::new(machine, outsides.len());
+        guard_with(
+            py,
+            |py, news| tell(py, progress.as_ref(), save.as_ref(), news),
+            |line| {
+                let saved = |bytes| save.is_none() || line.tell(News::Checkpoint(bytes));
+                let mut saves: Vec<_> = outsides.iter().map(|_| saved).collect();
+                let pairs = outsides.iter().zip(&mut stored).zip(&mut saves);
+                let mut borders: Vec<_> = pairs
+                    .map(|((outside, stored), save)| outside.of_stored(stored, save))
+                    .collect();
+                let mut borders: Vec<&mut dyn Outside> =
+                    borders.iter_mut().map(|one| &mut **one as _).collect();
+                let mut observe = |at: Progress| {
+                    line.tell(News::Progress {
+                        step: at.step.to_owned(),
+                        done: at.done,
+                        total: at.total,
+                    })
+                };
+                run_plan(
+                    &self.trace,
+                    &self.plan,
+                    &mut machine,
+                    &mut borders,
+                    &mut observe,
+                    &mut |machine: &mut Machine, wave| machine.end_wave(wave),
+                )
+            },
+        )
     }
 
     /// Executes the trace itself, as its definition says.
     fn replay(&self, py: Python<'_>, outside: &WavesOutside) -> PyResult<()> {
         let trace = &*self.trace;
-        outside.with(py, |border| replay(trace, border, |_| true).map(drop))
+        let mut stored = outside.stored()?;
+        let stored = &mut *stored;
+        guard(py, || {
+            let mut save = |_| true;
+            let mut border = outside.of_stored(stored, &mut save);
+            replay(trace, &mut &mut *border, |_| true).map(drop)
+        })
     }
 }
 
@@ -237,16 +240,8 @@ fn bytes<'py>(py: Python<'py>, words: &[u32]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &bytes)
 }
 
-fn lengths(moves: &[Move]) -> Vec<usize> {
-    moves.iter().map(|one| one.rows.len()).collect()
-}
-
-fn some(moves: &[Move], first: usize, count: usize) -> PyResult<&[Move]> {
-    let end = first.saturating_add(count);
-    moves.get(first..end).ok_or_else(|| {
-        let words = format!("values {first} to {end}, expected some of {}", moves.len());
-        UsageError::new_err(words)
-    })
+fn rows(moves: &[Move]) -> Vec<Vec<u32>> {
+    moves.iter().map(|one| one.rows.clone()).collect()
 }
 
 /// The type of a value of the main body.

@@ -17,7 +17,7 @@ from palladion import _native
 from palladion.errors import UsageError
 from palladion.xla import stages
 from palladion.xla.device import chunk
-from palladion.xla.executor import Executor, run_chunks, write_block
+from palladion.xla.executor import Executor, Progress, Report, run_chunks, write_block
 from palladion.xla.mesh.split import GATHERED, Share, split
 from palladion.xla.plan import SPARE, Plan
 
@@ -65,9 +65,6 @@ class MeshExecutor(Executor):
         self.mesh: Final = mesh
         self.split: Final = split(plan, mesh.shape["limbs"])
         self._shares = iter(self.split.shares)
-        self._of_query = [
-            name.split("/")[0] == "query" for _, name, *_ in _native.waves_moves(plan.native)[0]
-        ]
         super().__init__(plan, mesh.devices[0, 0])
         self._ordinals = ordinals(plan)
         self._write = self._jitted(written, LIMBS, STORE)
@@ -118,50 +115,58 @@ class MeshExecutor(Executor):
     def _sharding(self) -> NamedSharding:
         return NamedSharding(self.mesh, STORE)
 
-    def _wave(self, rows: Array, wave: Any, outside: Any) -> Array:
-        if wave.stage is not None:
-            # Numbered by stage: instructions of a wave are in other places on each device.
-            wave = wave._replace(first=self._ordinals[wave.stage, wave.first])
-        return super()._wave(rows, wave, outside)
+    def run_queries(
+        self, outsides: Sequence[_native.WavesOutside], progress: Progress | None = None
+    ) -> Report:
+        """Run the plan for several queries at the same time, each with its own outside."""
+        return self._run(list(outsides), progress)
 
-    def _load(self, rows: Array, first: int, count: int, outside: Any) -> Array:
-        """Bring values to their devices. Only what belongs to a query differs between them."""
-        queries, devices = self.mesh.devices.shape
-        waiting: list[list[tuple[int, Any]]] = [[] for _ in range(devices)]
-        for index in range(first, first + count):
-            place = self.split.loads[index]
-            asked = outside if self._of_query[index] else outside[:1]
-            each = [
-                np.frombuffer(self.plan.native.load((index, 1), one)[1], np.uint32) for one in asked
-            ]
-            words = np.stack(each).reshape(len(each), -1, self.plan.n)
-            for k, (device, row) in enumerate(zip(place.devices, place.rows, strict=True)):
-                waiting[device].append((row, np.broadcast_to(words[:, k], (queries, self.plan.n))))
-                if len(waiting[device]) == BLOCK:
-                    rows = self._flush(rows, waiting)
-        return self._flush(rows, waiting) if any(waiting) else rows
+    def begin(self) -> None:
+        """Make the stores, with zeros."""
+        super().begin()
+        self._blocks: list[list[tuple[int, Any]]] = [[] for _ in range(self.mesh.devices.shape[1])]
 
-    def _flush(self, rows: Array, waiting: list[list[tuple[int, Any]]]) -> Array:
-        """Write what waits."""
+    def write(self, load: int, words: list[bytes]) -> None:
+        """Bring a value to its devices. ``words`` are those of each query, or of all."""
+        queries, _ = self.mesh.devices.shape
+        place = self.split.loads[load]
+        each = [np.frombuffer(one, np.uint32).reshape(-1, self.plan.n) for one in words]
+        limbs = np.stack(each)
+        for k, (device, row) in enumerate(zip(place.devices, place.rows, strict=True)):
+            own = np.broadcast_to(limbs[:, k], (queries, self.plan.n))
+            self._blocks[device].append((row, own))
+            if len(self._blocks[device]) == BLOCK:
+                self._flush()
+
+    def run_stage(self, stage: int, first: int, count: int) -> None:
+        """Run instructions of a stage. Each device has its own among them."""
+        # Numbered by stage: instructions of a wave are in other places on each device.
+        super().run_stage(stage, self._ordinals[stage, first], count)
+
+    def read(self, store: int) -> list[bytes]:
+        """The words of a value of each query."""
+        self._flush()
+        parts = {shard.device: shard.data for shard in self._rows.addressable_shards}
+        place = self.split.stores[store]
+        values = []
+        for own in self.mesh.devices:
+            pairs = zip(place.devices, place.rows, strict=True)
+            words = [np.asarray(parts[own[device]][0, 0, row]) for device, row in pairs]
+            values.append(np.stack(words).tobytes())
+        return values
+
+    def _flush(self) -> None:
+        """Write the rows that wait."""
+        if not any(self._blocks):
+            return
         queries, devices = self.mesh.devices.shape
         to = np.full((devices, BLOCK), SPARE, np.int32)
         words = np.zeros((queries, devices, BLOCK, self.plan.n), np.uint32)
-        for device, each in enumerate(waiting):
-            for at, (row, given) in enumerate(each):
-                to[device, at], words[:, device, at] = row, given
+        for device, each in enumerate(self._blocks):
+            for at, (row, own) in enumerate(each):
+                to[device, at], words[:, device, at] = row, own
             each.clear()
-        written: Array = self._write(rows, self._put(to, LIMBS), self._put(words, STORE))
-        return written
-
-    def _store(self, rows: Array, first: int, count: int, outside: Any) -> None:
-        """Give values to the outside of each query."""
-        parts = {shard.device: shard.data for shard in rows.addressable_shards}
-        for query, own in enumerate(self.mesh.devices):
-            for index in range(first, first + count):
-                place = self.split.stores[index]
-                pairs = zip(place.devices, place.rows, strict=True)
-                words = [np.asarray(parts[own[device]][0, 0, row]) for device, row in pairs]
-                self.plan.native.store(index, np.stack(words).tobytes(), outside[query])
+        self._rows = self._write(self._rows, self._put(to, LIMBS), self._put(words, STORE))
 
 
 def ordinals(plan: Plan) -> dict[tuple[int, int], int]:

@@ -71,9 +71,9 @@ class MeshRun:
         expected = executor.mesh.shape["queries"]
         if len(queries) != expected:
             raise UsageError(f"{len(queries)} queries, expected {expected} at the same time")
-        outsides: Any = [_native.WavesOutside.of_run(self.program, keys, each) for each in queries]
+        outsides = [_native.WavesOutside.of_run(self.program, keys, each) for each in queries]
         before = compilations.count()
-        report = executor.run(outsides, progress)
+        report = executor.run_queries(outsides, progress)
         answers = [outside.answer() for outside in outsides]
         return [answer for answer, _ in answers], {
             "raw_digests": [digest for _, digest in answers],

@@ -24,9 +24,9 @@ struct State {
 }
 
 impl State {
-    fn value(&self, operand: usize) -> runtime::Result<Value> {
+    fn value(&self, operand: usize) -> evaluate::Result<Value> {
         let found = self.values.get(operand).copied();
-        found.ok_or_else(|| runtime::Error::Circuit {
+        found.ok_or_else(|| evaluate::Error::Circuit {
             what: "an operand".into(),
             found: operand.to_string(),
             expected: format!("below {}", self.values.len()),
@@ -43,13 +43,13 @@ impl MessageBuilder {
     fn write<T: Send>(
         &self,
         py: Python<'_>,
-        write: impl FnOnce(&mut State) -> runtime::Result<T> + Send,
+        write: impl FnOnce(&mut State) -> evaluate::Result<T> + Send,
     ) -> PyResult<T> {
         guard(py, || {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             write(&mut state).map_err(|error| match error {
                 // A circuit that is being built is not a file, so the error is not one of a file.
-                runtime::Error::Program(error) => crate::error::ToPython::to_python(error),
+                evaluate::Error::Program(error) => crate::error::ToPython::to_python(error),
                 other => crate::error::ToPython::to_python(other),
             })
         })
@@ -62,7 +62,7 @@ impl MessageBuilder {
     fn new(py: Python<'_>, params: &TfheParams, name: &str) -> PyResult<Self> {
         let params = params.clone();
         guard(py, || {
-            let builder = Builder::new(name, runtime::torus::messages(params.get()))?;
+            let builder = Builder::new(name, evaluate::torus::messages(params.get()))?;
             let values = Vec::new();
             Ok::<_, program::Error>(Self {
                 params,
@@ -125,7 +125,7 @@ impl MessageBuilder {
             let terms = terms
                 .into_iter()
                 .map(|(factor, x)| Ok((factor, s.value(x)?)));
-            let terms: Vec<(i64, Value)> = terms.collect::<runtime::Result<_>>()?;
+            let terms: Vec<(i64, Value)> = terms.collect::<evaluate::Result<_>>()?;
             let made = s.builder.sum(constant, &terms)?;
             Ok(s.add(made))
         })
@@ -142,7 +142,7 @@ impl MessageBuilder {
     /// Looks up `x` in each table. Each table has one entry for each integer of the range.
     fn lookup(&self, py: Python<'_>, x: usize, tables: Vec<Vec<i64>>) -> PyResult<Vec<usize>> {
         self.write(py, |s| {
-            runtime::torus::check_tables(self.params.get(), tables.len())?;
+            evaluate::torus::check_tables(self.params.get(), tables.len())?;
             let made = s.builder.lookup(s.value(x)?, &tables)?;
             Ok(made.into_iter().map(|value| s.add(value)).collect())
         })
@@ -152,7 +152,7 @@ impl MessageBuilder {
     fn output(&self, py: Python<'_>, name: &str, single: bool, values: Vec<usize>) -> PyResult<()> {
         self.write(py, |s| {
             let values = values.into_iter().map(|x| s.value(x));
-            let values: Vec<Value> = values.collect::<runtime::Result<_>>()?;
+            let values: Vec<Value> = values.collect::<evaluate::Result<_>>()?;
             Ok(s.builder.output(name, single, &values)?)
         })
     }

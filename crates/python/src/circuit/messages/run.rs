@@ -136,9 +136,9 @@ pub(super) fn run(
         ($size:ident, $key:expr, $seeded:expr) => {{
             let inputs = samples!(inputs, $size, circuit.messages.messages());
             let found = match trace {
-                None => runtime::torus::run($key, described, &inputs),
+                None => evaluate::torus::run($key, described, &inputs),
                 Some(trace) => {
-                    let replayed = runtime::torus::replay($seeded, trace, &inputs, |_| true);
+                    let replayed = evaluate::torus::replay($seeded, trace, &inputs, |_| true);
                     replayed.map(|(found, _)| found)
                 }
             };
@@ -165,7 +165,7 @@ fn results<T: Torus>(
     integers: impl Fn(Batch<Integer<T>, T>) -> Made,
 ) -> PyResult<BTreeMap<String, Made>> {
     let (made, params) = (circuit.made(), params.get());
-    let noises = runtime::torus::output_noise(circuit);
+    let noises = evaluate::torus::output_noise(circuit);
     let mut rest = samples.into_iter().zip(noises);
     let one = |output: &Output| -> ::tfhe::Result<Made> {
         let samples = rest.by_ref().take(output.values.len());

@@ -30,10 +30,10 @@ impl MessageCircuit {
     /// Reads and verifies a circuit, which must be made for these parameters.
     #[staticmethod]
     fn from_json(py: Python<'_>, params: &TfheParams, text: &str) -> PyResult<Self> {
-        let circuit = guard(py, || -> runtime::Result<_> {
+        let circuit = guard(py, || -> evaluate::Result<_> {
             Ok(Circuit::from_json(text)?)
         })?;
-        guard(py, || runtime::torus::check(params.get(), &circuit))?;
+        guard(py, || evaluate::torus::check(params.get(), &circuit))?;
         Ok(Self { circuit })
     }
 
@@ -99,7 +99,7 @@ impl MessageCircuit {
     /// log2 of the probability of a wrong run. Raises if it is above the limit.
     fn log2_failure(&self, py: Python<'_>, params: &TfheParams, limit: f64) -> PyResult<f64> {
         guard(py, || {
-            runtime::torus::log2_failure(params.get(), &self.circuit, limit)
+            evaluate::torus::log2_failure(params.get(), &self.circuit, limit)
         })
     }
 
@@ -113,7 +113,7 @@ impl MessageCircuit {
     ) -> PyResult<BTreeMap<String, Made>> {
         params.check("server key", &keys.params)?;
         guard(py, || {
-            let described = runtime::torus::describe(params.get(), &self.circuit);
+            let described = evaluate::torus::describe(params.get(), &self.circuit);
             let described = described.map_err(ToPython::to_python)?;
             run::run(&self.circuit, &described, &inputs, keys, None)
         })
@@ -121,8 +121,8 @@ impl MessageCircuit {
 
     /// The operations on samples as text, and the trace.
     fn lower(&self, py: Python<'_>, params: &TfheParams) -> PyResult<(String, CircuitTrace)> {
-        guard(py, || -> runtime::Result<_> {
-            let described = runtime::torus::describe(params.get(), &self.circuit)?;
+        guard(py, || -> evaluate::Result<_> {
+            let described = evaluate::torus::describe(params.get(), &self.circuit)?;
             let trace = lower::torus::lower(&described)?;
             let trace = Arc::new(trace);
             Ok((described.to_string(), CircuitTrace { trace }))
@@ -140,7 +140,7 @@ impl MessageCircuit {
     ) -> PyResult<BTreeMap<String, Made>> {
         params.check("server key", &keys.params)?;
         guard(py, || {
-            let described = runtime::torus::describe(params.get(), &self.circuit);
+            let described = evaluate::torus::describe(params.get(), &self.circuit);
             let described = described.map_err(ToPython::to_python)?;
             run::run(&self.circuit, &described, &inputs, keys, Some(&trace.trace))
         })

@@ -1,7 +1,7 @@
 //! Keys that the file of a spatial machine lacks, and what to write in their place.
 
-use crate::family::built_in;
 use crate::error::{Error, Result};
+use crate::family::built_in;
 use toml::{Table, Value};
 
 /// The machine whose file has every key.

@@ -1,0 +1,57 @@
+//! Values from outside for tests: residues that depend on the name alone.
+
+use palladion_executor::Result;
+use palladion_executor::{Limb, Outside};
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha20Rng;
+use ring::sample::Seed;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use trace::{Trace, Type};
+
+/// Values that were stored, by name.
+pub(crate) struct Values {
+    moduli: Vec<u64>,
+    pub(crate) stored: BTreeMap<String, Vec<Vec<u64>>>,
+}
+
+/// Random residues, the smallest and the largest.
+fn limb(name: &str, q: u64) -> Vec<u64> {
+    let seed = name.bytes().fold(q, |sum, byte| {
+        sum.wrapping_mul(257).wrapping_add(byte.into())
+    });
+    let mut rng = ChaCha20Rng::seed_from_u64(seed);
+    let greatest = q - 1;
+    let mut words: Vec<u64> = (0..super::N)
+        .map(|_| rng.random_range(0..=greatest))
+        .collect();
+    words[..4].copy_from_slice(&[0, greatest, greatest / 2, greatest / 2 + 1]);
+    words
+}
+
+impl Values {
+    /// No values yet. Those that the trace loads are residues of its moduli.
+    pub(crate) fn of(trace: &Trace) -> Self {
+        Self {
+            moduli: trace.moduli.clone(),
+            stored: BTreeMap::new(),
+        }
+    }
+}
+
+impl Outside for Values {
+    fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>> {
+        let limbs = ty.limbs.iter().map(|id| limb(name, self.moduli[id]));
+        Ok(limbs.map(Arc::new).collect())
+    }
+
+    fn seed(&mut self, name: &str) -> Result<Seed> {
+        Ok(Seed([name.len() as u8; 32]))
+    }
+
+    fn store(&mut self, name: &str, _: &Type, limbs: Vec<Limb>) -> Result<()> {
+        let limbs = limbs.iter().map(|limb| limb.to_vec()).collect();
+        self.stored.insert(name.into(), limbs);
+        Ok(())
+    }
+}
