@@ -59,6 +59,8 @@ STANDS_ON: dict[str, set[str]] = {
     # Streams for the library of oblivious transfers: docs/adr/0031-shares-by-gmw.md.
     "cryprot-net": set(),
     "mpc": {"cryprot-net"},
+    # The door for users of Rust: features choose what is behind it.
+    "palladion": {"client", "compiler", "runtime", "evaluate", "sim"},
     "python": {
         "runtime",
         "inspect",

@@ -40,7 +40,7 @@ def main(queries: int) -> None:
         outsides.append(outside)
         expected.append(replayed.values())
     executor = MeshExecutor(Plan(waves), mesh_of(jax.devices(), queries))
-    executor.run(outsides)
+    executor.run_queries(outsides)
     found = {
         "devices": executor.mesh.size,
         "values": len(expected[0]),

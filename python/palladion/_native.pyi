@@ -5,7 +5,7 @@ Ctrl-C is noticed within a step of the work, and comes out as ``KeyboardInterrup
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any, TypeAlias, final
+from typing import Any, Protocol, TypeAlias, final
 
 __version__: str
 
@@ -459,6 +459,27 @@ class Trace:
             If the trace needs something that they do not have.
         """
 
+class RowMachine(Protocol):
+    """A machine with a store of rows of ``N`` words of 32 bits: see docs/backends.md."""
+
+    def begin(self) -> None:
+        """Begin a run: make the stores."""
+
+    def write(self, load: int, words: list[bytes]) -> None:
+        """Write a value into its rows. There are words for each query, or once for all."""
+
+    def run_stage(self, stage: int, first: int, count: int) -> None:
+        """Run instructions of a stage."""
+
+    def read(self, store: int) -> list[bytes]:
+        """The words of a value that is stored, for each query."""
+
+    def wait(self) -> None:
+        """Return when all work is done."""
+
+    def end_wave(self, index: int) -> None:
+        """Called after each wave."""
+
 @final
 class Waves:
     """A trace as waves of independent instructions on rows.
@@ -534,17 +555,28 @@ class Waves:
     def places(self) -> bytes:
         """Places of extractions, ``n`` signed integers each."""
 
-    def load_lengths(self) -> list[int]:
-        """Numbers of limbs of all loads."""
+    def load_rows(self) -> list[list[int]]:
+        """The rows of each value that is loaded."""
 
-    def load(self, some: tuple[int, int], outside: WavesOutside) -> tuple[bytes, bytes]:
-        """Get the values of some loads, given the first and their number: rows and words."""
+    def store_rows(self) -> list[list[int]]:
+        """The rows of each value that is stored."""
 
-    def store_rows(self, index: int) -> bytes:
-        """The rows of a value that is stored."""
+    def run(
+        self,
+        machine: RowMachine,
+        outsides: list[WavesOutside],
+        progress: Progress | None = None,
+        save: Callable[[bytes], object] | None = None,
+    ) -> None:
+        """Run the plan on a machine, for one outside or several.
 
-    def store(self, index: int, words: bytes, outside: WavesOutside) -> None:
-        """Give the words of these rows to the outside."""
+        ``save`` gets the bytes of checkpoints, if an outside makes some.
+
+        Raises
+        ------
+        StoppedError
+            If ``progress`` returned ``False``.
+        """
 
     def replay(self, outside: WavesOutside) -> None:
         """Execute the trace itself on the CPU, as its definition says."""
@@ -578,9 +610,15 @@ class WavesOutside:
 
     @staticmethod
     def of_run(
-        program: Program, keys: EvaluationKeys, query: Query, checkpoint: bytes | None = None
+        program: Program,
+        keys: EvaluationKeys,
+        query: Query,
+        checkpoint: bytes | None = None,
+        saving: bool = False,
     ) -> WavesOutside:
         """The keys and the query of a run, and a checkpoint from which it goes on.
+
+        With ``saving``, the run makes checkpoints.
 
         Raises ``UsageError`` for those of another program.
         """
@@ -608,9 +646,6 @@ class WavesOutside:
     @property
     def resumed_steps(self) -> int:
         """Steps that a checkpoint had done."""
-
-    def checkpoint(self, program: Program) -> bytes | None:
-        """The last checkpoint that a run has stored, once."""
 
     def answer(self) -> tuple[Answer, str]:
         """The answer of a run, after all of it is stored, and ``raw_digest`` of its report."""

@@ -1,6 +1,6 @@
 //! Private lookup: a server finds the record of an index without seeing the index, 128-bit secure.
 //!
-//!     cargo run --release -p palladion-runtime --example private_lookup -- [--bits 6] [--threads 2] [--replay]
+//!     cargo run --release -p palladion-evaluate --example private_lookup -- [--bits 6] [--threads 2] [--replay]
 //!
 //! The client encrypts the bits of its index as RGSW ciphertexts. The server has `2^bits` records
 //! of 4,096 numbers modulo 65,537, 8 KB each, and chooses one by a tree of multiplexers. The answer

@@ -11,9 +11,16 @@ use rlwe::galois;
 use zeroize::Zeroize;
 
 /// A polynomial modulo `t`: coefficients in `[0, t)`.
-#[derive(Clone, Debug, PartialEq, Eq, Zeroize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plaintext {
     coefficients: Vec<u64>,
+}
+
+impl Zeroize for Plaintext {
+    fn zeroize(&mut self) {
+        let Self { coefficients } = self;
+        coefficients.zeroize();
+    }
 }
 
 impl Plaintext {

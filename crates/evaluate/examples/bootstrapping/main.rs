@@ -1,7 +1,7 @@
 //! Bootstrapping of CKKS at N = 2^16 and of BGV at N = 2^15, 128-bit secure, with the replay of
 //! their traces.
 //!
-//!     cargo run --release -p palladion-runtime --example bootstrapping -- [--scheme ckks|bgv] [--threads 2] --replay
+//!     cargo run --release -p palladion-evaluate --example bootstrapping -- [--scheme ckks|bgv] [--threads 2] --replay
 //!
 //! The replayed trace must give exactly the ciphertext of the run, and count the transforms that
 //! the run executed.

@@ -1,7 +1,7 @@
 //! HELR: training of a logistic regression on encrypted images of the digits 3 and 8, 14 x 14
 //! pixels; N = 2^16, 128-bit security.
 //!
-//!     cargo run --release -p palladion-runtime --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1] [--predict]
+//!     cargo run --release -p palladion-evaluate --example helr -- --data DIR [--iterations 32] [--batch 1024] [--threads 1] [--predict]
 //!
 //! Nesterov's method with a sigmoid of degree 3. The whole training is one circuit with a part that
 //! repeats. The final weights are decrypted and compared with those of the same training in plain

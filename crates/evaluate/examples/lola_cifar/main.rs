@@ -1,7 +1,7 @@
 //! LoLa's CIFAR-10 network on encrypted images with weights in plain, with 128-bit security at N =
 //! 2^14.
 //!
-//!     cargo run --release -p palladion-runtime --example lola_cifar -- --data DIR [--images 3] [--threads 1]
+//!     cargo run --release -p palladion-evaluate --example lola_cifar -- --data DIR [--images 3] [--threads 1]
 //!
 //! An image is sent as 38 ciphertexts. In each, every one of 7 x 7 places has the 10 x 10 pixels
 //! that it needs, shifted by 8 from one ciphertext to the next (`layout.rs`). Convolutions and the

@@ -1,7 +1,7 @@
 //! LoLa's MNIST network on encrypted images, with weights in plain or encrypted, and 128-bit
 //! security at N = 2^13.
 //!
-//!     cargo run --release -p palladion-runtime --example lola_mnist -- --data DIR [--weights encrypted] [--images 20] [--threads 1] [--replay]
+//!     cargo run --release -p palladion-evaluate --example lola_mnist -- --data DIR [--weights encrypted] [--images 20] [--threads 1] [--replay]
 //!
 //! An image is sent as 26 vectors, four to a ciphertext. Each vector has what one tap of the kernel
 //! sees at all places. The convolution is then 7 products and a sum. Squares and dense layers

@@ -1,6 +1,6 @@
 //! Looks up one image of MNIST by an encrypted key, with BGV and 128-bit security at N = 2^15.
 //!
-//!     cargo run --release -p palladion-runtime --example lookup -- [--data DIR] [--threads 1] [--replay]
+//!     cargo run --release -p palladion-evaluate --example lookup -- [--data DIR] [--threads 1] [--replay]
 //!
 //! The first 32,768 images of `DIR`, the folder of MNIST's IDX files, are the table. Without it,
 //! the table is the 32 images of the tests. A key is the pixels of an image as a polynomial modulo

@@ -11,7 +11,7 @@ mod rows;
 
 use machine::Toy;
 use outside::Values;
-use palladion_executor::Executor;
+use palladion_executor::{Executor, Outside, Progress, Replay};
 use proptest::prelude::*;
 use random::{N, Table};
 use std::sync::Arc;
@@ -100,6 +100,90 @@ fn sums(count: usize) -> Trace {
     }
     main.store("z", sum);
     builder.finish().unwrap()
+}
+
+/// `query/0 * key/0 + key/1`, in two steps.
+fn linear() -> Trace {
+    let mut builder = TraceBuilder::new(N, NARROW.moduli).unwrap();
+    let mut main = builder.main();
+    let [x, a, b] = ["query/0", "key/0", "key/1"].map(|name| main.load(name, Type::eval(0..3)));
+    main.begin_step("product");
+    let product = main.mul(x, a);
+    main.begin_step("sum");
+    let sum = main.add(product, b);
+    main.store("sum", sum);
+    builder.finish().unwrap()
+}
+
+/// What a replay stores for a query.
+fn replayed(trace: &Trace, salt: u64) -> Values {
+    let mut values = Values::of_query(trace, salt);
+    palladion_executor::replay(trace, &mut values, |_| true).unwrap();
+    values
+}
+
+#[test]
+fn several_queries_share_keys_and_have_results_of_their_own() {
+    let trace = linear();
+    let [one, two] = [1, 2].map(|salt| replayed(&trace, salt));
+    assert_ne!(one.stored, two.stored);
+    let toy = Toy::of_queries(2, Plan::WINDOW);
+    let mut loaded = toy.load(Arc::new(trace.clone())).unwrap();
+    let [mut first, mut second] = [1, 2].map(|salt| Values::of_query(&trace, salt));
+    let outsides: &mut [&mut dyn Outside] = &mut [&mut first, &mut second];
+    toy.run(&mut loaded, outsides, &mut |_| true).unwrap();
+    assert_eq!((first.stored, second.stored), (one.stored, two.stored));
+    assert_eq!(first.asked.len(), 3);
+    assert_eq!(second.asked, ["query/0"], "keys are loaded once");
+    let error = toy.run(&mut loaded, &mut [], &mut |_| true).unwrap_err();
+    let words = "the number of queries at the same time is 0, expected 2";
+    assert_eq!(error.to_string(), words);
+}
+
+/// Keeps keys, then runs a query: only the query is asked for, and the words are those of a replay.
+fn check_kept<E: Executor>(executor: &E) {
+    let trace = linear();
+    let mut loaded = executor.load(Arc::new(trace.clone())).unwrap();
+    let before = executor.memory(&loaded);
+    let mut keys = Values::of(&trace);
+    let lasting = |name: &str| name.starts_with("key/");
+    executor.keep(&mut loaded, &mut keys, &lasting).unwrap();
+    assert_eq!(keys.asked, ["key/0", "key/1"]);
+    let limbs = 2 * 3;
+    assert_eq!(executor.memory(&loaded) - before, limbs * 8 * N as u64);
+    for salt in [1, 2] {
+        let mut values = Values::of_query(&trace, salt);
+        let run = executor.run(&mut loaded, &mut [&mut values], &mut |_| true);
+        run.unwrap();
+        assert_eq!(values.asked, ["query/0"], "{}", executor.name());
+        assert_eq!(values.stored, replayed(&trace, salt).stored);
+    }
+}
+
+#[test]
+fn kept_values_are_not_asked_for_again() {
+    check_kept(&Replay);
+    check_kept(&Toy::executor(Plan::WINDOW));
+}
+
+#[test]
+fn an_observer_sees_the_steps_and_stops_the_run() {
+    let trace = Arc::new(linear());
+    let toy = Toy::executor(Plan::WINDOW);
+    let mut loaded = toy.load(trace.clone()).unwrap();
+    let (mut values, mut seen) = (Values::of(&trace), Vec::new());
+    let mut observe = |at: Progress| {
+        seen.push((at.step.to_owned(), at.done == at.total));
+        true
+    };
+    let run = toy.run(&mut loaded, &mut [&mut values], &mut observe);
+    run.unwrap();
+    assert_eq!(seen.last().unwrap(), &("sum".to_owned(), true));
+    assert!(seen.contains(&("product".to_owned(), false)), "{seen:?}");
+    let mut stop = |at: Progress| at.step != "product";
+    let run = toy.run(&mut loaded, &mut [&mut values], &mut stop);
+    let error = run.unwrap_err().to_string();
+    assert_eq!(error, "stopped after 1 of 3 steps");
 }
 
 #[test]

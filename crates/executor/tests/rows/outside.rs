@@ -12,6 +12,10 @@ use trace::{Trace, Type};
 /// Values that were stored, by name.
 pub(crate) struct Values {
     moduli: Vec<u64>,
+    /// What makes values of a query differ from those of another.
+    salt: u64,
+    /// Names of the values that were loaded.
+    pub(crate) asked: Vec<String>,
     pub(crate) stored: BTreeMap<String, Vec<Vec<u64>>>,
 }
 
@@ -34,14 +38,27 @@ impl Values {
     pub(crate) fn of(trace: &Trace) -> Self {
         Self {
             moduli: trace.moduli.clone(),
+            salt: 0,
+            asked: Vec::new(),
             stored: BTreeMap::new(),
         }
+    }
+
+    /// As [`Values::of`], with other values whose names begin with `query/`.
+    pub(crate) fn of_query(trace: &Trace, salt: u64) -> Self {
+        let values = Self::of(trace);
+        Self { salt, ..values }
     }
 }
 
 impl Outside for Values {
     fn load(&mut self, name: &str, ty: &Type) -> Result<Vec<Limb>> {
-        let limbs = ty.limbs.iter().map(|id| limb(name, self.moduli[id]));
+        self.asked.push(name.into());
+        let salted = match name.starts_with("query/") {
+            true => format!("{name} {}", self.salt),
+            false => name.into(),
+        };
+        let limbs = ty.limbs.iter().map(|id| limb(&salted, self.moduli[id]));
         Ok(limbs.map(Arc::new).collect())
     }
 
