@@ -29,7 +29,7 @@ def output(*arguments: str) -> str:
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The trace of LoLa-MNIST, in words of 32 bits: a small program, which is scheduled often."""
     path = tmp_path_factory.mktemp("sweep") / "lola-mnist.trace"
-    path.write_text(circuit.benchmark("lola-mnist").lower().trace)
+    path.write_text(circuit.benchmark("lola-mnist").lower().text)
     return str(path)
 
 

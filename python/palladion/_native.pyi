@@ -265,6 +265,10 @@ def compile_with_choices(
         As :func:`compile`.
     """
 
+def preparations() -> int:
+    """The number of programs that this process has prepared for runs: how often the server's tables
+    were built."""
+
 def keygen(terms: Known) -> tuple[SecretKey, EvaluationKeys]:
     """Generate the keys of a program from the operating system's randomness."""
 
@@ -272,14 +276,15 @@ def keygen(terms: Known) -> tuple[SecretKey, EvaluationKeys]:
 class Program:
     """A network compiled to operations on ciphertexts. It has the weights: it is the server's."""
 
-    def report(self) -> dict[str, Any]:
-        """Parameters, their security, the steps, and the predicted cost of a run.
+    def facts(self) -> dict[str, Any]:
+        """What the program states: the fields of :class:`palladion.Facts` without ``warnings``.
 
-        ``predicted_peak_memory_bytes`` is for a process that makes the keys and runs the program.
+        The server's tables are not built."""
 
-        Each of ``steps`` has ``name``, ``layer``, ``operation`` and ``predicted_seconds`` on one
-        thread, and ``products``, packed ``values`` or table ``entries`` if it has any.
-        """
+    def costs(self) -> dict[str, Any]:
+        """What a run takes: the fields of :class:`palladion.Costs`.
+
+        The program is prepared for runs: the server's tables are built."""
 
     def terms(self) -> Terms:
         """What a client must know of the program: no weight, bias or table."""
@@ -339,8 +344,8 @@ class Terms:
     """What a client must know of a program, without the program: parameters, keys, places of inputs
     and outputs, and the meaning of the model's arrays."""
 
-    def report(self) -> dict[str, Any]:
-        """Shapes, parameters, their security, and the sizes of keys."""
+    def facts(self) -> dict[str, Any]:
+        """The fields of :class:`palladion.ClientFacts`."""
 
     def interface(self) -> str | None:
         """JSON with ``input`` and ``interface`` of the network's file."""

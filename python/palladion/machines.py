@@ -5,13 +5,18 @@ explains its keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from palladion import _native, files
 from palladion.errors import UsageError
+
+
+def names() -> list[str]:
+    """Names of the machines that come with the package."""
+    return _native.machine_names()
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,23 @@ class Machine:
             If there is no machine of this name.
         """
         return cls(_native.machine_file(name))
+
+    @classmethod
+    def of(cls, name: str) -> Machine:
+        """A packaged machine by its name, or a machine from its file.
+
+        Raises
+        ------
+        UsageError
+            If it is neither.
+        """
+        if name in names():
+            return cls.named(name)
+        path = Path(name)
+        if not path.is_file():
+            known = ", ".join(names())
+            raise UsageError(f"{name} is no file, and no machine of ours: {known}")
+        return cls.load(path)
 
     @classmethod
     def load(cls, path: Path) -> Machine:
@@ -101,33 +123,6 @@ class Machine:
     def scaling(self) -> str:
         """With which powers of what areas and watts grow in :meth:`varied`."""
         return _native.machine_scaling(self.text)
-
-    def simulate(
-        self,
-        work: _native.Workload,
-        progress: Callable[[str, float, float], None] | None = None,
-        *,
-        order: str = "hints",
-        eviction: str = "belady",
-    ) -> _native.Simulation:
-        """A checked schedule of a workload, as :meth:`run` makes it."""
-        return work.simulate(self.text, (order, eviction), progress)
-
-    def run(
-        self,
-        trace: str,
-        progress: Callable[[str, float, float], None] | None = None,
-        *,
-        order: str = "hints",
-        eviction: str = "belady",
-    ) -> dict[str, Any]:
-        """Time, energy and traffic of a trace on a vector machine.
-
-        ``trace`` is the text that ``palladion lower`` writes. ``progress`` is called with the name
-        of a pass, the amount done, and the total.
-        """
-        work = _native.Workload(trace)
-        return self.simulate(work, progress, order=order, eviction=eviction).report()
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,13 @@ from typing import Any
 
 import click
 
-from palladion import _native
 from palladion.cli.common import json_option, print_json, print_rows
-from palladion.cli.machines import machine_of
 from palladion.cli.simulate_packing import packing, packing_machine
 from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
-from palladion.machines import PUBLISHED, SETS, Machine, published
+from palladion.machines import PUBLISHED, SETS, Machine, names, published
 
 
 @click.group()
@@ -40,7 +38,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
     with the memory behind the logic, the processor, and the key switch on the processor, as in the
     paper's code, or on the array.
     """
-    given, versal = SETS[name], machine_of(machine)
+    given, versal = SETS[name], Machine.of(machine)
     try:
         found = versal.bootstrap(given, multiplier)
     except UsageError as error:
@@ -144,14 +142,14 @@ def print_whole(whole: Mapping[str, Any]) -> None:
 @click.argument("name", default="versal")
 def machine(name: str) -> None:
     """Print the file of a packaged machine, as a start for your own."""
-    click.echo(_native.machine_file(name), nl=False)
+    click.echo(Machine.named(name).text, nl=False)
 
 
 @simulate.command()
 @json_option
 def machines(as_json: bool) -> None:
     """List the packaged machines."""
-    found = {name: Machine.named(name).summary() for name in _native.machine_names()}
+    found = {name: Machine.named(name).summary() for name in names()}
     if as_json:
         print_json(found)
         return

@@ -8,7 +8,7 @@ import click
 
 from palladion import sweeps
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
-from palladion.cli.machines import machine_of, work_of, write_pictures
+from palladion.cli.machines import work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.simulate_run import passes_options
 from palladion.cli.table import print_table
@@ -80,7 +80,7 @@ def sweep(
 
     Area and watts follow the sizes: linearly, unless the machine's file says otherwise.
     """
-    model = machine_of(machine)
+    model = Machine.of(machine)
     if plot is not None:
         require()
         make_folder(plot)

@@ -104,11 +104,11 @@ class Boundary:
         NetworkError
             If the terms do not describe it, or not in a readable way.
         """
-        report, text = terms.report(), terms.interface()
+        facts, text = terms.facts(), terms.interface()
         if text is None:
-            raise NetworkError(f"the program of {report['network']} does not say what its inputs "
+            raise NetworkError(f"the program of {facts['network']} does not say what its inputs "
                                "mean: compile the network again")  # fmt: skip
-        return cls.of_description(json.loads(text), report["classes"])
+        return cls.of_description(json.loads(text), facts["classes"])
 
     @classmethod
     def of_description(cls, data: Mapping[str, Any], classes: int) -> Boundary:
@@ -129,7 +129,6 @@ class Boundary:
         """Arrays of the model, of shape (N, ...), as rows of the input's integers.
 
         Issues an :class:`~palladion.errors.InputWarning` for numbers beyond the calibrated range,
-        which are clipped.
         which are clipped.
 
         Raises

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.evaluation import Steps, in_the_clear, inputs_of, under_encryption
 from palladion.nn import dataset
@@ -62,10 +62,10 @@ def in_integers(network: IntNetwork, given: Dataset, steps: Steps) -> dict[str, 
 def encrypted(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> dict[str, Any]:
     """The first ``count`` images, one per encrypted run, and the program's ``report``."""
     with steps.step(f"compile {network.name}"):
-        program = _native.compile(network.to_json(), 1)
+        program = CompiledModel.of_network(network)
     inputs = inputs_of(network, given)[:count]
     found = under_encryption(network, program, inputs, given.labels[:count], steps)
-    return {**found, "report": program.report()}
+    return {**found, "report": program.facts.to_json()}
 
 
 def share(correct: int, images: int) -> float:

@@ -118,7 +118,7 @@ def write(
     UsageError
         If a modulus of the program has more than 32 bits, or the folder cannot be made.
     """
-    report, lengths = program.report(), dict[str, int]()
+    facts, lengths = program.facts(), dict[str, int]()
     places = {}
     for name, of_query, (seed, bodies, body_len, end) in _native.file_places(program):
         file = "query" if of_query else "keys"
@@ -129,7 +129,7 @@ def write(
     outputs = program.terms().outputs()
     answer = [result(index, output, plan, public) for index, output in enumerate(outputs)]
     fingerprint = program.to_bytes()[16:48].hex()
-    terms = Terms(report["network"], fingerprint, report["batch"], lengths, places, answer)
+    terms = Terms(facts["network"], fingerprint, facts["batch"], lengths, places, answer)
     return write_plan(plan, terms, path, platforms)
 
 
