@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cached_property
 from operator import index
 from pathlib import Path
@@ -15,6 +16,7 @@ from palladion.errors import UsageError
 from palladion.facts import Costs, Facts
 from palladion.nn.boundary import Boundary
 from palladion.nn.network import IntNetwork
+from palladion.records import Json
 from palladion.runs import Answer, Progress
 from palladion.targets import CPU, Prepared, Save, Target
 from palladion.traces import Trace
@@ -213,6 +215,25 @@ class CompiledModel:
         """The trace of a run: every instruction on limbs that it executes."""
         data, counts = self.native.lower()
         return Trace(data.decode(), counts=counts)
+
+    def export(self, folder: str | os.PathLike[str], platforms: Sequence[str] = ()) -> Json:
+        """Write the program as a bundle of StableHLO, which runs where only JAX is: docs/xla.md.
+
+        ``platforms`` are ``cpu``, ``cuda``, ``rocm``, ``tpu``; by default all but ``rocm``. Returns
+        the manifest of the bundle.
+
+        Raises
+        ------
+        UsageError
+            If a modulus of the program has more than 32 bits, or the folder cannot be made.
+        """
+        from palladion import xla
+
+        xla.enable()
+        from palladion.xla.bundle import write
+
+        chosen = tuple(dict.fromkeys(platforms)) or write.DEFAULT
+        return write.write(self.native, Path(folder), chosen)
 
     def check_trace(self, trace: Trace) -> None:
         """Check that a trace is that of this program, to the last instruction.

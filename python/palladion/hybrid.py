@@ -464,18 +464,14 @@ class HybridClient:
         """
         return self.query_integers(self.boundary.inputs(x), progress)
 
-    def query_integers(
-        self, inputs: Ints, progress: Progress | None = None
-    ) -> HybridAnswer:
+    def query_integers(self, inputs: Ints, progress: Progress | None = None) -> HybridAnswer:
         """As :meth:`query`, for rows of the network's integers."""
         check_count(len(inputs))
         logits, text = self._native.run(inputs.tolist(), len(inputs), progress)
         prediction = Prediction.of(self.boundary, np.array(logits, dtype=np.int64))
         return HybridAnswer(prediction, records.read(SessionReport, json.loads(text)))
 
-    def measure_offline(
-        self, count: int = 1, progress: Progress | None = None
-    ) -> SessionReport:
+    def measure_offline(self, count: int = 1, progress: Progress | None = None) -> SessionReport:
         """Make keys and material for ``count`` inputs alone, and answer none."""
         check_count(count)
         _, text = self._native.run([], count, progress)

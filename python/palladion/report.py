@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,7 +47,7 @@ def cell(name: str, value: Any) -> object:
 class LayersReport:
     """The layers of a quantised model, one row each, with notes and warnings."""
 
-    layers: tuple[Mapping[str, Any], ...]
+    layers: tuple[Json, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     answers: Answers | None = None

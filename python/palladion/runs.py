@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from palladion import _native, records
 
-
 Progress: TypeAlias = Callable[[str, float, float], bool | None]
 """Called with the current step, the work done and all work. If it returns False, the work stops."""
 

@@ -144,7 +144,7 @@ impl Program {
         costs.set_item("predicted_run_memory_bytes", memory.run())?;
         costs.set_item("predicted_running_memory_bytes", memory.running)?;
         costs.set_item("predicted_key_memory_bytes", memory.keys)?;
-        let keys = prepared.program().prediction.key_bytes;
+        let keys = guard(py, || files::keys_file_len(self.verified.exchange()))?;
         costs.set_item("predicted_evaluation_key_bytes", keys)?;
         let degree = prepared.program().parameters.n;
         let work = prepared.counts().seconds_by_kind(degree);

@@ -76,13 +76,8 @@ def export_bundle(source: Path, output: Path, platforms: tuple[str, ...], as_jso
         raise UsageError(f"--output: {output} exists, expected a new folder or an empty one")
     check_folder(output)
     program = CompiledModel.load(source)
-    from palladion import xla
-
-    xla.enable()
-    from palladion.xla.bundle import write
-
     with Steps(quiet=as_json) as steps, steps.step("export"):
-        made = write.write(program.native, output, tuple(dict.fromkeys(platforms)) or write.DEFAULT)
+        made = program.export(output, platforms)
     length = sum(path.stat().st_size for path in output.iterdir())
     if as_json:
         fields = {name: made[name] for name in ("network", "jax", "platforms")}
