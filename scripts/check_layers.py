@@ -103,10 +103,10 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "circuit": {"ckks", "bfv", "bgv", "tfhe", "files", "traces"},
     # How objects of the core are pickled.
     "copies": {"errors", "_native"},
-    "security": {"_native"},
+    "security": {"_native", "records"},
     "sets": {"records", "security", "_native"},
     "evaluation": {"deployment", "memory", "text", "packaged"},
-    "machines": {"files", "_native"},
+    "machines": {"files", "records", "_native"},
     "simulation": {"machines", "records", "traces"},
     "sweeps": {"errors", "simulation"},
     # Shapes alone: a model of time and energy, with no ciphertext.

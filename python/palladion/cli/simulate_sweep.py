@@ -14,7 +14,7 @@ from palladion.cli.simulate_run import passes_options
 from palladion.cli.table import print_table
 from palladion.destination import make_folder
 from palladion.errors import FormatError
-from palladion.machines import Machine
+from palladion.machines import Machine, VectorSummary
 from palladion.pictures import of_sweep
 from palladion.reproduce.plot import require
 from palladion.sweeps import Sweep
@@ -31,7 +31,9 @@ def parsed(
 
 def lanes_note(model: Machine, given: Sweep) -> str:
     """What `lanes` of a sweep are: those of the widest unit."""
-    lanes: dict[str, int] = model.summary()["unit_lanes"]
+    summary = model.summary()
+    assert isinstance(summary, VectorSummary), "a sweep is of a vector machine"
+    lanes = summary.unit_lanes
     widest = max(lanes, key=lambda name: lanes[name])
     others = {name: count for name, count in lanes.items() if count < lanes[widest]}
     if not others:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from palladion.evaluation import Steps
-from palladion.machines import Machine
+from palladion.machines import Machine, SpatialSummary, VectorSummary
 from palladion.reproduce.athena.simulated import Run, run_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
@@ -61,13 +61,13 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     )
 
 
-def memory_row(name: str, model: dict[str, Any] | None) -> tuple[Cell, ...]:
+def memory_row(name: str, model: SpatialSummary | VectorSummary | None) -> tuple[Cell, ...]:
     megabytes, bandwidth = MEMORY[name]
-    if model is None:
+    if not isinstance(model, VectorSummary):
         return name, megabytes, bandwidth, None, None
     return (
-        *(name, megabytes, bandwidth, model["scratchpad_bytes"] / (1 << 20)),
-        model["bytes_per_second"] / 1e12,
+        *(name, megabytes, bandwidth, model.scratchpad_bytes / (1 << 20)),
+        model.bytes_per_second / 1e12,
     )
 
 
