@@ -29,7 +29,7 @@ import numpy.typing as npt
 from palladion import files
 from palladion.deployment import DEFAULT_QUERIES, CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
-from palladion.hybrid import HIDDEN_INPUTS, HybridModel, Link
+from palladion.hybrid import HIDDEN_INPUTS, LINK, HybridModel, Link
 from palladion.nn import converted
 from palladion.nn.interface import Interface, array_of
 from palladion.nn.network import IntNetwork
@@ -46,9 +46,6 @@ if TYPE_CHECKING:  # slow imports, not always needed
     from palladion.nn.quantisation import Quantised
 
 Array = npt.NDArray[Any]
-
-LINK: Final = Link()
-"""The connection for which layouts are chosen unless another is given."""
 
 MODES: Final = {
     "encrypted": {"words", "hide_model", "queries"},

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from palladion import _native, files, records
 from palladion.errors import FormatError
@@ -74,6 +75,10 @@ class Trace:
         counts: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         self._source, self._counts = text, counts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled and copied as its text."""
+        return Trace, (self.text,)
 
     @cached_property
     def text(self) -> str:

@@ -45,8 +45,9 @@ def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
             click.echo(f"{output}: {size(len(text))}")
         return
     trace = compiled.lower()
-    trace.save(output)
-    counts, length = trace.counts(), len(trace.text)
+    text, counts = trace.text.encode(), trace.counts()
+    files.write(output, text)
+    length = len(text)
     if as_json:
         print_json({**counts.to_json(), "trace_bytes": length, "output": str(output)})
         return
