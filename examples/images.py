@@ -19,11 +19,12 @@ model = palladion.Model.from_onnx(path, calibrate=pixels / 255, pixels=([0.0], [
 print(model.report())
 print(model.evaluate(pixels / 255, labels))
 
-program = palladion.CompiledModel(palladion.compile_network(model.network.to_json(), 1))
-print(program.report())
+program = model.compile(batch=1)
+print(program.facts)
+print(program.costs())
 
 # LeNet-5 takes most of a minute; the packaged network of three layers takes seconds.
-small = palladion.CompiledModel(palladion.compile_network(palladion.mnist_network().to_json(), 1))
+small = palladion.CompiledModel.of_network(palladion.mnist_network())
 client = small.client()
 answer = small.run(client.keys(), client.encrypt_pixels(pixels[:1]))
 found = client.decrypt(answer)

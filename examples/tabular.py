@@ -25,7 +25,8 @@ print(model.report())
 print(model.evaluate(x_test, y_test))
 
 program = model.compile(batch=8)
-print(program.report())
+print(program.facts)
+print(program.costs())
 
 client = program.client()  # has the secret
 keys = client.keys()  # public, for the server

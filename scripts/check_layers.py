@@ -95,9 +95,10 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "image": {"errors"},
     "masks": set(),
     "tabular": {"errors"},
+    "records": set(),
     # What an estimator of other libraries consists of, and who exports it.
     "estimators": {"errors"},
-    "nn": {"estimators", "errors", "files", "masks", "tabular", "text", "_native"},
+    "nn": {"estimators", "errors", "files", "masks", "records", "tabular", "text", "_native"},
     "packaged": {"nn"},
     "packings": {"errors", "nn", "_native"},
     "_native": {"errors"},
@@ -106,61 +107,50 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "bfv": {"schemes"},
     "bgv": {"schemes"},
     "tfhe": {"schemes"},
-    "circuit": {"ckks", "bfv", "bgv", "tfhe", "files"},
+    "circuit": {"ckks", "bfv", "bgv", "tfhe", "files", "traces"},
     # How objects of the core are pickled.
     "copies": {"errors", "_native"},
-    "security": {"_native"},
-    "sets": {"security", "_native"},
-    "evaluation": {"memory", "text", "packaged"},
-    "machines": {"files", "_native"},
-    "sweeps": {"errors", "machines"},
+    "security": {"_native", "records"},
+    "sets": {"records", "security", "_native"},
+    "evaluation": {"deployment", "memory", "text", "packaged"},
+    "machines": {"files", "records", "_native"},
+    "simulation": {"machines", "records", "traces"},
+    "sweeps": {"errors", "simulation"},
     # Shapes alone: a model of time and energy, with no ciphertext.
-    "packing_model": {"errors", "files", "machines", "nn", "security", "_native"},
+    "packing_model": {"errors", "files", "nn", "security", "simulation", "_native"},
     "reproduce": {
-        *{"circuit", "ckks", "errors", "evaluation", "machines", "packing_model", "xla", "_native"}
+        *{"circuit", "ckks", "errors", "evaluation", "packing_model", "simulation", "xla"},
+        "_native",
     },
     "pictures": {"reproduce", "sweeps", "text"},
+    # The facade, from its floor up: docs/python.md.
+    "facts": {"_native", "prediction", "records", "security", "text"},
+    "runs": {"_native", "records"},
+    "targets": {"_native", "errors", "records", "runs", "xla"},
+    "traces": {"_native", "errors", "files", "records", "runs", "targets"},
+    "choices": {"records"},
+    "client": {"_native", "errors", "facts", "files", "memory", "nn", "runs"},
+    "deployment": {"choices", "client", "facts", "files", "memory", "nn", "targets", "traces"},
+    "hybrid": {"_native", "errors", "files", "nn", "records", "runs"},
+    "model": {"deployment", "hybrid", "report", "sklearn_export", "tabular"},
+    "measure": {"deployment", "packaged", "prediction", "records"},
+    # Commands use the facade: not the core.
     "cli": {
-        "deployment",
-        "destination",
-        "errors",
-        "fetch",
-        "files",
-        "image",
-        "machines",
-        "nn",
-        "packaged",
-        "packing_model",
-        "packings",
-        "pictures",
-        "sweeps",
-        "_native",
-        "evaluation",
-        "reproduce",
-        "security",
-        "sets",
-        "memory",
-        "prediction",
-        "report",
-        "text",
-        "xla",
+        *{"evaluation", "fetch", "hybrid", "image", "measure", "model", "packing_model"},
+        *{"packings", "pictures", "report", "sets", "sweeps", "text"},
     },
     # Another machine for programs; only those who ask for it import it.
     "xla": {"_native", "circuit", "destination", "errors", "files", "memory", "schemes", "text"},
     "text": set(),
-    "memory": {"errors", "text"},
+    "memory": {"errors", "facts", "text"},
     "prediction": {"_native"},
-    "report": {"nn", "prediction", "text"},
-    "deployment": {"_native", "errors", "files", "memory", "nn", "report"},
+    "report": {"nn", "records", "text"},
     "sklearn_export": {"estimators", "errors", "nn"},
-    "model": {
-        *{"_native", "deployment", "errors", "files", "nn", "report", "sklearn_export", "tabular"}
-    },
     # The package's own names.
     "": {
         "copies",
-        "deployment",
         "model",
+        "simulation",
         "errors",
         "nn",
         "packaged",
@@ -172,6 +162,10 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         "circuit",
     },
 }
+
+
+# The core of Python is only for the library: what commands need of it, the facade has.
+NO_CORE = {"cli"}
 
 
 def beneath(table: dict[str, set[str]], layer: str) -> set[str]:
@@ -278,11 +272,21 @@ def python() -> list[str]:
             faults.append(f"palladion.{layer} is not in the table of {Path(__file__).name}")
             continue
         allowed = beneath(PYTHON_STANDS_ON, layer) | {layer}
+        if layer in NO_CORE:
+            allowed -= {"_native"}
+            if reaches_core(path):
+                faults.append(f"{path.relative_to(ROOT)} uses an object of the core")
         for used in imported(path):
             # The package's own names are only for its users and for the commands.
             if used not in allowed and not (used == "" and layer == "cli"):
                 faults.append(f"{path.relative_to(ROOT)} imports palladion.{used}")
     return faults
+
+
+def reaches_core(path: Path) -> bool:
+    """Whether a file takes an object of the core from one of the library."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return any(isinstance(n, ast.Attribute) and n.attr in {"native", "_native"} for n in nodes)
 
 
 def imported(path: Path) -> set[str]:

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import palladion
 from click.testing import CliRunner
+from palladion import _native
 from palladion.cli.simulate import simulate
 
 
-def written(program: palladion.Program, path: Path) -> str:
+def written(program: _native.Program, path: Path) -> str:
     """The file of a program."""
     path.write_bytes(program.to_bytes())
     return str(path)

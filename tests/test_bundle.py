@@ -227,8 +227,8 @@ def test_values_of_a_program_are_read_as_the_core_reads_them(tmp_path: Path) -> 
     xla.enable()
     from palladion.xla.bundle import run, write
 
-    program = palladion.compile_network(palladion.mnist_network().to_json(), batch=1, words=32)
-    secret, keys = palladion.keygen(program.terms())
+    program = _native.compile(palladion.mnist_network().to_json(), batch=1, words=32)
+    secret, keys = _native.keygen(program.terms())
     query = secret.encrypt([[0] * 784])
     manifest = write.write(program, tmp_path / "bundle", ())
     bundle = run.Bundle(tmp_path / "bundle")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import palladion
 import pytest
+from palladion import _native
 
 from tests.conftest import Command, Halves, refused
 
@@ -26,8 +27,8 @@ def line(halves: Halves, output: Path, checkpoint: Path) -> list[object]:
 
 def loaded(
     halves: Halves,
-) -> tuple[palladion.Program, palladion.EvaluationKeys, palladion.Query]:
-    program = palladion.Program.from_bytes(halves.program.read_bytes())
+) -> tuple[_native.Program, palladion.EvaluationKeys, palladion.Query]:
+    program = _native.Program.from_bytes(halves.program.read_bytes())
     keys = palladion.EvaluationKeys.from_bytes(program, halves.evaluation.read_bytes())
     return program, keys, palladion.Query.from_bytes(program, halves.query.read_bytes())
 
@@ -85,8 +86,8 @@ def test_a_killed_run_goes_on_to_the_same_answer(
     report = json.loads(ran.stdout)
     assert report["raw_digest"] == answer[1]
     assert len(output.read_bytes()) == len(answer[0])
-    program = palladion.Program.from_bytes(halves.program.read_bytes())
-    layers = [step["layer"] for step in program.report()["steps"]]
+    program = _native.Program.from_bytes(halves.program.read_bytes())
+    layers = [step["layer"] for step in program.facts()["steps"]]
     assert report["resumed_steps"] in {layers.index(layer) for layer in layers[1:]} - {0}
     later = set(layers[report["resumed_steps"] :])
     assert {step["name"].rpartition(": ")[0] for step in report["steps"]} == later
@@ -124,7 +125,7 @@ def test_damaged_checkpoints_are_refused(
 
 def test_a_checkpoint_of_another_query_is_refused(halves: Halves, stopped: bytes) -> None:
     program, keys, _query = loaded(halves)
-    secret = palladion.SecretKey.from_bytes(program, halves.secret.read_bytes())
+    secret = _native.SecretKey.from_bytes(program, halves.secret.read_bytes())
     image = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:1])
     query = secret.encrypt(image.reshape(1, -1).tolist())
     with pytest.raises(palladion.FormatError, match="this checkpoint belongs to another query"):

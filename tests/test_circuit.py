@@ -425,10 +425,10 @@ def test_a_circuit_is_lowered(exact: Exact) -> None:
     c.output("y", (c.input("x") * [3, 4]).rotate(1) + 1)
     lowered = c.lower()
     assert "mul_plain" in lowered.recording
-    assert lowered.trace.startswith("palladion-trace/")
+    assert lowered.text.startswith("palladion-trace/")
     counts = lowered.counts()
-    assert counts["instructions"]["automorphism"] == 2
-    assert counts["passes"]["ntt"] > 0
+    assert counts.instructions["automorphism"] == 2
+    assert counts.passes["ntt"] > 0
     with pytest.raises(palladion.UsageError, match='an input is "z", expected one of'):
         c.lower({"z": 1})
 

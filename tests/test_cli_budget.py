@@ -10,10 +10,12 @@ import numpy as np
 import palladion
 import pytest
 from click import BadParameter
+from palladion import _native
 from palladion.cli.batching import batches, choose
 from palladion.cli.budget import Budget, bytes_of
 from palladion.cli.progress import Steps
 from palladion.errors import BudgetError, UsageError
+from palladion.facts import Costs, WorstStep
 from palladion.nn.network import Dense, Input, IntNetwork, Layer, Term
 from palladion.prediction import EFFICIENCY, threads
 
@@ -40,16 +42,16 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 def test_a_budget_is_compared_with_what_is_predicted() -> None:
     factors = palladion.machine_factors()
     work = dict.fromkeys(factors, 30.0)
-    report = {"batch": 1, "predicted_work": work, "predicted_peak_memory_bytes": 10**9}
+    costs = Costs(WorstStep("last: output", -41.0), 10**9, 10**9, 10**9, 10**8, 10**8, work)
     seconds = 30.0 * sum(factors.values()) / (threads() * EFFICIENCY)
-    assert Budget().problem(report) is None
-    assert Budget(seconds * 1.01, 10**9).problem(report) is None
-    late = Budget(seconds / 2).problem(report)
+    assert Budget().problem(costs, 1) is None
+    assert Budget(seconds * 1.01, 10**9).problem(costs, 1) is None
+    late = Budget(seconds / 2).problem(costs, 1)
     assert late is not None
     assert f"{seconds:.1f} s on {threads()} threads, the budget is {seconds / 2:g} s" in late
     assert "more --threads" in late
     assert "--batch" not in late
-    large = Budget(memory=10**8).problem({**report, "batch": 2})
+    large = Budget(memory=10**8).problem(costs, 2)
     assert large is not None
     assert "1.00 GB of memory, the budget is 100.0 MB" in large
     assert "a smaller --batch" in large
@@ -76,8 +78,7 @@ def test_predicted_memory_grows_with_what_is_held() -> None:
     """Measured: docs/cli.md. More images have larger tables here, and so more powers."""
     text = palladion.mnist_network().to_json()
     peaks = [
-        palladion.compile_network(text, batch).report()["predicted_peak_memory_bytes"]
-        for batch in (1, 32)
+        _native.compile(text, batch).costs()["predicted_peak_memory_bytes"] for batch in (1, 32)
     ]
     assert 1.4e9 < peaks[0] < peaks[1] < 3.5e9
 
@@ -95,20 +96,20 @@ def test_throughput_takes_the_least_seconds_per_image_within_the_budget(
     network: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Each batch is compiled once.
-    monkeypatch.setattr(palladion, "compile_network", cache(palladion.compile_network))
-    text = network.read_text()
+    monkeypatch.setattr(_native, "compile", cache(_native.compile))
+    given = IntNetwork.load(network)
     steps = Steps(quiet=True)
-    program, candidates = choose(text, [1, 2, 4, 8], Budget(), steps)
-    assert [found["batch"] for found in candidates] == [1, 2, 4, 8]
-    best = min(candidates, key=lambda found: found["seconds_per_image"])
-    assert program.report()["batch"] == best["batch"] > 1
-    first, second = (found["memory_bytes"] for found in candidates[:2])
+    program, candidates = choose(given, [1, 2, 4, 8], Budget(), steps)
+    assert [found.batch for found in candidates] == [1, 2, 4, 8]
+    best = min(candidates, key=lambda found: found.seconds_per_image)
+    assert program.facts.batch == best.batch > 1
+    first, second = (found.memory_bytes for found in candidates[:2])
     if first < second:
-        program, candidates = choose(text, [1, 2], Budget(memory=first), steps)
-        assert [found["within_budget"] for found in candidates] == [True, False]
-        assert program.report()["batch"] == 1
+        program, candidates = choose(given, [1, 2], Budget(memory=first), steps)
+        assert [found.within_budget for found in candidates] == [True, False]
+        assert program.facts.batch == 1
     with pytest.raises(BudgetError, match=r"the budget is 1\.0 MB"):
-        choose(text, [1, 2], Budget(memory=10**6), steps)
+        choose(given, [1, 2], Budget(memory=10**6), steps)
 
 
 def test_compile_says_which_batches_it_compared(command: Command, tmp_path: Path) -> None:

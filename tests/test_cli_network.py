@@ -11,10 +11,11 @@ import onnx
 import palladion
 import pytest
 from palladion import ImageError, IntNetwork
+from palladion.choices import Choices, Form
 from palladion.cli.images import load_inputs
 from palladion.cli.inspect import layers_of
 from palladion.cli.table import short
-from palladion.cli.why import mark, show_why
+from palladion.cli.why import show_why
 from palladion.errors import DataError
 from palladion.image import load_picture
 from palladion.nn.calibration import Normalisation, of_pictures
@@ -200,22 +201,21 @@ def test_inspect_says_why(command: Command, program: Path) -> None:
 def test_a_layer_without_a_form_to_choose_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """As the inverse of a softmax under encryption: it has no candidates, or all were refused."""
     nothing: dict[str, Any] = {"name": "inverse", "forms": [], "tables": []}
-    bad = {"refused": "no room", "chosen": False, "seconds": None}
-    refused_: dict[str, Any] = {"name": "exp", "forms": [bad, dict(bad)], "tables": []}
+    bad = Form(None, "no room", False, "slots", 1, 1, (0, 0), 1, None, None)
+    refused_: dict[str, Any] = {"name": "exp", "forms": [bad, bad], "tables": []}
     sizes = ("limbs", "special_limbs", "digit_limbs", "log_qp", "seconds")
     cut = {**dict.fromkeys(sizes, 1), "refused": None, "chosen": True}
     found = {"trial_limbs": 3, "layers": [nothing, refused_], "cuts": [cut]}
-    mark(found)
-    show_why(found)
+    show_why(Choices.of(found))
     text = capsys.readouterr().out
     assert "inverse: 0 compared\n  nothing to choose" in text
     assert "exp: 2 compared, 2 refused\n  refused: no room\n" in text
 
 
 def test_inspect_refuses_the_network_of_another_program(network: Path, program: Path) -> None:
-    report = palladion.Program.from_bytes(program.read_bytes()).report()
+    facts = palladion.CompiledModel.load(program).facts
     with pytest.raises(DataError, match="colours has 2 layers, the network mnist has 3"):
-        layers_of(report, palladion.mnist_network())
+        layers_of(facts, palladion.mnist_network())
 
 
 def test_a_model_is_quantised_first(
@@ -232,8 +232,8 @@ def test_a_model_is_quantised_first(
     refused(command("compile", path, "--output", output), "m.onnx", "--data")
     line = ["compile", path, "--data", tmp_path / "x.npy", "--output", output]
     assert command(*line, "--save-network", saved).returncode == 0
-    found = palladion.Program.from_bytes(output.read_bytes()).report()
-    assert found["network"] == IntNetwork.load(saved).name
+    found = palladion.CompiledModel.load(output).facts
+    assert found.network == IntNetwork.load(saved).name
     refused(command("compile", saved, "--output", output, "--save-network", saved), "already")
 
 

@@ -24,6 +24,12 @@ def test_the_examples_of_a_page(page: str, count: int) -> None:
         exec(block, names)
 
 
+@pytest.mark.usefixtures("quick_to_compile")
+def test_the_page_of_the_whole_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    test_the_examples_of_a_page("python.md", 7)
+
+
 @pytest.mark.parametrize("page", docs_tables.pages(), ids=lambda page: page.name)
 def test_tables_are_what_their_commands_print(page: Path) -> None:
     """What takes minutes is compared by the workflow `nightly`."""

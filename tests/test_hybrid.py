@@ -16,9 +16,9 @@ import numpy as np
 import palladion
 import pytest
 from click.testing import CliRunner
-from palladion import _native
 from palladion.cli import commands
-from palladion.cli.hybrid import Link, packing_text, packings_of, total_bytes
+from palladion.cli.hybrid import packing_text
+from palladion.hybrid import HybridModel, Link, compare_packings
 
 MODELS = Path(__file__).parent.parent / "models"
 
@@ -27,6 +27,11 @@ def invoke(*arguments: str) -> str:
     result = CliRunner().invoke(commands, arguments)
     assert result.exception is None, result.output
     return result.stdout
+
+
+def moved(part: dict[str, int]) -> int:
+    """Bytes in both directions."""
+    return part["bytes_to_server"] + part["bytes_to_client"]
 
 
 def refused(*arguments: str) -> str:
@@ -195,7 +200,7 @@ def test_layouts_are_chosen_by_the_connection(tmp_path: Path) -> None:
     for bandwidth in ("100000", "1"):
         given = ("--mode", "hybrid", "--bandwidth", bandwidth, "--output", str(tmp_path / "p"))
         found = json.loads(invoke("compile", path, *given, "--json"))
-        bytes_sent.append([total_bytes(layer["linear"]) for layer in found["layers"]])
+        bytes_sent.append([moved(layer["linear"]) for layer in found["layers"]])
         shown.append(found)
         for layer in found["layers"]:
             assert len(layer["tile_channels"]) == len(layer["layouts"])
@@ -208,15 +213,17 @@ def test_layouts_are_chosen_by_the_connection(tmp_path: Path) -> None:
 
 
 def test_packings_in_slots_stand_beside_the_one_in_use() -> None:
-    network = palladion.mnist_network().to_json()
+    network = palladion.mnist_network()
     texts = []
     for rate in (10_000.0, 1.0):
-        program, link = _native.hybrid_compile(network, False, rate * 125_000), Link(rate, 0.2)
-        found = packings_of(network, json.loads(program.report())["layers"], link)
-        assert [entry["layer"] for entry in found] == ["conv", "hidden", "last"]
-        for entry in found:
-            assert entry["compared"] == 8
-            assert min(entry["used_seconds"], entry["slots_seconds"]) > 0
+        link = Link(rate, 0.2)
+        program = HybridModel.of_network(network, link=link)
+        found = compare_packings(network, program.facts, link)
+        assert [each.layer for each in found] == ["conv", "hidden", "last"]
+        for each in found:
+            assert each.compared == 8
+            assert each.slots_seconds is not None
+            assert min(each.used_seconds, each.slots_seconds) > 0
         texts.append(packing_text(found))
     # Whatever kernels this machine has: both sides are predicted for one core.
     assert texts == [

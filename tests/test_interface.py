@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-import palladion
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from palladion import InputWarning, IntNetwork, NetworkError
+from palladion import InputWarning, IntNetwork, NetworkError, _native
 from palladion.nn.boundary import Boundary
 from palladion.nn.graph import Graph
 from palladion.nn.importer import from_model
@@ -73,7 +72,7 @@ def test_a_normalisation_in_the_model_is_applied_once(rng: np.random.Generator) 
     found = network.outputs(network.evaluate(network.inputs(x)).logits)["y"]
     step = np.abs(wanted).max() / 100
     np.testing.assert_allclose(found, wanted, atol=3 * step)
-    program = palladion.compile_network(network.to_json(), batch=1)
+    program = _native.compile(network.to_json(), batch=1)
     assert Boundary.of_terms(program.terms()) == network.boundary
 
 
@@ -231,7 +230,7 @@ def test_several_heads_are_one_answer(kind: str, rng: np.random.Generator) -> No
     for name, values in wanted.items():
         if values.dtype.kind == "f":
             assert np.abs(found[name] - values).max() < 0.1 * np.ptp(values), name
-    palladion.compile_network(network.to_json(), batch=2)
+    _native.compile(network.to_json(), batch=2)
 
 
 @pytest.mark.parametrize("kind", ["one", "two"])

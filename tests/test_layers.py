@@ -107,3 +107,24 @@ def test_a_vector_instruction_behind_a_call_is_found() -> None:
     """
     (found,) = check_calls.forwarders(module.splitlines())
     assert found.startswith("2 calls of the function at 0x2000: vmovapd")
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("from palladion import _native", "imports palladion._native"),
+        ("import palladion._native as core", "imports palladion._native"),
+        ("print(program.native)", "uses an object of the core"),
+        ("from palladion import CompiledModel", None),
+    ],
+)
+def test_commands_use_the_facade_alone(
+    line: str, fault: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert check_layers.python() == []
+    commands = tmp_path / "python" / "palladion" / "cli"
+    commands.mkdir(parents=True)
+    (commands / "new.py").write_text(f"{line}\n")
+    monkeypatch.setattr(check_layers, "ROOT", tmp_path)
+    expected = [] if fault is None else [f"python/palladion/cli/new.py {fault}"]
+    assert check_layers.python() == expected

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from palladion import _native, xla
-from palladion.cli.target import Target, target_options
+from palladion.cli.target import target_options
 from palladion.errors import UsageError
+from palladion.targets import Target
 
 from tests.test_xla import given
 

@@ -362,7 +362,7 @@ def test_settings_that_do_not_exist(made: Model) -> None:
     raises(quantised(outputs="logits"), "no output 'logits'", "its outputs are y")
     raises(quantised(pixels=((0.5, 0.5), 1)), "2 numbers for 16 channels")
     raises(quantised(pixels=(0.5, 0)), "std above 0")
-    raises(lambda: made.compile("8"), "batch of '8'", "whole number")  # type: ignore[arg-type]
+    raises(lambda: made.compile("8"), "batch of '8'", "whole number")  # type: ignore[call-overload]
     raises(lambda: made.compile(0), "batch of 0", "expected 1 to")
     raises(lambda: made.compile(-1), "expected 1 to")
 

@@ -24,6 +24,7 @@ from palladion import (
     Model,
     NetworkError,
     UsageError,
+    _native,
     memory,
 )
 from palladion.model import as_proto
@@ -122,12 +123,11 @@ def test_an_evaluation_is_a_table(own: Model, made: onnx.ModelProto, x: Array) -
 def test_an_encrypted_answer_is_the_models(
     own: Model, program: CompiledModel, made: onnx.ModelProto, x: Array, tmp_path: Path
 ) -> None:
-    report = program.report()
-    for word in ("predicted", "memory", "keys", "failure", "security"):
-        assert word in str(report)
-    assert {*report} >= {"predicted_wall_seconds", "predicted_seconds", "threads"}
-    assert dict(report)["predicted_wall_seconds"] == report["predicted_wall_seconds"] > 0
-    assert len(report) == len([*report])
+    for word in ("predicted", "keys", "failure", "security"):
+        assert word in str(program.facts)
+    for word in ("predicted", "memory", "threads"):
+        assert word in str(program.costs())
+    assert program.costs().here().predicted_wall_seconds == program.costs().wall_seconds() > 0
     client = program.client()
     keys = client.keys()
     chosen = x[500:504]
@@ -282,7 +282,7 @@ def test_models_and_programs_go_to_other_processes(
         pickle.dumps(client)
     (tmp_path / "link").symlink_to(tmp_path / "target")
     program.save(tmp_path / "link")
-    assert CompiledModel.load(tmp_path / "target").report()["batch"] == 4
+    assert CompiledModel.load(tmp_path / "target").facts.batch == 4
     program.save("/dev/null")
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "link", "link.client", "target",
@@ -458,8 +458,8 @@ def test_a_hidden_model_has_a_flood_for_the_queries_asked_for() -> None:
     x = np.random.default_rng(3).normal(size=(60, 4)).astype(np.float32)
     made = model(["N", 4], [node("Gemm", ["x", "w"], "y")], {"w": x[:4, :2]})
     own = Model.from_onnx(made, calibrate=x)
-    assert own.compile(hide_model=True, queries=1000).report()["flooded_answers"] == 1000
-    assert own.compile(queries=1000).report()["flooded_answers"] is None
+    assert own.compile(hide_model=True, queries=1000).facts.flooded_answers == 1000
+    assert own.compile(queries=1000).facts.flooded_answers is None
     for queries, words in ((0, "0 queries, expected 1 to 2"), (1.5, "1.5 queries, expected a")):
         with pytest.raises(UsageError, match=words):
             own.compile(hide_model=True, queries=queries)  # type: ignore[arg-type]
@@ -467,10 +467,9 @@ def test_a_hidden_model_has_a_flood_for_the_queries_asked_for() -> None:
 
 def test_words_of_32_bits_hold_every_modulus() -> None:
     own = Model.load(Path(__file__).parent.parent / "models" / "mnist.json")
-    report = own.compile(words=32).report()
-    assert report["largest_modulus_bits"] == 32
+    assert own.compile(words=32).facts.largest_modulus_bits == 32
     with pytest.raises(UsageError, match="words of 16 bits, expected 32"):
         own.compile(words=16)
     # A network that words of 32 bits do not hold is at fault, and not this package.
     with pytest.raises(NetworkError, match=r"of 32-bit words do not hold .* without --words 32"):
-        palladion.compile_network(own.network.to_json(), batch=1, words=32, failure=-1000)
+        _native.compile(own.network.to_json(), batch=1, words=32, failure=-1000)

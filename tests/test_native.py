@@ -22,13 +22,13 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def program() -> palladion.Program:
-    return palladion.compile_network(palladion.mnist_network().to_json(), batch=1)
+def program() -> _native.Program:
+    return _native.compile(palladion.mnist_network().to_json(), batch=1)
 
 
 @pytest.fixture(scope="module")
-def pair(program: palladion.Program) -> tuple[palladion.SecretKey, palladion.EvaluationKeys]:
-    return palladion.keygen(program)
+def pair(program: _native.Program) -> tuple[_native.SecretKey, palladion.EvaluationKeys]:
+    return _native.keygen(program)
 
 
 @pytest.fixture(scope="module")
@@ -39,11 +39,11 @@ def images() -> list[list[int]]:
     return inputs
 
 
-Pair = tuple[palladion.SecretKey, palladion.EvaluationKeys]
+Pair = tuple[_native.SecretKey, palladion.EvaluationKeys]
 
 
 def test_progress_goes_from_nothing_to_all(
-    program: palladion.Program, pair: Pair, images: list[list[int]]
+    program: _native.Program, pair: Pair, images: list[list[int]]
 ) -> None:
     secret, keys = pair
     heard: list[tuple[str, float, float]] = []
@@ -59,7 +59,7 @@ def test_progress_goes_from_nothing_to_all(
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, ZeroDivisionError])
 def test_what_a_callback_raises_comes_out_and_stops_the_run(
-    program: palladion.Program,
+    program: _native.Program,
     pair: Pair,
     images: list[list[int]],
     raised: type[BaseException],
@@ -78,7 +78,7 @@ def test_what_a_callback_raises_comes_out_and_stops_the_run(
 
 
 def test_a_callback_that_answers_false_stops_the_run(
-    program: palladion.Program, pair: Pair, images: list[list[int]]
+    program: _native.Program, pair: Pair, images: list[list[int]]
 ) -> None:
     secret, keys = pair
     with pytest.raises(palladion.StoppedError):
@@ -93,9 +93,9 @@ def test_images_that_do_not_fit_are_refused(pair: Pair, images: list[list[int]])
 
 
 def test_keys_of_another_program_are_refused(
-    program: palladion.Program, pair: Pair, images: list[list[int]]
+    program: _native.Program, pair: Pair, images: list[list[int]]
 ) -> None:
-    other = palladion.compile_network(palladion.mnist_network().to_json(), batch=2)
+    other = _native.compile(palladion.mnist_network().to_json(), batch=2)
     secret, keys = pair
     with pytest.raises(UsageError, match="another program"):
         other.run(keys, secret.encrypt(images))
@@ -104,13 +104,13 @@ def test_keys_of_another_program_are_refused(
 def test_a_batch_beyond_all_slots_is_refused() -> None:
     for batch in (0, 100_000):
         with pytest.raises(UsageError, match="batch"):
-            palladion.compile_network(palladion.mnist_network().to_json(), batch)
+            _native.compile(palladion.mnist_network().to_json(), batch)
 
 
 def test_every_layer_is_exact_but_for_rounding_noise(pair: Pair) -> None:
     secret, keys = pair
     network = palladion.mnist_network()
-    program = palladion.compile_network(network.to_json(), 1)
+    program = _native.compile(network.to_json(), 1)
     inspector = _native.Inspector(secret, program, network.to_json())
     inputs = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:2])
     for image in inputs.tolist():
@@ -199,7 +199,7 @@ def test_a_forked_process_computes_with_threads_of_its_own() -> None:
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_process_that_was_forked_amid_a_run_names_the_way_out(
-    program: palladion.Program, pair: Pair, images: list[list[int]]
+    program: _native.Program, pair: Pair, images: list[list[int]]
 ) -> None:
     secret, keys = pair
     forked = []
@@ -224,10 +224,10 @@ def test_a_process_that_was_forked_amid_a_run_names_the_way_out(
 LITTLE = """
 import resource
 import palladion
-from palladion import memory
+from palladion import _native, memory
 
-program = palladion.compile_network(palladion.mnist_network().to_json(), 1)
-secret = palladion.SecretKey.generate(program.terms())
+program = _native.compile(palladion.mnist_network().to_json(), 1)
+secret = _native.SecretKey.generate(program.terms())
 free = memory.available()
 for more in (900, 400, 50):
     used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -260,7 +260,7 @@ def test_little_address_space_is_an_error_and_no_end_of_the_process() -> None:
 
 
 def test_what_is_public_is_copied_and_secrets_are_not(
-    program: palladion.Program, pair: Pair, images: list[list[int]]
+    program: _native.Program, pair: Pair, images: list[list[int]]
 ) -> None:
     secret, keys = pair
     query = secret.encrypt(images)

@@ -9,6 +9,7 @@ from palladion import UsageError, _native
 from palladion.machines import Machine
 from palladion.packing_model import Layers, Shape
 from palladion.packing_model.scheduled import schedule, sizes_of, totals
+from palladion.simulation import simulate
 
 from tests.conftest import Command, refused
 
@@ -29,7 +30,7 @@ def test_a_network_takes_what_its_layers_take_one_after_the_other() -> None:
     once = [layer.report for layer in found]
     total = totals(found)
     assert total["cycles"] == sum(
-        count * report["cycles"] for count, report in zip([1, 5, 1, 1], once, strict=True)
+        count * report.cycles for count, report in zip([1, 5, 1, 1], once, strict=True)
     )
     assert total["seconds"] == pytest.approx(total["cycles"] / 200e6)  # 200 MHz
     assert total["joules"] == pytest.approx(sum(total["joules_by_component"].values()))
@@ -52,7 +53,7 @@ def test_a_part_stands_for_its_layer() -> None:
 def test_packings_without_rotations_load_no_hints() -> None:
     for packing, hints in {"c2pc": False, "hyena": True}.items():
         (layer,) = schedule(Layers("one", (SMALL,)), packing, HYENA)
-        assert bool(layer.report["traffic_bytes"].get("hints")) == hints, packing
+        assert bool(layer.report.traffic_bytes.get("hints")) == hints, packing
 
 
 def test_the_image_has_its_padding() -> None:
@@ -95,7 +96,7 @@ def test_hints_of_a_part_are_those_of_distinct_keys() -> None:
     assert part.taken["share"] < 0.4
     assert part.taken["keys"] == pytest.approx(1, abs=0.05)
     assert part.traffic["hints"] == pytest.approx(whole.traffic["hints"], rel=0.05)
-    scaled = part.report["traffic_bytes"]["hints"] / part.taken["share"]
+    scaled = part.report.traffic_bytes["hints"] / part.taken["share"]
     assert scaled > 3 * whole.traffic["hints"]
     total = totals([part])
     assert total["traffic"]["hints"] == part.traffic["hints"]
@@ -107,6 +108,6 @@ def test_the_fastest_schedule_wins_however_much_it_moves() -> None:
     this took 31,959 cycles. Room is short, so every plan moves more than that."""
     work, _ = _native.packing_workload("gala", sizes_of(SMALL, 1), 13, 60)
     small = Machine.named("f1").varied({"scratchpad.bytes": 1 << 20})
-    found = small.simulate(work).report()
-    assert found["cycles"] <= 31_441
-    assert found["traffic_total"] > 2 * found["traffic_compulsory"]
+    found = simulate(work, small).report
+    assert found.cycles <= 31_441
+    assert found.traffic_total > 2 * found.traffic_compulsory

@@ -139,7 +139,7 @@ def test_bounds_leave_room_for_the_noise_of_their_samples(rng: np.random.Generat
     bounds = [(len(layer.terms), layer.bound) for layer in found.network.layers[:-1]]
     assert all(bound <= most(terms) for terms, bound in bounds)
     assert (2, most(2)) in bounds  # its noise is 1.4 times that of one sample
-    assert Model(found.network).compile().report()["predicted_log2_failure"] <= -40
+    assert Model(found.network).compile().facts.predicted_log2_failure <= -40
 
 
 @pytest.mark.parametrize("counted", [0, 1])
@@ -374,7 +374,7 @@ def test_warnings_travel_with_the_network(rng: np.random.Generator) -> None:
     again = Model(IntNetwork.from_json(poor.network.to_json()))
     assert again.network.warnings == again.report().warnings == warned
     program = poor.compile()
-    assert program.report()["warnings"] == list(warned)
-    assert f"warning: {warned[0]}" in str(program.report())
+    assert program.facts.warnings == warned
+    assert f"warning: {warned[0]}" in str(program.facts)
     with pytest.raises(NetworkError, match="its error is"):
         Model.from_onnx(made, x, weights=2, activations=2, strict=True)

@@ -14,11 +14,12 @@ from click.testing import CliRunner
 from palladion import _native
 from palladion.cli.reproduce import WIDTH, reproduce
 from palladion.errors import SecurityError, UsageError
-from palladion.machines import Machine
 from palladion.reproduce import PAPERS
-from palladion.reproduce.f1 import fig5a, fig5b, fig5c, table
+from palladion.reproduce.f1 import fig5a, fig5b, fig5c, simulated, table
 from palladion.reproduce.f1.paper import AREA_MM2, COMPONENTS, FIGURE_5, SHARES, WATTS
 from palladion.reproduce.reproduction import Column
+from palladion.simulation import simulate
+from palladion.traces import Trace
 
 MODULES = {"fig5a": fig5a, "fig5b": fig5b, "fig5c": fig5c, "table": table}
 SMALL = ("--benchmark", "lola-mnist", "--digit-limbs", "1")
@@ -28,7 +29,8 @@ SMALL = ("--benchmark", "lola-mnist", "--digit-limbs", "1")
 def scheduled_once() -> Iterator[None]:
     """A trace has one schedule: it is made once, for all items."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Machine, "run", cache(Machine.run))
+        once = cache(lambda text, machine: simulate(Trace(text), machine))
+        patch.setattr(simulated, "simulate", lambda trace, machine: once(trace.text, machine))
         yield
 
 
@@ -71,14 +73,14 @@ def test_every_benchmark_has_programs_of_ours() -> None:
 def test_times_are_of_the_schedule_of_the_trace() -> None:
     (row,) = rows("fig5a", *SMALL)
     trace, made = _native.benchmark_trace("lola-mnist", 1)
-    found = Machine.named("f1").run(trace)
-    assert row["simulated_ms"] == pytest.approx(found["seconds"] * 1000)
+    found = simulate(Trace(trace), "f1").report
+    assert row["simulated_ms"] == pytest.approx(found.seconds * 1000)
     assert row["ratio"] == pytest.approx(row["simulated_ms"] / 0.17)
-    assert row["bound_ms"] == pytest.approx(max(found["lower_bounds"].values()) / 1e6)
-    assert row["tight_bound_ms"] == pytest.approx(found["tight_bound"] / 1e6)
+    assert row["bound_ms"] == pytest.approx(max(found.lower_bounds.values()) / 1e6)
+    assert row["tight_bound_ms"] == pytest.approx(found.tight_bound / 1e6)
     passes = made["counts"]["passes"]
     assert row["transforms"] == passes["ntt"] + passes["intt"]
-    assert found["instructions"]["ntt"] == passes["ntt"]
+    assert found.instructions["ntt"] == passes["ntt"]
     moduli = [int(q) for line in trace.splitlines() if "moduli" in line for q in numbers(line)]
     assert moduli
     assert max(moduli) < 2**32
@@ -94,7 +96,7 @@ def test_the_fastest_digits_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FIGURE_5, "helr", secure)
     (row,) = rows("fig5a", "--benchmark", "helr", "--digit-limbs", 1, "--digit-limbs", 2)
     each = [
-        Machine.named("f1").run(_native.benchmark_trace("helr", digits)[0])["seconds"] * 1000
+        simulate(Trace(_native.benchmark_trace("helr", digits)[0]), "f1").report.seconds * 1000
         for digits in (1, 2)
     ]
     assert each[0] > each[1]

@@ -16,6 +16,7 @@ from palladion.machines import Machine
 from palladion.reproduce import PAPERS
 from palladion.reproduce.hyena.fig7 import gains
 from palladion.reproduce.hyena.paper import CLAIMS, FIGURE_3_GB, TABLE_4, TOTAL
+from palladion.simulation import simulate
 
 PLOTTED = {"fig1", "fig3", "fig7", "fig8", "fig9"}
 ITEMS = PAPERS["hyena"].items
@@ -150,10 +151,10 @@ def test_mistakes_are_errors_that_say_what_is_expected(tmp_path: Path) -> None:
 
 def test_a_circuit_of_a_packing_runs_on_the_machine() -> None:
     """LoLa-MNIST packs as LoLa does. A circuit is lowered and simulated like any other."""
-    found = Machine.named("hyena").run(benchmark("lola-mnist").lower().trace)
-    assert found["seconds"] == pytest.approx(found["cycles"] / 200e6)
-    assert found["cycles"] >= found["lower_bounds"]["compulsory traffic"]
+    found = simulate(benchmark("lola-mnist").lower(), "hyena").report
+    assert found.seconds == pytest.approx(found.cycles / 200e6)
+    assert found.cycles >= found.lower_bounds["compulsory traffic"]
     # 64 GB/s of 3.9 pJ a bit.
-    moved = 8 * found["traffic_total"] * 3.9e-12
-    assert found["joules_by_component"]["memory"] == pytest.approx(moved, rel=0.01)
-    assert found["instructions"]["permute"] > 0
+    moved = 8 * found.traffic_total * 3.9e-12
+    assert found.joules_by_component["memory"] == pytest.approx(moved, rel=0.01)
+    assert found.instructions["permute"] > 0

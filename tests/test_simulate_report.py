@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import palladion
 import pytest
 from click.testing import CliRunner
 from palladion import _native
 from palladion.errors import DataError, FormatError, UsageError
 from palladion.machines import Machine
+from palladion.simulation import Simulation, simulate
+from palladion.traces import Trace
 
 from tests import perfetto_judge
 from tests.random_traces import random_trace
@@ -26,14 +27,14 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
-def program() -> palladion.Program:
+def program() -> _native.Program:
     """A convolution, a table and a dense layer, for words of 32 bits."""
     network = colours(np.random.default_rng(5))
-    return palladion.compile_network(network.to_json(), batch=1, words=32)
+    return _native.compile(network.to_json(), batch=1, words=32)
 
 
 @pytest.fixture(scope="module")
-def path(program: palladion.Program, tmp_path_factory: pytest.TempPathFactory) -> str:
+def path(program: _native.Program, tmp_path_factory: pytest.TempPathFactory) -> str:
     return written(program, tmp_path_factory.mktemp("simulate") / "colours.program")
 
 
@@ -43,13 +44,13 @@ def report(path: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def simulation(program: palladion.Program) -> _native.Simulation:
+def simulation(program: _native.Program) -> Simulation:
     text, _ = program.lower()
-    return Machine.named("f1").simulate(_native.Workload(text.decode()))
+    return simulate(Trace(text.decode()), "f1")
 
 
 def test_a_trace_is_simulated_as_its_program_is(
-    program: palladion.Program, report: dict[str, Any], tmp_path: Path
+    program: _native.Program, report: dict[str, Any], tmp_path: Path
 ) -> None:
     text, _ = program.lower()
     trace = tmp_path / "colours.trace"
@@ -58,7 +59,7 @@ def test_a_trace_is_simulated_as_its_program_is(
 
 
 def test_a_trace_without_names_is_one_step(
-    program: palladion.Program, report: dict[str, Any], tmp_path: Path
+    program: _native.Program, report: dict[str, Any], tmp_path: Path
 ) -> None:
     text, _ = program.lower()
     lines = text.decode().splitlines(keepends=True)
@@ -72,16 +73,16 @@ def test_a_trace_without_names_is_one_step(
     # Each step has an order of its own. What is executed, and what bounds it, does not change.
     for name in ("instructions", "lower_bounds", "traffic_compulsory", "area_mm2"):
         assert found[name] == report[name]
-    palladion.Trace.from_text(trace.read_text()).check(program)
+    _native.Trace.from_text(trace.read_text()).check(program)
 
 
 def test_shares_over_time_have_the_means_of_the_whole(
-    simulation: _native.Simulation, report: dict[str, Any]
+    simulation: Simulation, report: dict[str, Any]
 ) -> None:
     series = simulation.series(50)
-    for name, shares in series["busy"].items():
+    for name, shares in series.busy.items():
         assert sum(shares) / 50 == pytest.approx(report["utilisation"][name])
-    assert 0.5 * series["capacity"] < max(series["limbs"]) <= series["capacity"]
+    assert 0.5 * series.capacity < max(series.limbs) <= series.capacity
 
 
 def test_pictures_are_drawn(path: str, tmp_path: Path) -> None:
@@ -266,7 +267,7 @@ def test_what_cannot_run_is_refused_by_name(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"family.*spatial.*simulate pbs"):
         run(path, "--machine", "versal")
     network = colours(np.random.default_rng(5)).to_json()
-    wide = written(palladion.compile_network(network, batch=1), tmp_path / "wide.program")
+    wide = written(_native.compile(network, batch=1), tmp_path / "wide.program")
     with pytest.raises(UsageError, match=r"word_bits = 32.*--words 32"):
         run(wide, "--machine", "f1")
     mine = tmp_path / "mine.toml"
@@ -288,7 +289,7 @@ def test_a_program_that_is_cut_is_refused_by_name(path: str, tmp_path: Path) -> 
     with pytest.raises(FormatError, match=r"cut\.program"):
         run(str(cut), "--machine", "f1")
     trace = tmp_path / "cut.trace"
-    text, _ = palladion.Program.from_bytes(Path(path).read_bytes()).lower()
+    text, _ = _native.Program.from_bytes(Path(path).read_bytes()).lower()
     trace.write_bytes(text[: len(text) // 2])
     with pytest.raises(FormatError, match=r"cut\.trace: line \d+"):
         run(str(trace), "--machine", "f1")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
 from typing import Any
 
 import palladion
 import pytest
+from palladion import _native, records
 from palladion.cli.simulate_run import show
+from palladion.simulation import SimulationReport
 
 from tests.simulations import run, written
 
@@ -17,20 +20,20 @@ Reports = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def program() -> palladion.Program:
+def program() -> _native.Program:
     """MNIST's, for words of 32 bits."""
-    return palladion.compile_network(palladion.mnist_network().to_json(), batch=1, words=32)
+    return _native.compile(palladion.mnist_network().to_json(), batch=1, words=32)
 
 
 @pytest.fixture(scope="module")
-def report(program: palladion.Program, tmp_path_factory: pytest.TempPathFactory) -> Reports:
+def report(program: _native.Program, tmp_path_factory: pytest.TempPathFactory) -> Reports:
     path = written(program, tmp_path_factory.mktemp("simulate") / "mnist.program")
     return cache(lambda machine, *options: run(path, "--machine", machine, *options))
 
 
 @pytest.mark.parametrize("machine", ["f1", "athena", "tiny"])
 def test_a_schedule_has_the_instructions_of_its_trace(
-    machine: str, program: palladion.Program, report: Reports
+    machine: str, program: _native.Program, report: Reports
 ) -> None:
     _, counts = program.lower()
     found = report(machine)
@@ -51,7 +54,7 @@ def test_a_schedule_has_the_instructions_of_its_trace(
 
 
 def test_steps_are_those_of_the_program_and_add_up(
-    program: palladion.Program, report: Reports
+    program: _native.Program, report: Reports
 ) -> None:
     found = report("f1")
     steps = found["steps"]
@@ -70,7 +73,7 @@ def test_steps_are_those_of_the_program_and_add_up(
     assert sum(found["area_mm2_by_component"].values()) == pytest.approx(found["area_mm2"])
 
 
-def layers(program: palladion.Program) -> list[dict[str, str]]:
+def layers(program: _native.Program) -> list[dict[str, str]]:
     """Layer and operation of each step, read off the text of the program."""
     steps, layer = [], ""
     for line in program.to_text().splitlines():
@@ -136,7 +139,9 @@ def test_what_the_rule_of_eviction_is_worth(report: Reports) -> None:
 def test_the_table_fits_a_terminal(
     machine: str, regions: bool, report: Reports, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show(report(machine))
+    fields_ = {field.name for field in fields(SimulationReport)}
+    found = {name: value for name, value in report(machine).items() if name in fields_}
+    show(records.read(SimulationReport, found), machine)
     text = capsys.readouterr().out
     assert "lower bound" in text
     assert "hints again" in text

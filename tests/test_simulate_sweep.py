@@ -12,7 +12,7 @@ from palladion import circuit
 from palladion.cli.simulate import simulate
 from palladion.cli.simulate_sweep import lanes_note
 from palladion.errors import FormatError, UsageError
-from palladion.machines import Machine
+from palladion.machines import Machine, VectorSummary
 from palladion.pictures import short
 from palladion.sweeps import GOALS, Point, Sweep, grid, pareto
 
@@ -29,7 +29,7 @@ def output(*arguments: str) -> str:
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The trace of LoLa-MNIST, in words of 32 bits: a small program, which is scheduled often."""
     path = tmp_path_factory.mktemp("sweep") / "lola-mnist.trace"
-    path.write_text(circuit.benchmark("lola-mnist").lower().trace)
+    path.write_text(circuit.benchmark("lola-mnist").lower().text)
     return str(path)
 
 
@@ -140,7 +140,9 @@ def test_a_point_that_does_not_fit_is_a_row_with_a_reason(path: str) -> None:
 
 
 def test_lanes_are_those_of_the_widest_unit_and_the_note_says_which(path: str) -> None:
-    lanes = Machine.named("craterlake").summary()["unit_lanes"]
+    summary = Machine.named("craterlake").summary()
+    assert isinstance(summary, VectorSummary)
+    lanes = summary.unit_lanes
     widest = max(lanes, key=lambda name: lanes[name])
     text = " ".join(output("sweep", path, "--machine", "tiny", "--sweep=lanes=8").split())
     assert "unit.NAME.lanes is that of one unit alone" in text or "those of every unit" in text

@@ -85,7 +85,7 @@ def test_what_rows_cannot_hold_is_refused() -> None:
     gates = circuit.TfheCircuit(tfhe.Params.gates())
     gates.output("y", gates.bit("x") & gates.bit("z"))
     with pytest.raises(UsageError, match="programs of TFHE run on the CPU only"):
-        _native.Waves.of_circuit(gates.lower().native)
+        _native.Waves.of_circuit(gates.lower().circuit)
 
 
 def test_inputs_and_keys_of_others_are_refused() -> None:

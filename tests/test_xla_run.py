@@ -9,7 +9,7 @@ from typing import Any
 
 import palladion
 import pytest
-from palladion import memory, xla
+from palladion import _native, memory, xla
 from palladion.errors import BudgetError
 
 from tests.conftest import Command, Halves, refused
@@ -36,8 +36,8 @@ class Ran:
     def given(self) -> list[object]:
         return ["--keys", self.folder / "evaluation.key", self.folder / "query"]
 
-    def loaded(self) -> tuple[palladion.Program, palladion.EvaluationKeys, palladion.Query]:
-        program = palladion.Program.from_bytes(self.program.read_bytes())
+    def loaded(self) -> tuple[_native.Program, palladion.EvaluationKeys, palladion.Query]:
+        program = _native.Program.from_bytes(self.program.read_bytes())
         keys = (self.folder / "evaluation.key").read_bytes()
         query = (self.folder / "query").read_bytes()
         return (
@@ -51,8 +51,8 @@ class Ran:
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     folder = tmp_path_factory.mktemp("narrow")
     network = Path(palladion.__file__).parent / "data" / "mnist.json"
-    program = palladion.compile_network(network.read_text(), 1, words=32)
-    secret = palladion.SecretKey.generate(program)
+    program = _native.compile(network.read_text(), 1, words=32)
+    secret = _native.SecretKey.generate(program)
     image = palladion.mnist_network().inputs_of_pixels(palladion.mnist_sample().images[:1])
     query = secret.encrypt(image.reshape(1, -1).tolist())
     (folder / "program").write_bytes(program.to_bytes())
@@ -93,8 +93,8 @@ def test_a_run_goes_on_from_a_checkpoint_of_the_cpu(
     assert not checkpoint.exists()
     report = json.loads(result.stdout)
     assert report["raw_digest"] == ran.digest
-    program = palladion.Program.from_bytes(ran.program.read_bytes())
-    layers = [step["layer"] for step in program.report()["steps"]]
+    program = _native.Program.from_bytes(ran.program.read_bytes())
+    layers = [step["layer"] for step in program.facts()["steps"]]
     assert report["resumed_steps"] == layers.index(layers[-1])
 
 

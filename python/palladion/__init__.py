@@ -11,10 +11,11 @@ The client encrypts, the server computes on ciphertexts, the client decrypts::
     y = client.decrypt(program.run(keys, client.encrypt(x_test[:8])))
     y.classes, y.outputs
 
-One floor below are integer networks (:class:`IntNetwork`), programs (:func:`compile_network`,
-:class:`Program`) and keys (:func:`keygen`), which take and return integers. The schemes themselves
-are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and :mod:`palladion.tfhe`.
-:mod:`palladion.circuit` describes a computation of any of them once.
+``docs/python.md`` shows the whole on one page. One floor below are integer networks
+(:class:`IntNetwork`), of which :meth:`CompiledModel.of_network` makes programs. The schemes
+themselves are :mod:`palladion.ckks`, :mod:`palladion.bfv`, :mod:`palladion.bgv` and
+:mod:`palladion.tfhe`. :mod:`palladion.circuit` describes a computation of any of them once, and
+:func:`simulate` runs it on an accelerator.
 """
 
 from __future__ import annotations
@@ -23,21 +24,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from palladion._native import (
-    Answer,
     EvaluationKeys,
-    Program,
     Query,
-    SecretKey,
     Terms,
-    Trace,
     __version__,
-    compile_with_choices,
     info,
-    keygen,
     machine_factors,
     set_threads,
 )
-from palladion._native import compile as compile_network
 from palladion.copies import register
 from palladion.errors import (
     BudgetError,
@@ -60,27 +54,42 @@ from palladion.errors import (
 
 if TYPE_CHECKING:
     from palladion import bfv, bgv, circuit, ckks, tfhe
-    from palladion.deployment import Client, CompiledModel
+    from palladion.client import Client
+    from palladion.deployment import CompiledModel
+    from palladion.facts import ClientFacts, Costs, Facts
+    from palladion.hybrid import HybridClient, HybridModel, Link
+    from palladion.machines import Machine
     from palladion.model import Model
     from palladion.nn.network import IntNetwork
     from palladion.nn.plain import PlainNetwork
     from palladion.nn.prediction import Prediction
     from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
+    from palladion.runs import Answer, RunReport
+    from palladion.simulation import Simulation, simulate
+    from palladion.targets import Target
+    from palladion.traces import Trace
 
 __all__ = [
     "Answer",
     "BudgetError",
     "Client",
+    "ClientFacts",
     "CompiledModel",
+    "Costs",
     "DataError",
     "EvaluationKeys",
+    "Facts",
     "FormatError",
+    "HybridClient",
+    "HybridModel",
     "ImageError",
     "InputWarning",
     "IntNetwork",
     "InternalError",
     "KeyMismatch",
     "LevelError",
+    "Link",
+    "Machine",
     "MissingKeyError",
     "Model",
     "NetworkError",
@@ -89,12 +98,13 @@ __all__ = [
     "PalladionError",
     "PlainNetwork",
     "Prediction",
-    "Program",
     "Query",
+    "RunReport",
     "Sample",
-    "SecretKey",
     "SecurityError",
+    "Simulation",
     "StoppedError",
+    "Target",
     "Terms",
     "Trace",
     "UsageError",
@@ -103,31 +113,42 @@ __all__ = [
     "bgv",
     "circuit",
     "ckks",
-    "compile_network",
-    "compile_with_choices",
     "info",
-    "keygen",
     "machine_factors",
     "mnist_network",
     "mnist_plain",
     "mnist_sample",
     "set_threads",
+    "simulate",
     "tfhe",
 ]
 
 register()
 
 LATER: Final = {
-    "Client": "deployment",
+    "Answer": "runs",
+    "Client": "client",
+    "ClientFacts": "facts",
     "CompiledModel": "deployment",
+    "Costs": "facts",
+    "Facts": "facts",
+    "HybridClient": "hybrid",
+    "HybridModel": "hybrid",
     "IntNetwork": "nn.network",
+    "Link": "hybrid",
+    "Machine": "machines",
     "Model": "model",
     "PlainNetwork": "nn.plain",
     "Prediction": "nn.prediction",
+    "RunReport": "runs",
     "Sample": "packaged",
+    "Simulation": "simulation",
+    "Target": "targets",
+    "Trace": "traces",
     "mnist_network": "packaged",
     "mnist_plain": "packaged",
     "mnist_sample": "packaged",
+    "simulate": "simulation",
 }
 """Names whose modules are imported at first use: importing numpy takes longer than a command."""
 

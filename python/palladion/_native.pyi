@@ -9,6 +9,9 @@ from typing import Any, Protocol, TypeAlias, final
 
 __version__: str
 
+Fields: TypeAlias = dict[str, Any]
+"""What the core says of something, by name: the fields of a dataclass of this package."""
+
 Progress = Callable[[str, float, float], bool | None]
 """Called with the current step, the seconds predicted for the work done, and those for all work.
 
@@ -23,7 +26,7 @@ def machine_factors() -> dict[str, float]:
     """For each kind of pass over limbs, seconds that this machine takes for a second of the one
     on which predictions were measured."""
 
-def info() -> dict[str, Any]:
+def info() -> Fields:
     """The kernels chosen and available, and the number of threads."""
 
 def packing_names() -> list[str]:
@@ -34,7 +37,7 @@ def packing_layers(network: str) -> list[tuple[str, list[int], list[int]]]:
 
 def packing_choice(
     shape: Sequence[int], scheme: str, log_n: int, bandwidth: float | None, factor: float | None
-) -> dict[str, Any]:
+) -> Fields:
     """All packings of a layer by price, and why others are refused.
 
     Seconds are of this machine, or of one that is ``factor`` times as slow as the one on which
@@ -47,17 +50,17 @@ def packing_trial(
     parameters: tuple[str, int],
     most: int,
     hear: Callable[[int, int], object] | None,
-) -> dict[str, Any]:
+) -> Fields:
     """An encrypted run of a layer, compared with the layer on integers.
 
     If it is too large, a part of it is run, or with ``hear`` all of its parts."""
 
 def packing_workload(
     name: str, shape: Sequence[int], log_n: int, most: int
-) -> tuple[Workload, dict[str, Any]]:
+) -> tuple[Workload, Fields]:
     """The instructions of a layer in a packing, or of a part of it, and what was taken."""
 
-def bench(what: str, samples: int, hear: Callable[[dict[str, Any]], None]) -> None:
+def bench(what: str, samples: int, hear: Callable[[Fields], None]) -> None:
     """Measure ``ntt``, ``tfhe`` or another; ``hear`` is called with one row per measurement."""
 
 def machine_names() -> list[str]:
@@ -87,7 +90,7 @@ def benchmark_circuit(name: str, digit_limbs: int) -> tuple[SchemeParams, Circui
         If there is no such benchmark, no such digit, or it is no circuit.
     """
 
-def benchmark_trace(name: str, digit_limbs: int) -> tuple[str, dict[str, Any]]:
+def benchmark_trace(name: str, digit_limbs: int) -> tuple[str, Fields]:
     """The trace of a benchmark in words of 32 bits, and its parameters and counts.
 
     ``digit_limbs`` are the limbs of a digit of key switching, at most.
@@ -130,7 +133,7 @@ def simulate_pbs(
     machine: str,
     sizes: tuple[int, int, int, tuple[int, int], tuple[int, int]],
     multiplier: str,
-) -> dict[str, Any]:
+) -> Fields:
     """A bootstrapping. ``sizes``: LWE dimension, rank, ring degree, and bits and number of the
     digits of external products and of the key switch. ``multiplier``: ``direct``, ``fft`` or
     ``fft as printed``.
@@ -143,7 +146,7 @@ def simulate_pbs(
         As :func:`simulate_products`.
     """
 
-def machine_summary(machine: str) -> dict[str, Any]:
+def machine_summary(machine: str) -> Fields:
     """What a machine is: its ``family``, its ``name``, and sizes.
 
     Raises
@@ -201,10 +204,10 @@ class Workload:
 class Simulation:
     """A checked schedule of a program on a vector machine."""
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Fields:
         """See ``simulate run --json`` in docs/cli.md."""
 
-    def series(self, parts: int) -> dict[str, Any]:
+    def series(self, parts: int) -> Fields:
         """Shares of time by equal parts of the run.
 
         ``cycles`` of a part, ``busy`` by kind of unit, ``works`` by kind of clusters, ``limbs`` in
@@ -220,9 +223,7 @@ class Simulation:
             If the window is empty, or has more slices than a viewer opens.
         """
 
-def algorithm_2(
-    digits: Sequence[int], words: Sequence[int], rows: int, digit: int
-) -> dict[str, Any]:
+def algorithm_2(digits: Sequence[int], words: Sequence[int], rows: int, digit: int) -> Fields:
     """A product by ATHENA's algorithm 2 as printed: its errors, and the limbs that make it
     exact."""
 
@@ -253,7 +254,7 @@ def compile_with_choices(
     failure: float = -40.0,
     words: int | None = None,
     flooded_answers: int | None = None,
-) -> tuple[Program, dict[str, Any]]:
+) -> tuple[Program, Fields]:
     """Compile, and also return the candidates that were compared.
 
     The second result has the fields of ``why`` in ``inspect --why --json``, except ``marks``: see
@@ -265,6 +266,10 @@ def compile_with_choices(
         As :func:`compile`.
     """
 
+def preparations() -> int:
+    """The number of programs that this process has prepared for runs: how often the server's tables
+    were built."""
+
 def keygen(terms: Known) -> tuple[SecretKey, EvaluationKeys]:
     """Generate the keys of a program from the operating system's randomness."""
 
@@ -272,14 +277,15 @@ def keygen(terms: Known) -> tuple[SecretKey, EvaluationKeys]:
 class Program:
     """A network compiled to operations on ciphertexts. It has the weights: it is the server's."""
 
-    def report(self) -> dict[str, Any]:
-        """Parameters, their security, the steps, and the predicted cost of a run.
+    def facts(self) -> Fields:
+        """What the program states: the fields of :class:`palladion.Facts` without ``warnings``.
 
-        ``predicted_peak_memory_bytes`` is for a process that makes the keys and runs the program.
+        The server's tables are not built."""
 
-        Each of ``steps`` has ``name``, ``layer``, ``operation`` and ``predicted_seconds`` on one
-        thread, and ``products``, packed ``values`` or table ``entries`` if it has any.
-        """
+    def costs(self) -> Fields:
+        """What a run takes: the fields of :class:`palladion.Costs`.
+
+        The program is prepared for runs: the server's tables are built."""
 
     def terms(self) -> Terms:
         """What a client must know of the program: no weight, bias or table."""
@@ -293,7 +299,7 @@ class Program:
     def record(self) -> bytes:
         """The operations on ciphertexts of a run, as text."""
 
-    def lower(self) -> tuple[bytes, dict[str, Any]]:
+    def lower(self) -> tuple[bytes, Fields]:
         """The text of the program's trace: every instruction on limbs that a run executes.
 
         The second result has ``instructions`` by name, and ``passes`` over limbs by kind.
@@ -306,7 +312,7 @@ class Program:
         progress: Progress | None = None,
         checkpoint: bytes | None = None,
         save: Callable[[bytes], object] | None = None,
-    ) -> tuple[Answer, dict[str, Any]]:
+    ) -> tuple[Answer, Fields]:
         """Run the program on ciphertexts.
 
         After each layer except the last, ``save`` is called with a checkpoint while the run
@@ -339,13 +345,13 @@ class Terms:
     """What a client must know of a program, without the program: parameters, keys, places of inputs
     and outputs, and the meaning of the model's arrays."""
 
-    def report(self) -> dict[str, Any]:
-        """Shapes, parameters, their security, and the sizes of keys."""
+    def facts(self) -> Fields:
+        """The fields of :class:`palladion.ClientFacts`."""
 
     def interface(self) -> str | None:
         """JSON with ``input`` and ``interface`` of the network's file."""
 
-    def outputs(self) -> list[dict[str, Any]]:
+    def outputs(self) -> list[Fields]:
         """The ciphertexts of an answer.
 
         Each has ``moduli``, pairs ``shown`` of the image and the coefficient of an output, the bits
@@ -441,7 +447,7 @@ class Trace:
     def check(self, program: Program) -> None:
         """Raise ``FormatError`` unless this is the trace of a program, to the last instruction."""
 
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Fields:
         """Executed ``instructions`` of a replay by name, and ``passes`` over limbs by kind."""
 
     def replay(
@@ -540,7 +546,7 @@ class Waves:
         number; its step.
         """
 
-    def stages(self) -> list[dict[str, Any]]:
+    def stages(self) -> list[Fields]:
         """Each ``kernel`` with its numbers of rows, and all its instructions.
 
         ``reads`` and ``writes`` are numbers of rows, ``arguments`` the names of an instruction's
@@ -696,7 +702,7 @@ class IntNetwork:
         sigma: float | Sequence[float] | None = None,
         seed: int = 0,
         progress: Callable[[int], bool | None] | None = None,
-    ) -> tuple[bytes, bytes, list[dict[str, Any]]]:
+    ) -> tuple[bytes, bytes, list[Fields]]:
         """Logits and classes of images, and for each layer the fields of ``LayerStatistics``.
 
         Raises
@@ -717,19 +723,19 @@ class Inspector:
         keys: EvaluationKeys,
         images: Sequence[Sequence[int]],
         progress: Progress | None = None,
-    ) -> tuple[list[list[int]], float, dict[str, Any]]:
+    ) -> tuple[list[list[int]], float, Fields]:
         """Logits, noise margin in bits, and report of one run. Findings of all runs are added
         up."""
 
-    def layers(self) -> list[dict[str, Any]]:
+    def layers(self) -> list[Fields]:
         """Per layer: noise of accumulators, wrong slots, changed activations."""
 
-    def noise(self) -> list[dict[str, Any]]:
+    def noise(self) -> list[Fields]:
         """Per ciphertext of the first run: predicted and measured noise, in bits."""
 
 def security_of(
     log_n: int, log_qp: float | None = None, weight: int | None = None
-) -> tuple[int, int | None, dict[str, Any] | None]:
+) -> tuple[int, int | None, Fields | None]:
     """The required bits, the largest log2(QP) that has them, and the estimate for ``log_qp``.
 
     The limit is for uniform ternary secrets, and ``None`` outside the table. The estimate has the
@@ -764,7 +770,7 @@ class SchemeParams:
         t: int,
         insecure: bool,
     ) -> SchemeParams: ...
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Fields:
         """The fields of ``palladion.schemes.keys.SchemeParams``."""
 
     def slots(self) -> int: ...
@@ -872,7 +878,7 @@ class CkksBootstrapper:
     """Tables of bootstrapping of CKKS ciphertexts."""
 
     def __new__(cls, params: SchemeParams, slots: int | None = None) -> CkksBootstrapper: ...
-    def security(self) -> dict[str, Any]:
+    def security(self) -> Fields:
         """The fields of ``palladion.security.Security``."""
 
     def output_level(self) -> int: ...
@@ -952,7 +958,7 @@ class Circuit:
         params: SchemeParams,
         inputs: dict[str, bytes | CkksCiphertext | ExactCiphertext],
         keys: SchemeKeys,
-    ) -> dict[str, Any]: ...
+    ) -> Fields: ...
     def lower(self, params: SchemeParams, plain: dict[str, bytes]) -> tuple[str, CircuitTrace]:
         """The operations on ciphertexts as text, and the trace."""
 
@@ -962,14 +968,14 @@ class Circuit:
         trace: CircuitTrace,
         inputs: dict[str, bytes | CkksCiphertext | ExactCiphertext],
         keys: SchemeKeys,
-    ) -> dict[str, Any]: ...
+    ) -> Fields: ...
 
 @final
 class CircuitTrace:
     """A circuit as instructions on limbs."""
 
     def text(self) -> str: ...
-    def counts(self) -> dict[str, Any]:
+    def counts(self) -> Fields:
         """As those of ``Trace``."""
 
 @final
@@ -1048,7 +1054,7 @@ class TfheParams:
     def fastest(message_bits: int, carry_bits: int, log2_failure: float) -> TfheParams:
         """The fastest secure named set. It is one for gates if ``message_bits`` is 0."""
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Fields:
         """Sizes, security, failures: the fields of ``palladion params NAME --json``."""
 
     def log2_failure_of(self, tables: int) -> float: ...

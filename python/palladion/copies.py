@@ -57,7 +57,7 @@ BOUND: Final = {
     "HybridClient": "a connection to a server: connect in the other process",
     "Inspector": "made with a secret key in the process that inspects",
     "Simulation": "made again of its trace and machine",
-    "Trace": "kept as text: `palladion lower` writes it and Trace.from_text reads it",
+    "Trace": "verified text: palladion.Trace has the text, and is pickled",
     "Waves": "made again of its program",
     "WavesOutside": "made again of its program",
     "Workload": "made again of its trace",

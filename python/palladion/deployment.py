@@ -1,42 +1,31 @@
-"""The two halves of a deployment: a compiled model for the server, and a client with a secret."""
+"""A compiled network: the half of a deployment with the weights."""
 
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from functools import cached_property
+from operator import index
 from pathlib import Path
-from typing import Any, Final
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from palladion import _native, files, memory
+from palladion.choices import Choices
+from palladion.client import BYTES, Client
 from palladion.errors import UsageError
+from palladion.facts import Costs, Facts
 from palladion.nn.boundary import Boundary
-from palladion.nn.prediction import Prediction
-from palladion.report import ProgramReport
+from palladion.nn.network import IntNetwork
+from palladion.records import Json
+from palladion.runs import Answer, Progress
+from palladion.targets import CPU, Prepared, Save, Target
+from palladion.traces import Trace
 
-BYTES: Final = (bytes, bytearray, memoryview)
-"""Types of what a server received."""
+MOST_QUERIES = 1 << 40
+"""The most answers over which floods hide the noise of outputs."""
 
-REMEMBERED: Final = 64
-"""Number of recent queries whose answers a client decrypts without being given the query."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Encrypted results for the client, and a report of the run."""
-
-    native: _native.Answer
-    seconds: float
-    steps: tuple[dict[str, Any], ...] = ()
-
-    def to_bytes(self) -> bytes:
-        """The bytes that a server sends."""
-        return self.native.to_bytes()
+DEFAULT_QUERIES = 1 << 20
+"""The answers over which they hide it unless another number is given."""
 
 
 class CompiledModel:
@@ -46,44 +35,153 @@ class CompiledModel:
     of their own.
     """
 
-    def __init__(self, program: _native.Program) -> None:
-        self.program = program
-        """The program: steps, parameters, text."""
-        self.terms = program.terms()
+    def __init__(self, native: _native.Program) -> None:
+        self.native = native
+        """The program of the core."""
+        self.terms = native.terms()
         """What a client must know of the program."""
         self.boundary = Boundary.of_terms(self.terms)
-        self._report = ProgramReport(program.report(), self.boundary.interface.warnings)
+        """Conversion between the model's arrays and the network's integers."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled and copied as its program."""
-        return CompiledModel, (self.program,)
+        return CompiledModel, (self.native,)
 
-    def report(self) -> ProgramReport:
-        """Predicted seconds, memory, keys, security and failure. It can be printed."""
-        return self._report
+    @classmethod
+    def of_network(
+        cls,
+        network: IntNetwork,
+        batch: int = 1,
+        *,
+        words: int | None = None,
+        hide_model: bool = False,
+        queries: int = DEFAULT_QUERIES,
+        failure: float = -40.0,
+    ) -> CompiledModel:
+        """Compile an integer network: see :meth:`palladion.Model.compile`.
+
+        A run is wrong with a probability of at most ``2**failure``.
+
+        Raises
+        ------
+        NetworkError
+            If the network cannot be evaluated under encryption, or not with such moduli, or not
+            with floods.
+        UsageError
+            If so many inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is out
+            of range, or if ``failure`` is above -40.
+        """
+        if words not in (None, 32):
+            raise UsageError(f"words of {words!r} bits, expected 32, or None for any")
+        count = whole(batch, f"a batch of {batch!r}")
+        answers = whole(queries, f"{queries!r} queries")
+        if not 1 <= answers <= MOST_QUERIES:
+            raise UsageError(f"{answers} queries, expected 1 to 2**40")
+        flooded = answers if hide_model else None
+        text = network.to_json()
+        return cls(_native.compile(text, max(count, 0), failure, words, flooded))
+
+    @classmethod
+    def with_choices(cls, network: IntNetwork, batch: int = 1) -> tuple[CompiledModel, Choices]:
+        """As :meth:`of_network`, also with the candidates that the compiler compared."""
+        program, choices = _native.compile_with_choices(network.to_json(), batch)
+        return cls(program), Choices.of(choices)
+
+    @cached_property
+    def facts(self) -> Facts:
+        """Parameters, security, batch, steps, noise and failure, of the verified program alone."""
+        return Facts.of_program(self.native, self.boundary.interface.warnings)
+
+    def costs(self) -> Costs:
+        """Memory and work of a run, and its worst step. It prepares the program for runs."""
+        return self._costs
+
+    @cached_property
+    def _costs(self) -> Costs:
+        return Costs.of_program(self.native)
 
     def client(self) -> Client:
         """A client with a fresh secret from the operating system's randomness."""
         return Client.generate(self.terms)
 
+    def check_run(self, target: str | Target = CPU, *, keys_are_loaded: bool = False) -> None:
+        """Check that this machine has the memory for a run on the CPU, or has the device.
+
+        The memory of a device is checked by :meth:`prepare`.
+
+        Raises
+        ------
+        BudgetError
+            If a run needs more memory than is left.
+        UsageError
+            If this machine has no such device.
+        """
+        chosen = Target.of(target)
+        if chosen.name == "cpu":
+            memory.check_run(self.facts.network, self.costs(), keys_are_loaded=keys_are_loaded)
+        else:
+            chosen.place()
+
+    def prepare(
+        self,
+        target: str | Target = CPU,
+        checkpoint: bytes | None = None,
+        *,
+        saving: bool = False,
+    ) -> Prepared:
+        """Bring the program to a target, for any number of queries.
+
+        The result is called as :meth:`run` is, without a target. With a ``checkpoint``, it goes on
+        from there, for the query that the checkpoint is of. With ``saving`` it can save more.
+
+        Raises
+        ------
+        BudgetError
+            If the target has too little memory.
+        UsageError
+            If this machine has no such device, the program's moduli do not fit it, or the
+            checkpoint is one of another program.
+        """
+        return Target.of(target).prepare(self.native, checkpoint, saving=saving)
+
     def run(
         self,
         keys: _native.EvaluationKeys | bytes | bytearray,
         query: _native.Query | bytes | bytearray,
-        progress: _native.Progress | None = None,
+        progress: Progress | None = None,
+        *,
+        target: str | Target = CPU,
+        checkpoint: bytes | None = None,
+        save: Save | None = None,
     ) -> Answer:
         """Run the program on ciphertexts: the server's half.
 
-        Keys and query may be given as their bytes. Keys that serve many queries are better read
-        once, by :meth:`keys`. ``progress`` is called with the current step, the work done and
-        the total work.
+        Parameters
+        ----------
+        keys, query
+            Those of the client, or their bytes. Keys that serve many queries are better read once,
+            by :meth:`keys`.
+        progress
+            Called with the current step, the work done and the total work. If it returns False,
+            the run stops.
+        target
+            ``"cpu"``, ``"xla"``, or a :class:`palladion.Target` with a device.
+        checkpoint
+            Bytes that an earlier run of the query saved, on any target: the run goes on from there.
+        save
+            Called with the bytes of a checkpoint after each layer but the last.
 
         Raises
         ------
         BudgetError
             If the run needs more memory than is left.
+        FormatError
+            If the checkpoint is damaged, or of another program or query.
+        StoppedError
+            If ``progress`` returned False.
         UsageError
-            If keys or query are something else, or were made for another program.
+            If keys or query are something else, or were made for another program; if this machine
+            has no such device.
         """
         keys = self.keys(bytes(keys)) if isinstance(keys, BYTES) else keys
         query = self.query(bytes(query)) if isinstance(query, BYTES) else query
@@ -93,17 +191,59 @@ class CompiledModel:
         if not isinstance(query, _native.Query):
             raise UsageError(f"a query of type {type(query).__name__}, expected one of "
                              "Client.encrypt, or its bytes")  # fmt: skip
-        memory.check_run(self.report(), keys_are_loaded=True)
-        answer, ran = self.program.run(keys, query, progress)
-        return Answer(answer, ran["seconds"], tuple(ran["steps"]))
+        self.check_run(target, keys_are_loaded=True)
+        prepared = self.prepare(target, checkpoint, saving=save is not None)
+        return prepared(keys, query, progress, save)
 
     def keys(self, data: bytes) -> _native.EvaluationKeys:
         """Read a client's evaluation keys from their bytes."""
-        return _native.EvaluationKeys.from_bytes(self.program, data)
+        return _native.EvaluationKeys.from_bytes(self.terms, data)
 
     def query(self, data: bytes) -> _native.Query:
         """Read a client's encrypted inputs from their bytes."""
-        return _native.Query.from_bytes(self.program, data)
+        return _native.Query.from_bytes(self.terms, data)
+
+    def text(self) -> str:
+        """The program in its text form, one line for each step."""
+        return self.native.to_text()
+
+    def recording(self) -> bytes:
+        """The operations on ciphertexts of a run, as text."""
+        return self.native.record()
+
+    def lower(self) -> Trace:
+        """The trace of a run: every instruction on limbs that it executes."""
+        data, counts = self.native.lower()
+        return Trace(data.decode(), counts=counts)
+
+    def export(self, folder: str | os.PathLike[str], platforms: Sequence[str] = ()) -> Json:
+        """Write the program as a bundle of StableHLO, which runs where only JAX is: docs/xla.md.
+
+        ``platforms`` are ``cpu``, ``cuda``, ``rocm``, ``tpu``; by default all but ``rocm``. Returns
+        the manifest of the bundle.
+
+        Raises
+        ------
+        UsageError
+            If a modulus of the program has more than 32 bits, or the folder cannot be made.
+        """
+        from palladion import xla
+
+        xla.enable()
+        from palladion.xla.bundle import write
+
+        chosen = tuple(dict.fromkeys(platforms)) or write.DEFAULT
+        return write.write(self.native, Path(folder), chosen)
+
+    def check_trace(self, trace: Trace) -> None:
+        """Check that a trace is that of this program, to the last instruction.
+
+        Raises
+        ------
+        FormatError
+            The message names the first instruction that differs.
+        """
+        trace.native.check(self.native)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program, for servers, and beside it ``PATH.client``, for clients.
@@ -112,10 +252,14 @@ class CompiledModel:
         """
         program = Path(path)
         if not files.streams(program):
-            beside = program.with_name(f"{program.name}.client")
+            beside = client_file(program)
             files.check(program)
             files.write(beside, self.terms.to_bytes())
-        files.write(program, self.program.to_bytes())
+        files.write(program, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """The bytes of a program's file."""
+        return self.native.to_bytes()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CompiledModel:
@@ -123,150 +267,20 @@ class CompiledModel:
         return cls(files.parsed(Path(path), _native.Program.from_bytes, b"PROG"))
 
 
-def check_count(inputs: int, report: Mapping[str, Any]) -> None:
-    """Refuse more inputs than a program takes in one run.
+def client_file(program: Path) -> Path:
+    """Where the client's file of a program lies: beside it, with the ending ``.client``."""
+    return program.with_name(f"{program.name}.client")
+
+
+def whole(number: int, words: str) -> int:
+    """A whole number of any type that can be an index.
 
     Raises
     ------
     UsageError
-        The message has the remedy.
+        If it is none. The message begins with ``words``.
     """
-    if inputs > report["batch"]:
-        raise UsageError(f"{inputs} inputs, expected at most {report['batch']} in one run: compile "
-                         f"with batch={inputs} (`palladion compile --batch {inputs}`), or encrypt "
-                         "them in parts")  # fmt: skip
-
-
-class Client:
-    """The half with the secret: generates keys, encrypts inputs, decrypts answers.
-
-    It knows the terms of a program, and not the program.
-    """
-
-    def __init__(self, terms: _native.Terms, secret: _native.SecretKey) -> None:
-        self.terms = terms
-        """Parameters, keys, places of inputs and outputs."""
-        self.boundary = Boundary.of_terms(terms)
-        self._report = terms.report()
-        self._secret = secret
-        self._sent: OrderedDict[bytes, _native.Query] = OrderedDict()
-
-    def __copy__(self) -> Client:
-        return Client(self.terms, self._secret)
-
-    def __deepcopy__(self, _memo: object) -> Client:
-        """Secret and terms do not change, so a copy shares them. It is not pickled: see
-        ``palladion.copies``."""
-        return Client(self.terms, self._secret)
-
-    def keys(self) -> _native.EvaluationKeys:
-        """The evaluation keys, for the server. They are public. The same client may generate more.
-
-        Raises
-        ------
-        BudgetError
-            If generating them needs more memory than is left.
-        """
-        memory.check_keys(self._report)
-        return self._secret.evaluation_keys()
-
-    def encrypt(self, x: npt.ArrayLike) -> _native.Query:
-        """Encrypt inputs of the model, of shape (N, ...), with N at most the batch.
-
-        Issues an :class:`~palladion.errors.InputWarning` for values beyond the calibrated range.
-
-        Raises
-        ------
-        NetworkError
-            If the inputs do not fit the model.
-        UsageError
-            If there are more inputs than the batch.
-        """
-        return self._send(self.boundary.inputs(x))
-
-    def encrypt_pixels(self, pixels: npt.NDArray[np.uint8]) -> _native.Query:
-        """Encrypt pictures of shape (N, channels, rows, columns) with pixels of 0 to 255."""
-        return self._send(self.boundary.inputs_of_pixels(pixels))
-
-    def query(self, data: bytes) -> _native.Query:
-        """Read a query of this client from its bytes."""
-        return _native.Query.from_bytes(self.terms, data)
-
-    def _send(self, inputs: npt.NDArray[np.int64]) -> _native.Query:
-        check_count(len(inputs), self._report)
-        query = self._secret.encrypt(inputs.tolist())
-        self._sent[query.hash()] = query
-        while len(self._sent) > REMEMBERED:
-            self._sent.popitem(last=False)
-        return query
-
-    def decrypt(
-        self, answer: Answer | _native.Answer | bytes, query: _native.Query | None = None
-    ) -> Prediction:
-        """The model's outputs for the inputs of a query, in the model's units.
-
-        ``query`` is the query that was answered. It may be left out for the last 64 queries that
-        this client encrypted.
-
-        Raises
-        ------
-        UsageError
-            If the query is not known.
-        FormatError
-            If the answer is to another query.
-        NoiseError
-            If no noise margin is left, so that the answer may be wrong.
-        """
-        if isinstance(answer, BYTES):
-            answer = _native.Answer.from_bytes(self.terms, bytes(answer))
-        native = answer.native if isinstance(answer, Answer) else answer
-        if not isinstance(native, _native.Answer):
-            raise UsageError(f"an answer of type {type(answer).__name__}, expected what "
-                             "CompiledModel.run gives, or its bytes")  # fmt: skip
-        sent = query or self._sent.get(native.query_hash())
-        if sent is None:
-            raise UsageError(
-                "the answer is to a query that this client has not encrypted lately: give the "
-                "query, decrypt(answer, query)"
-            )
-        logits, margin = self._secret.decrypt(native, sent)
-        return Prediction.of(self.boundary, np.array(logits, dtype=np.int64), margin)
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the secret key. Only its owner can read the file."""
-        files.write(Path(path), self._secret.to_bytes(), secret=True)
-
-    @classmethod
-    def generate(cls, terms: _native.Terms | str | os.PathLike[str]) -> Client:
-        """A client with a fresh secret from the operating system's randomness.
-
-        ``terms`` are those of a program, or the path of a client's file, which
-        :meth:`CompiledModel.save` and ``palladion compile`` write.
-        """
-        known = terms_of(terms)
-        return cls(known, _native.SecretKey.generate(known))
-
-    @classmethod
-    def load(
-        cls, terms: _native.Terms | str | os.PathLike[str], path: str | os.PathLike[str]
-    ) -> Client:
-        """Read a client that :meth:`save` wrote for the same program. ``terms`` are as above."""
-        known = terms_of(terms)
-        parse = partial(_native.SecretKey.from_bytes, known)
-        return cls(known, files.parsed(Path(path), parse, b"SKEY"))
-
-
-def terms_of(given: _native.Terms | str | os.PathLike[str]) -> _native.Terms:
-    """Terms, or those in a client's file.
-
-    Raises
-    ------
-    UsageError
-        If they are neither, such as a compiled model, which has the weights.
-    """
-    if isinstance(given, _native.Terms):
-        return given
-    if isinstance(given, (str, os.PathLike)):
-        return files.parsed(Path(given), _native.Terms.from_bytes, b"CLNT")
-    raise UsageError(f"terms of type {type(given).__name__}, expected the path of a client's file "
-                     "or the `terms` of a compiled model")  # fmt: skip
+    try:
+        return index(number)
+    except TypeError as error:
+        raise UsageError(f"{words}, expected a whole number") from error

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from palladion import _native, memory
 from palladion._native import Inspector
+from palladion.deployment import CompiledModel
 from palladion.errors import DataError, NetworkError
 from palladion.nn.dataset import Dataset
 from palladion.nn.importer import load
@@ -19,6 +20,7 @@ from palladion.nn.interface import Pixels
 from palladion.nn.labels import check_alike
 from palladion.nn.network import IntNetwork, Ints
 from palladion.packaged import is_packaged, mnist_plain
+from palladion.records import Json
 from palladion.text import times
 
 Labels = npt.NDArray[np.integer[Any]]
@@ -111,7 +113,7 @@ def in_the_clear(
     labels: Labels,
     noise: tuple[Sequence[float], int],
     steps: Steps,
-) -> dict[str, Any]:
+) -> Json:
     """Exact and noise-simulated evaluation, with the changes that noise makes in each layer.
 
     ``noise`` is the deviation before each table, and the seed.
@@ -149,16 +151,16 @@ def in_the_clear(
 
 
 def under_encryption(
-    network: IntNetwork, program: _native.Program, inputs: Ints, labels: Labels, steps: Steps
-) -> dict[str, Any]:
+    network: IntNetwork, program: CompiledModel, inputs: Ints, labels: Labels, steps: Steps
+) -> Json:
     """Encrypted runs, compared with the integer network layer by layer."""
-    report = program.report()
-    batch, sigmas = report["batch"], program.sigmas()
-    memory.check_keys(report)
-    memory.check_run(report)
+    facts, sigmas = program.facts, program.native.sigmas()
+    batch = facts.batch
+    memory.check_keys(facts)
+    program.check_run()
     with steps.step("make keys"):
-        secret, keys = _native.keygen(program.terms())
-    inspector = Inspector(secret, program, network.to_json())
+        secret, keys = _native.keygen(program.terms)
+    inspector = Inspector(secret, program.native, network.to_json())
     logits: list[list[int]] = []
     seconds, margin = 0.0, float("inf")
     steps.start_run()
@@ -179,7 +181,7 @@ def under_encryption(
         **against_integers(network, inputs, labels, np.array(logits), bounds),
         "seconds": seconds,
         "noise_margin_bits": margin,
-        "rounding_sigma": report["rounding_sigma"],
+        "rounding_sigma": facts.rounding_sigma,
         "layers": [
             {**layer, "predicted_sigma": sigma}
             for layer, sigma in zip(inspector.layers(), [*sigmas, 0.0], strict=True)
@@ -190,7 +192,7 @@ def under_encryption(
 
 def against_integers(
     network: IntNetwork, inputs: Ints, labels: Labels, logits: Ints, bounds: Floats
-) -> dict[str, Any]:
+) -> Json:
     """Classes of encrypted runs, compared with those of the integer network."""
     exact = network.evaluate(inputs)
     classes = network.classes(logits)

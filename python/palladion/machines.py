@@ -5,13 +5,127 @@ explains its keys."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from palladion import _native, files
+from palladion import _native, files, records
 from palladion.errors import UsageError
+
+
+def names() -> list[str]:
+    """Names of the machines that come with the package."""
+    return _native.machine_names()
+
+
+@dataclass(frozen=True)
+class SpatialSummary:
+    """What an array of tiles has."""
+
+    family: str
+    name: str
+    tiles: int
+
+
+@dataclass(frozen=True)
+class VectorSummary:
+    """What a machine of vector units has."""
+
+    family: str
+    name: str
+    word_bits: int
+    max_n: int
+    clusters: int
+    units: tuple[str, ...]
+    """Kinds of units."""
+    unit_lanes: Mapping[str, int]
+    scratchpad_bytes: int
+    bytes_per_second: int
+    area_mm2: Mapping[str, float]
+    """By component."""
+
+
+@dataclass(frozen=True)
+class TileKind:
+    """Tiles of an array that do the same."""
+
+    name: str
+    tiles: int
+    busy: float | None
+    """Share of the time; ``None`` if it is not known."""
+    does: str
+
+
+@dataclass(frozen=True)
+class BootstrappingPart:
+    """A part of a whole bootstrapping."""
+
+    name: str
+    at: str
+    """Where it is done."""
+    us: float
+
+
+@dataclass(frozen=True)
+class WholeBootstrapping:
+    """A bootstrapping from LWE sample in to LWE sample out."""
+
+    latency_ms: float
+    watts: float
+    energy_mj: float
+    tiles: int
+    switch_channels: int | None
+    """Channels of the key switch, if it is on the array."""
+    parts: tuple[BootstrappingPart, ...]
+
+
+@dataclass(frozen=True)
+class Wholes:
+    """A whole bootstrapping with its key switch in either place."""
+
+    processor: WholeBootstrapping
+    array: WholeBootstrapping | None
+    array_refused: str | None
+    """Why the array has no room for it."""
+
+    def places(self) -> dict[str, WholeBootstrapping]:
+        """The places that there are, by name."""
+        own = {"processor": self.processor, "array": self.array}
+        return {place: whole for place, whole in own.items() if whole is not None}
+
+
+@dataclass(frozen=True)
+class Bootstrapping:
+    """A blind rotation on an array, and under ``whole`` the whole bootstrapping."""
+
+    machine: str
+    iterations: int
+    multipliers: int
+    elements: int
+    passes: int
+    """Passes of a product through its elements."""
+    tiles: int
+    tiles_available: int
+    channels: int
+    channel_gigabits: float
+    key_gigabits: float
+    iteration_us: float
+    latency_ms: float
+    static_watts: float
+    tile_watts: float
+    channel_watts: float
+    watts: float
+    energy_mj: float
+    kinds: tuple[TileKind, ...]
+    bootstrap_key_bytes: int
+    switch_key_bytes: int
+    memory_megabytes_per_second: int
+    whole: Wholes
+
+    def to_json(self) -> records.Json:
+        """As data for JSON."""
+        return records.to_json(self)
 
 
 @dataclass(frozen=True)
@@ -38,6 +152,23 @@ class Machine:
             If there is no machine of this name.
         """
         return cls(_native.machine_file(name))
+
+    @classmethod
+    def of(cls, name: str) -> Machine:
+        """A packaged machine by its name, or a machine from its file.
+
+        Raises
+        ------
+        UsageError
+            If it is neither.
+        """
+        if name in names():
+            return cls.named(name)
+        path = Path(name)
+        if not path.is_file():
+            known = ", ".join(names())
+            raise UsageError(f"{name} is no file, and no machine of ours: {known}")
+        return cls.load(path)
 
     @classmethod
     def load(cls, path: Path) -> Machine:
@@ -69,23 +200,27 @@ class Machine:
         """
         return _native.simulate_fft_products(self.text, n, digit, exact)
 
-    def bootstrap(self, given: BootstrapSet, multiplier: str = "direct") -> dict[str, Any]:
+    def bootstrap(self, given: BootstrapSet, multiplier: str = "direct") -> Bootstrapping:
         """Tiles, time, power and energy of a blind rotation, and under ``whole`` those of a whole
         bootstrapping.
 
         ``multiplier`` is ``direct``, ``fft`` or ``fft as printed``.
         """
-        return _native.simulate_pbs(self.text, given.sizes, multiplier)
+        found = _native.simulate_pbs(self.text, given.sizes, multiplier)
+        return records.read(Bootstrapping, found)
 
-    def summary(self) -> dict[str, Any]:
-        """Its ``family``, ``name`` and sizes.
+    def summary(self) -> SpatialSummary | VectorSummary:
+        """Its family, name and sizes.
 
         Raises
         ------
         FormatError
             If the text is no machine.
         """
-        return _native.machine_summary(self.text)
+        found = _native.machine_summary(self.text)
+        if found["family"] == "spatial":
+            return records.read(SpatialSummary, found)
+        return records.read(VectorSummary, found)
 
     def varied(self, values: Mapping[str, int]) -> Machine:
         """The machine with other integers at these paths, and the areas and watts that follow.
@@ -101,33 +236,6 @@ class Machine:
     def scaling(self) -> str:
         """With which powers of what areas and watts grow in :meth:`varied`."""
         return _native.machine_scaling(self.text)
-
-    def simulate(
-        self,
-        work: _native.Workload,
-        progress: Callable[[str, float, float], None] | None = None,
-        *,
-        order: str = "hints",
-        eviction: str = "belady",
-    ) -> _native.Simulation:
-        """A checked schedule of a workload, as :meth:`run` makes it."""
-        return work.simulate(self.text, (order, eviction), progress)
-
-    def run(
-        self,
-        trace: str,
-        progress: Callable[[str, float, float], None] | None = None,
-        *,
-        order: str = "hints",
-        eviction: str = "belady",
-    ) -> dict[str, Any]:
-        """Time, energy and traffic of a trace on a vector machine.
-
-        ``trace`` is the text that ``palladion lower`` writes. ``progress`` is called with the name
-        of a pass, the amount done, and the total.
-        """
-        work = _native.Workload(trace)
-        return self.simulate(work, progress, order=order, eviction=eviction).report()
 
 
 @dataclass(frozen=True)
@@ -182,18 +290,18 @@ PUBLISHED: Final = {"I": Published(6.19, 11.56), "II": Published(10.35, 21.33)}
 """Tables V and II of ATHENA, for direct multipliers."""
 
 
-def published(given: BootstrapSet, found: Mapping[str, Any]) -> list[str]:
+def published(given: BootstrapSet, found: Bootstrapping) -> list[str]:
     """What the paper's time of a set can and cannot contain, with the arithmetic.
 
     ``found`` is what :meth:`Machine.bootstrap` gives with direct multipliers.
     """
     printed, product = PUBLISHED[given.name].milliseconds, PUBLISHED[given.name].product_us
     each = 1000 * printed / given.lwe_dimension
-    megabytes = found["switch_key_bytes"] / 1e6
-    least = found["switch_key_bytes"] / found["memory_megabytes_per_second"] / 1000
-    whole = found["whole"]["processor"]
-    switch = next(part["us"] for part in whole["parts"] if part["name"] == "key switch") / 1000
-    rest = whole["latency_ms"] - found["latency_ms"]
+    megabytes = found.switch_key_bytes / 1e6
+    least = found.switch_key_bytes / found.memory_megabytes_per_second / 1000
+    whole = found.whole.processor
+    switch = next(part.us for part in whole.parts if part.name == "key switch") / 1000
+    rest = whole.latency_ms - found.latency_ms
     return [
         f"The paper's {printed:.2f} ms are {each:.2f} us for each of {given.lwe_dimension} "
         f"iterations, which depend on each other. Its table II prints {product:.2f} us for one "
@@ -202,8 +310,8 @@ def published(given: BootstrapSet, found: Mapping[str, Any]) -> list[str]:
         f"A key switch by samples reads {megabytes:.1f} MB of key. At the peak rate of the memory "
         f"that takes {least:.2f} ms, {100 * least / printed:.0f} % of the printed time; simulated "
         f"on the processor it takes {switch:.2f} ms.",
-        f"So {printed:.2f} ms can be the blind rotation ({found['latency_ms']:.2f} simulated), and "
-        f"cannot contain the key switch. The whole takes {whole['latency_ms']:.2f} ms, "
+        f"So {printed:.2f} ms can be the blind rotation ({found.latency_ms:.2f} simulated), and "
+        f"cannot contain the key switch. The whole takes {whole.latency_ms:.2f} ms, "
         f"{rest:.2f} of them outside the blind rotation.",
         "The published program starts its clock when the graph starts, after the modulus switch "
         "and the starts of the channels, and stops it when the graph ends, before the extraction "

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
 from palladion.errors import BudgetError
 from palladion.text import size
+
+if TYPE_CHECKING:
+    from palladion.facts import ClientFacts, Costs
 
 GROUPS: Final = Path("/sys/fs/cgroup")
 UNLIMITED: Final = 1 << 60
@@ -98,32 +100,32 @@ def check(what: str, needed: int, way_out: str, groups: Path = GROUPS) -> None:
                           f"{way_out}")  # fmt: skip
 
 
-def check_run(report: Mapping[str, Any], *, keys_are_loaded: bool = False) -> None:
-    """Check the memory for a run. Raises as :func:`check`."""
-    keys = 0 if keys_are_loaded else report["predicted_key_memory_bytes"]
+def check_run(network: str, costs: Costs, *, keys_are_loaded: bool = False) -> None:
+    """Check the memory for a run of a network. Raises as :func:`check`."""
+    keys = 0 if keys_are_loaded else costs.predicted_key_memory_bytes
     check(
-        f"a run of {report['network']}",
-        int(keys + report["predicted_running_memory_bytes"]),
+        f"a run of {network}",
+        keys + costs.predicted_running_memory_bytes,
         "compile with a smaller batch, or a network with fewer bits of weights and activations, or "
         "take a machine with more memory",
     )
 
 
-def check_keys(report: Mapping[str, Any]) -> None:
+def check_keys(facts: ClientFacts) -> None:
     """Check the memory for making keys, with room for their bytes. Raises as :func:`check`."""
-    keys = report["predicted_key_memory_bytes"] + 2 * report["predicted_evaluation_key_bytes"]
-    check_making(report, keys)
+    held, written = facts.predicted_key_memory_bytes, facts.predicted_evaluation_key_bytes
+    check_making(facts, held + 2 * written)
 
 
-def check_writing(report: Mapping[str, Any]) -> None:
+def check_writing(facts: ClientFacts) -> None:
     """Check the memory for making keys and writing them one at a time. Raises as :func:`check`."""
-    check_making(report, report["predicted_writing_memory_bytes"])
+    check_making(facts, facts.predicted_writing_memory_bytes)
 
 
-def check_making(report: Mapping[str, Any], needed: float) -> None:
+def check_making(facts: ClientFacts, needed: int) -> None:
     """Check the memory for making keys, which is ``needed`` bytes. Raises as :func:`check`."""
     check(
-        f"making the keys of {report['network']}",
-        int(needed),
+        f"making the keys of {facts.network}",
+        needed,
         "make them on a machine with more memory, or compile a smaller network",
     )

@@ -4,7 +4,8 @@
     print(model.report())                        # quantisation of each layer
     print(model.evaluate(x_test, y_test))        # float, integer, with simulated noise
     program = model.compile(batch=8)
-    print(program.report())                      # seconds, memory, keys, failure
+    print(program.facts)                         # security, keys, noise, failure
+    print(program.costs())                       # seconds, memory
     client = program.client()
     keys = client.keys()                         # public: for the server
     y = client.decrypt(program.run(keys, client.encrypt(x_test[:8])))
@@ -19,16 +20,16 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
-from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from palladion import _native, files
-from palladion.deployment import CompiledModel
+from palladion import files
+from palladion.deployment import DEFAULT_QUERIES, CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
+from palladion.hybrid import HIDDEN_INPUTS, LINK, HybridModel, Link
 from palladion.nn import converted
 from palladion.nn.interface import Interface, array_of
 from palladion.nn.network import IntNetwork
@@ -45,6 +46,12 @@ if TYPE_CHECKING:  # slow imports, not always needed
     from palladion.nn.quantisation import Quantised
 
 Array = npt.NDArray[Any]
+
+MODES: Final = {
+    "encrypted": {"words", "hide_model", "queries"},
+    "hybrid": {"link", "reveal_accumulators", "inputs_per_client"},
+}
+"""Modes of :meth:`Model.compile`, and their options."""
 
 CALIBRATION: Final = 512
 """Number of inputs from which scales are chosen. More inputs hardly change them."""
@@ -239,23 +246,54 @@ class Model:
         }
         return scores({name: found for name, found in rows.items() if found is not None}, y)
 
+    @overload
     def compile(
         self,
         batch: int = 1,
         *,
+        mode: Literal["encrypted"] = "encrypted",
         words: int | None = None,
         hide_model: bool = False,
-        queries: int = 1 << 20,
-    ) -> CompiledModel:
-        """Compile to a program over ciphertexts for ``batch`` inputs in one run.
+        queries: int = DEFAULT_QUERIES,
+    ) -> CompiledModel: ...
 
-        With ``words=32`` every modulus fits a word of 32 bits, for machines of such words. Keys are
-        larger then, and runs on a CPU slower.
+    @overload
+    def compile(
+        self,
+        *,
+        mode: Literal["hybrid"],
+        link: Link = LINK,
+        reveal_accumulators: bool = False,
+        inputs_per_client: int = HIDDEN_INPUTS,
+    ) -> HybridModel: ...
 
-        An answer shows its outputs and nothing else of the network, except by their noise: with it
-        a client can check a guess of all weights. With ``hide_model`` a flood hides that noise. No
-        ``queries`` answers, 1 to 2**40, can then be told from answers without that noise, with an
-        advantage above 2**-40. Runs are somewhat slower.
+    def compile(
+        self,
+        batch: int | None = None,
+        *,
+        mode: Literal["encrypted", "hybrid"] = "encrypted",
+        **options: Any,
+    ) -> CompiledModel | HybridModel:
+        """Compile to a program over ciphertexts for ``batch`` inputs in one run, 1 by default.
+
+        Parameters
+        ----------
+        mode
+            ``"encrypted"``: the server computes alone. ``"hybrid"``: client and server compute
+            together, in seconds and with exact answers; see :mod:`palladion.hybrid`.
+        words
+            With 32 every modulus fits a word of 32 bits, for machines of such words. Keys are
+            larger then, and runs on a CPU slower.
+        hide_model
+            An answer shows its outputs and nothing else of the network, except by their noise: with
+            it a client can check a guess of all weights. With ``hide_model`` a flood hides that
+            noise. Runs are somewhat slower.
+        queries
+            With ``hide_model``: no so many answers, 1 to 2**40, can be told from answers without
+            that noise, with an advantage above 2**-40.
+        link, reveal_accumulators, inputs_per_client
+            Of the mode ``"hybrid"``: see :meth:`palladion.HybridModel.of_network`. It takes none of
+            the others.
 
         Raises
         ------
@@ -263,26 +301,20 @@ class Model:
             If the network cannot be evaluated under encryption, or not with such moduli, or not
             with floods.
         UsageError
-            If so many inputs do not fit, if ``words`` is neither None nor 32, or if ``queries`` is
-            out of range.
+            If so many inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is out
+            of range, or if an option is one of the other mode.
         """
-        if words not in (None, 32):
-            raise UsageError(f"words of {words!r} bits, expected 32, or None for any")
-        try:
-            count = index(batch)
-        except TypeError as error:
-            raise UsageError(f"a batch of {batch!r}, expected a whole number") from error
-        try:
-            answers = index(queries)
-        except TypeError as error:
-            raise UsageError(f"{queries!r} queries, expected a whole number") from error
-        if not 1 <= answers <= 1 << 40:
-            raise UsageError(f"{answers} queries, expected 1 to 2**40")
-        flooded = answers if hide_model else None
-        program = _native.compile(
-            self.network.to_json(), max(count, 0), words=words, flooded_answers=flooded
-        )
-        return CompiledModel(program)
+        if mode not in MODES:
+            raise UsageError(f"the mode {mode!r}, expected one of {', '.join(MODES)}")
+        strange = sorted(set(options) - MODES[mode])
+        if mode == "hybrid" and batch is not None:
+            strange.insert(0, "batch")
+        if strange:
+            known = ", ".join(sorted(MODES[mode]))
+            raise UsageError(f"{strange[0]} is no option of the mode {mode}, which takes {known}")
+        if mode == "hybrid":
+            return HybridModel.of_network(self.network, **options)
+        return CompiledModel.of_network(self.network, 1 if batch is None else batch, **options)
 
 
 def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:

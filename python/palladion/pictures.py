@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from palladion.reproduce.plot import require
+from palladion.simulation import Series, SimulationReport
 from palladion.sweeps import Point
 from palladion.text import size
 
@@ -29,7 +30,7 @@ Picture = dict[str, bytes]
 """The bytes of a picture as ``svg`` and as ``png``."""
 
 
-def of_run(title: str, report: Mapping[str, Any], series: Mapping[str, Any]) -> dict[str, Picture]:
+def of_run(title: str, report: SimulationReport, series: Series) -> dict[str, Picture]:
     """The pictures of a run by their names, from its report and its shares over time.
 
     Raises
@@ -45,20 +46,20 @@ def of_run(title: str, report: Mapping[str, Any], series: Mapping[str, Any]) -> 
     }
 
 
-def utilisation(title: str, report: Mapping[str, Any], series: Mapping[str, Any]) -> Picture:
+def utilisation(title: str, report: SimulationReport, series: Series) -> Picture:
     """How busy units, network, memory and kinds of clusters are, and how full the scratchpad is."""
-    capacity = series["capacity"]
-    full = [limbs / capacity for limbs in series["limbs"]]
+    capacity = series.capacity
+    full = [limbs / capacity for limbs in series.limbs]
     # Clusters of one kind have nothing beside which they could work.
-    works = series["works"] if len(series["works"]) > 2 else {}
+    works = series.works if len(series.works) > 2 else {}
     works = {name.replace("together", "two regions\nat a time"): works[name] for name in works}
-    rows = {**series["busy"], **works, "scratchpad,\nfull": full}
+    rows = {**series.busy, **works, "scratchpad,\nfull": full}
     whole = {name: sum(shares) / len(shares) for name, shares in rows.items()}
-    whole |= report["utilisation"]
+    whole |= report.utilisation
     figure = new(0.62 * len(rows) + 1.3)
     figure.suptitle(f"{title}: share of time busy", fontsize=11)
     axes = figure.subplots(len(rows), sharex=True, squeeze=False)[:, 0]
-    milliseconds = report["seconds"] * 1000
+    milliseconds = report.seconds * 1000
     edges = [milliseconds * part / len(full) for part in range(len(full) + 1)]
     for place, (name, shares) in zip(axes, rows.items(), strict=True):
         colour = ORANGE if name in ("network", "memory") else BLUE
@@ -82,17 +83,17 @@ def utilisation(title: str, report: Mapping[str, Any], series: Mapping[str, Any]
     return saved(figure)
 
 
-def traffic(title: str, report: Mapping[str, Any]) -> Picture:
+def traffic(title: str, report: SimulationReport) -> Picture:
     """Bytes between memory and scratchpad by kind; what is not compulsory in another colour."""
-    kinds = report["traffic_bytes"]
-    total = max(report["traffic_total"], 1)
+    kinds = report.traffic_bytes
+    total = max(report.traffic_total, 1)
     figure = new(3.8)
     axes = figure.subplots()
     labels = [f"{size(count)}, {100 * count / total:.1f} %" for count in kinds.values()]
     colours = [BLUE if kind in COMPULSORY else ORANGE for kind in kinds]
     bars(axes, [*kinds], [count / 1e6 for count in kinds.values()], labels, colours)
     axes.set_xlabel("MB between memory and scratchpad")
-    axes.set_title(f"{title}: traffic, {size(report['traffic_total'])}", fontsize=11)
+    axes.set_title(f"{title}: traffic, {size(report.traffic_total)}", fontsize=11)
     for colour, words in [
         (BLUE, "compulsory"),
         (ORANGE, "not: a larger scratchpad saves it"),
@@ -102,9 +103,9 @@ def traffic(title: str, report: Mapping[str, Any]) -> Picture:
     return saved(figure)
 
 
-def steps(title: str, report: Mapping[str, Any]) -> Picture:
+def steps(title: str, report: SimulationReport) -> Picture:
     """Milliseconds by step of the program, in its order."""
-    rows = [(step["name"], step["seconds"] * 1000, step["joules"]) for step in report["steps"]]
+    rows = [(step.name, step.seconds * 1000, step.joules) for step in report.steps]
     if len(rows) > MOST_STEPS:
         least = sorted((row[1] for row in rows), reverse=True)[MOST_STEPS - 2]
         kept = [row for row in rows if row[1] > least]
@@ -113,23 +114,23 @@ def steps(title: str, report: Mapping[str, Any]) -> Picture:
         rows = [*kept, (name, sum(row[1] for row in rest), sum(row[2] for row in rest))]
     figure = new(0.24 * len(rows) + 1.4)
     axes = figure.subplots()
-    whole = max(report["seconds"] * 1000, 1e-12)
+    whole = max(report.seconds * 1000, 1e-12)
     labels = [f"{100 * time / whole:.1f} %, {joules:.3g} J" for _, time, joules in rows]
     bars(axes, [shorter(name) for name, _, _ in rows], [time for _, time, _ in rows], labels)
     axes.set_xlabel("simulated time, ms; beside it the share of time, and the energy")
-    axes.set_title(f"{title}: time by step, {report['seconds'] * 1000:.4g} ms", fontsize=11)
+    axes.set_title(f"{title}: time by step, {report.seconds * 1000:.4g} ms", fontsize=11)
     return saved(figure)
 
 
-def components(title: str, report: Mapping[str, Any]) -> Picture:
+def components(title: str, report: SimulationReport) -> Picture:
     """Energy and area by component, beside each other."""
-    joules, areas = report["joules_by_component"], report["area_mm2_by_component"]
+    joules, areas = report.joules_by_component, report.area_mm2_by_component
     names = [*joules, *(name for name in areas if name not in joules)]
     figure = new(0.28 * len(names) + 1.4)
-    figure.suptitle(f"{title}: {report['joules']:.4g} J, {report['area_mm2']:.4g} mm²", fontsize=11)
+    figure.suptitle(f"{title}: {report.joules:.4g} J, {report.area_mm2:.4g} mm²", fontsize=11)
     for place, (figures, unit, total) in zip(
         figure.subplots(1, 2),
-        [(joules, "J", report["joules"]), (areas, "mm²", report["area_mm2"])],
+        [(joules, "J", report.joules), (areas, "mm²", report.area_mm2)],
         strict=True,
     ):
         values = [figures.get(name, 0.0) for name in names]

@@ -1,15 +1,13 @@
-"""Reports that print as text: about quantised layers, and about a program before it runs."""
+"""Reports about quantised layers, which print as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from palladion.nn.network import IntNetwork
-from palladion.prediction import HERE, on_this_machine
-from palladion.text import at_most, size, table, times
+from palladion.records import Json
+from palladion.text import table, times
 
 if TYPE_CHECKING:
     from palladion.nn.quantisation import Quantised
@@ -49,7 +47,7 @@ def cell(name: str, value: Any) -> object:
 class LayersReport:
     """The layers of a quantised model, one row each, with notes and warnings."""
 
-    layers: tuple[Mapping[str, Any], ...]
+    layers: tuple[Json, ...]
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     answers: Answers | None = None
@@ -70,7 +68,7 @@ class LayersReport:
             for layer, shape in pairs
         ), notes, network.warnings)  # fmt: skip
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """As plain data, with everything known about each layer."""
         return {
             "layers": [dict(row) for row in self.layers],
@@ -87,49 +85,4 @@ class LayersReport:
             lines.append(f"answers: {self.answers}")
         lines += [f"note: {note}" for note in self.notes]
         lines += [f"warning: {warning}" for warning in self.warnings]
-        return "\n".join(lines)
-
-
-class ProgramReport(Mapping[str, Any]):
-    """The predictions for a run, by name. Prints as text.
-
-    ``predicted_seconds`` are those of one thread of the cost model's machine,
-    ``predicted_wall_seconds`` those of a run here. The names are those of ``palladion inspect
-    --json``.
-    """
-
-    def __init__(self, found: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
-        self._found = {**found, "warnings": list(warnings)}
-
-    @cached_property
-    def _here(self) -> dict[str, Any]:
-        return on_this_machine(self._found)
-
-    def __getitem__(self, name: str) -> Any:
-        return self._here[name] if name in HERE else self._found[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((*self._found, *HERE))
-
-    def __len__(self) -> int:
-        return len(self._found) + len(HERE)
-
-    def __str__(self) -> str:
-        rows = {
-            "inputs": f"{self['batch']} of {times(self['input_shape'])} in one run",
-            "time": f"{self['predicted_wall_seconds']:.1f} s predicted, on {self['threads']} "
-            "threads here",
-            "memory": f"{size(self['predicted_run_memory_bytes'])} predicted, keys included",
-            "evaluation keys": size(self["predicted_evaluation_key_bytes"]),
-            "ciphertexts": f"{size(self['predicted_ciphertext_bytes'])} in {self['ciphertexts']}",
-            "noise margin": f"{self['predicted_margin_bits']:.1f} bits predicted",
-            "failure": f"a run is wrong with at most {at_most(self['predicted_log2_failure'])}",
-            "security": self["security"]["text"],
-            "estimated by": self["security"]["basis"],
-            "parameters": f"N = {1 << self['log_n']}, log2(QP) = {self['log_qp']:.0f}, "
-            f"t = {self['plaintext_modulus']}",
-        }
-        width = max(map(len, rows)) + 2
-        lines = [self["network"], *(f"  {name:{width}}{value}" for name, value in rows.items())]
-        lines += [f"warning: {warning}" for warning in self["warnings"]]
         return "\n".join(lines)

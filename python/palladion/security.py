@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from palladion._native import security_of
+from palladion.records import Json
 
 TARGET_BITS: int = security_of(0)[0]
 """Security, in bits, of parameters that are not called insecure."""
@@ -49,7 +49,7 @@ class Security:
         return cls.uniform(PROGRAM_LOG_N, limit)
 
     @classmethod
-    def _of(cls, found: dict[str, Any] | None) -> Security:
+    def _of(cls, found: Json | None) -> Security:
         return cls(**(found or {}))
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ def largest_log_qp(log_n: int) -> int | None:
 class Estimated:
     """Parameters of any scheme, with their estimated security."""
 
-    _found: dict[str, Any]
+    _found: Json
 
     @property
     def security(self) -> Security:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from importlib.resources import files
-from typing import Any
 
 from palladion._native import TfheParams
 from palladion.errors import UsageError
+from palladion.records import Json, read, to_json
 from palladion.security import Security, largest_log_qp
 
 SPARSE_WEIGHT = 32
@@ -102,7 +102,7 @@ class NamedSet:
             return None
         return round(self.digits * self.log_qp * (1 << self.log_n) / 8) + SEED
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """All properties in JSON form."""
         return {
             "name": self.name,
@@ -133,9 +133,52 @@ def named_sets() -> dict[str, NamedSet]:
     return {entry.name: entry for entry in found}
 
 
-def tfhe_sets() -> dict[str, dict[str, Any]]:
-    """All sets of TFHE, including those of papers, in JSON form."""
-    return {name: TfheParams.named(name, True).describe() for name in TfheParams.names()}
+@dataclass(frozen=True)
+class TfheSet:
+    """A parameter set of TFHE. Failures are averages over keys."""
+
+    scheme: str
+    name: str
+    layout: str
+    """``gates``, or what its messages are."""
+    message_bits: int
+    carry_bits: int
+    word_bits: int
+    lwe_dimension: int
+    lwe_sigma: float
+    rank: int
+    log_n: int
+    ring_sigma: float
+    bootstrap_digits: tuple[int, ...]
+    """Bits and number."""
+    key_switch: str
+    key_switch_digits: tuple[int, ...]
+    """Bits and number."""
+    max_noise: int
+    security: Security
+    security_bits: float
+    secure: bool
+    log2_failure: float
+    ciphertext_bytes: int
+    fresh_bytes: int
+    key_bytes: int
+    key_memory_bytes: int
+
+    @property
+    def bits(self) -> str:
+        """The bits of message and carry."""
+        return f"{self.message_bits} + {self.carry_bits} carry"
+
+    def to_json(self) -> Json:
+        """As data for JSON."""
+        return to_json(self)
+
+
+def tfhe_sets() -> dict[str, TfheSet]:
+    """All sets of TFHE, including those of papers, by name."""
+    return {
+        name: read(TfheSet, TfheParams.named(name, True).describe()) for name in TfheParams.names()
+    }
 
 
 def named(name: str) -> NamedSet:
@@ -157,7 +200,7 @@ def of_scheme(name: str, scheme: str) -> tuple[NamedSet, Sizes]:
     return found, found.sizes
 
 
-def _ours(entry: dict[str, Any]) -> NamedSet:
+def _ours(entry: Json) -> NamedSet:
     levels: list[list[int]] = [bits for count, bits in entry["levels"] for _ in range(count)]
     special: list[int] = [bits for count, bits in entry["special"] for _ in range(count)]
     moduli = [bits for level in levels for bits in level]
@@ -176,7 +219,7 @@ def _ours(entry: dict[str, Any]) -> NamedSet:
     )
 
 
-def _published(entry: dict[str, Any]) -> NamedSet:
+def _published(entry: Json) -> NamedSet:
     return NamedSet(**entry, levels=entry["limbs"] - 1, sizes=None)
 
 

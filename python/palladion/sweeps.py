@@ -6,11 +6,13 @@ import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from palladion import _native
 from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine
+from palladion.records import Json
+from palladion.simulation import simulate
+from palladion.traces import Trace
 
 MOST_POINTS: Final = 1024
 """Points of a grid at most."""
@@ -111,10 +113,12 @@ def grid(sweeps: Sequence[Sweep]) -> list[dict[str, int]]:
 
 def run(
     machine: Machine,
-    work: _native.Workload,
+    work: Trace,
     sweeps: Sequence[Sweep],
     progress: Callable[[str, float, float], None] | None = None,
-    **passes: str,
+    *,
+    order: str = "hints",
+    eviction: str = "belady",
 ) -> list[Point]:
     """Simulate every point of the grid, in its order.
 
@@ -140,11 +144,11 @@ def run(
                 progress(words, place + (done / total if total else 0.0), len(points))
 
         try:
-            report = one.simulate(work, hear, **passes).report()
+            report = simulate(work, one, hear, order=order, eviction=eviction).report
         except UsageError as error:
             found.append(Point(values, None, str(error)))
             continue
-        found.append(Point(values, {name: report[name] for name in FIGURES}, None))
+        found.append(Point(values, {name: float(getattr(report, name)) for name in FIGURES}, None))
     if all(point.figures is None for point in found):
         raise UsageError(f"the program fits no point of the sweep: {found[0].refused}")
     return found
@@ -175,7 +179,7 @@ def pareto(points: Sequence[Point]) -> list[bool]:
     return [own is not None and not beaten(own) for own in goals]
 
 
-def to_json(point: Point, best: bool) -> dict[str, Any]:
+def to_json(point: Point, best: bool) -> Json:
     """A point as ``simulate sweep --json`` has it."""
     figures: Mapping[str, float | None] = point.figures or dict.fromkeys(FIGURES)
     return {"values": point.values, **figures, "pareto": best, "refused": point.refused}

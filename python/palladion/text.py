@@ -62,3 +62,9 @@ def short(name: str, most: int = NAME) -> str:
         return name
     start = most // 3
     return f"{name[:start]}..{name[len(name) - (most - start - 2) :]}"
+
+
+def lined(rows: Mapping[str, object]) -> list[str]:
+    """Names and values in two columns, one line each."""
+    width = max(map(len, rows)) + 2
+    return [f"  {name:{width}}{value}" for name, value in rows.items()]

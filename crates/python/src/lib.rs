@@ -62,6 +62,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(info::machine_factors, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile_with_choices, module)?)?;
+    module.add_function(wrap_pyfunction!(program::preparations, module)?)?;
     module.add_function(wrap_pyfunction!(keys::keygen, module)?)?;
     module.add_function(wrap_pyfunction!(applications::benchmark_names, module)?)?;
     module.add_function(wrap_pyfunction!(applications::benchmark_trace, module)?)?;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use runtime::{Checkpoint, Event, Prepared, Report, Server};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::choices::choices;
 use crate::error::UsageError;
@@ -15,19 +16,29 @@ use crate::guard::{Line, guard, guard_bytes, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
 use crate::room::room;
-use crate::terms::{Terms, describe};
+use crate::terms::{Terms, of_client};
 use crate::traces::counts_dict;
 
 /// A network compiled to operations on ciphertexts. It has the weights, so it is the server's.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Program {
     pub(crate) verified: Verified,
-    /// Prepared when a server or a report asks for it. Clients do not need it.
+    /// Prepared when a run, its costs or a trace need it. Clients and facts do not.
     prepared: OnceLock<Prepared>,
 }
 
 /// The largest number of images in one run that the program's verifier allows.
 const LARGEST_BATCH: usize = 1 << 15;
+
+/// The number of programs that this process has prepared for runs.
+static PREPARATIONS: AtomicU64 = AtomicU64::new(0);
+
+/// The number of programs that this process has prepared for runs: how often the server's tables
+/// were built.
+#[pyfunction]
+pub(crate) fn preparations() -> u64 {
+    PREPARATIONS.load(Ordering::Relaxed)
+}
 
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
@@ -90,6 +101,7 @@ fn compiled(
         ..Options::of_batch(batch)
     };
     let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;
+    PREPARATIONS.fetch_add(1, Ordering::Relaxed);
     let prepared = guard(py, || Prepared::new(program))?;
     let verified = prepared.verified().clone();
     let prepared = OnceLock::from(prepared);
@@ -98,37 +110,46 @@ fn compiled(
 
 #[pymethods]
 impl Program {
-    /// Parameters, their security, the steps, and the predicted cost of a run.
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let prepared = self.prepared(py)?;
-        let program = prepared.program();
-        let (parameters, prediction) = (&program.parameters, &program.prediction);
-        let report = describe(py, prepared)?;
-        report.set_item("predicted_margin_bits", prediction.margin_bits)?;
-        report.set_item("predicted_log2_failure", prediction.log2_failure)?;
-        report.set_item("worst_step", worst_step(py, prepared)?)?;
+    /// What the program itself states: parameters, their security, sizes, noise, failure, and the
+    /// steps. Prepares nothing.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let program = self.verified.program();
+        let prediction = &program.prediction;
+        let facts = of_client(py, self.verified.exchange())?;
+        facts.set_item("predicted_margin_bits", prediction.margin_bits)?;
+        facts.set_item("predicted_log2_failure", prediction.log2_failure)?;
         let sigmas = PyDict::new(py);
-        for (layer, sigma) in prepared.sigmas() {
+        for (layer, sigma) in self.verified.sigmas() {
             sigmas.set_item(layer, sigma)?;
         }
-        report.set_item("layer_sigmas", sigmas)?;
-        report.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
-        report.set_item("predicted_evaluation_key_bytes", prediction.key_bytes)?;
-        let memory = prepared.memory();
-        report.set_item("predicted_peak_memory_bytes", memory.peak())?;
-        report.set_item("predicted_run_memory_bytes", memory.run())?;
-        report.set_item("predicted_key_memory_bytes", memory.keys)?;
-        report.set_item("predicted_writing_memory_bytes", memory.writing)?;
-        report.set_item("predicted_running_memory_bytes", memory.running)?;
+        facts.set_item("layer_sigmas", sigmas)?;
+        facts.set_item("predicted_ciphertext_bytes", prediction.input_bytes)?;
         let seconds: f64 = program.steps.iter().map(|step| step.seconds).sum();
-        report.set_item("predicted_seconds", seconds)?;
-        let work = prepared.counts().seconds_by_kind(parameters.n);
-        report.set_item("predicted_work", work.all().into_py_dict(py)?)?;
+        facts.set_item("predicted_seconds", seconds)?;
         let steps = program.steps.iter();
         let steps = steps.map(|step| step_dict(py, program, step));
         let steps = steps.collect::<PyResult<Vec<_>>>()?;
-        report.set_item("steps", steps)?;
-        Ok(report)
+        facts.set_item("steps", steps)?;
+        Ok(facts)
+    }
+
+    /// What a run takes: memory, work by kind of pass, and the step that is most often wrong.
+    /// Prepares the program for runs.
+    fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let prepared = self.prepared(py)?;
+        let costs = PyDict::new(py);
+        costs.set_item("worst_step", worst_step(py, prepared)?)?;
+        let memory = prepared.memory();
+        costs.set_item("predicted_peak_memory_bytes", memory.peak())?;
+        costs.set_item("predicted_run_memory_bytes", memory.run())?;
+        costs.set_item("predicted_running_memory_bytes", memory.running)?;
+        costs.set_item("predicted_key_memory_bytes", memory.keys)?;
+        let keys = guard(py, || files::keys_file_len(self.verified.exchange()))?;
+        costs.set_item("predicted_evaluation_key_bytes", keys)?;
+        let degree = prepared.program().parameters.n;
+        let work = prepared.counts().seconds_by_kind(degree);
+        costs.set_item("predicted_work", work.all().into_py_dict(py)?)?;
+        Ok(costs)
     }
 
     /// What a client must know of the program. It has no weight, bias or table.
@@ -222,11 +243,12 @@ impl Program {
 impl Program {
     /// The program prepared for runs.
     pub(crate) fn prepared(&self, py: Python<'_>) -> PyResult<&Prepared> {
-        if let Some(made) = self.prepared.get() {
-            return Ok(made);
+        if let Some(prepared) = self.prepared.get() {
+            return Ok(prepared);
         }
-        let made = guard(py, || Prepared::of(&self.verified))?;
-        Ok(self.prepared.get_or_init(|| made))
+        PREPARATIONS.fetch_add(1, Ordering::Relaxed);
+        let prepared = guard(py, || Prepared::of(&self.verified))?;
+        Ok(self.prepared.get_or_init(|| prepared))
     }
 }
 

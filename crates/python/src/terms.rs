@@ -25,20 +25,9 @@ impl Terms {
 
 #[pymethods]
 impl Terms {
-    /// Shapes, parameters, their security, and the sizes of keys and ciphertexts.
-    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let report = describe(py, &self.exchange)?;
-        let params = self.exchange.params();
-        let needs = self.exchange.needs();
-        let keys = guard(py, || files::keys_file_len(&self.exchange))?;
-        report.set_item("predicted_evaluation_key_bytes", keys)?;
-        let memory = guard(py, || needs.byte_len(params))?;
-        report.set_item("predicted_key_memory_bytes", memory)?;
-        report.set_item(
-            "predicted_writing_memory_bytes",
-            needs.writing_byte_len(params),
-        )?;
-        Ok(report)
+    /// Shapes, parameters, their security, and the sizes of keys.
+    fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        of_client(py, &self.exchange)
     }
 
     /// The part of the interface that a client must know about the network's input and output, as
@@ -76,39 +65,47 @@ impl Terms {
     }
 }
 
-/// Shapes, parameters and their security, of a program or of its terms.
-pub(crate) fn describe<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Bound<'py, PyDict>> {
-    let (terms, params) = (exchange.terms(), exchange.params());
+/// What a client knows of a program: shapes, parameters, their security, and the sizes of keys.
+pub(crate) fn of_client<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Bound<'py, PyDict>> {
+    let (terms, params, needs) = (exchange.terms(), exchange.params(), exchange.needs());
     let (parameters, small) = (&terms.parameters, params.small());
-    let report = PyDict::new(py);
-    report.set_item("network", &terms.name)?;
-    report.set_item("batch", terms.batch)?;
-    report.set_item("input_shape", terms.input.to_vec())?;
-    report.set_item("ciphertexts", terms.placement.len())?;
-    report.set_item("classes", terms.classes)?;
+    let facts = PyDict::new(py);
+    facts.set_item("network", &terms.name)?;
+    facts.set_item("batch", terms.batch)?;
+    facts.set_item("input_shape", terms.input.to_vec())?;
+    facts.set_item("ciphertexts", terms.placement.len())?;
+    facts.set_item("classes", terms.classes)?;
     let floods = terms.outputs.iter().map(|outputs| outputs.flood);
     let answers = floods.map(|flood| flood.map_or(0, |flood| flood.answers));
-    report.set_item(
+    facts.set_item(
         "flooded_answers",
         answers.min().filter(|&answers| answers > 0),
     )?;
     let security = params.security();
-    report.set_item("security", crate::security::to_dict(py, &security)?)?;
-    report.set_item("security_bits", crate::security::bits(&security))?;
-    report.set_item("log_n", parameters.n.ilog2())?;
-    report.set_item("log_q", parameters.log_q(parameters.q.len() - 1))?;
-    report.set_item("log_qp", parameters.log_qp())?;
-    report.set_item("plaintext_modulus", parameters.t)?;
-    report.set_item("limbs", parameters.q.len())?;
+    facts.set_item("security", crate::security::to_dict(py, &security)?)?;
+    facts.set_item("security_bits", crate::security::bits(&security))?;
+    facts.set_item("log_n", parameters.n.ilog2())?;
+    facts.set_item("log_q", parameters.log_q(parameters.q.len() - 1))?;
+    facts.set_item("log_qp", parameters.log_qp())?;
+    facts.set_item("plaintext_modulus", parameters.t)?;
+    facts.set_item("limbs", parameters.q.len())?;
     let moduli = parameters.q.iter().chain(&parameters.p);
     let largest = moduli.map(|q| 64 - q.leading_zeros()).max();
-    report.set_item("largest_modulus_bits", largest)?;
-    report.set_item("special_limbs", parameters.p.len())?;
-    report.set_item("digit_limbs", parameters.digit_limbs)?;
-    report.set_item("lwe_dimension", parameters.lwe_dimension)?;
-    report.set_item("lwe_log_qp", small.log_q())?;
-    report.set_item("rounding_sigma", params.rounding_sigma())?;
-    Ok(report)
+    facts.set_item("largest_modulus_bits", largest)?;
+    facts.set_item("special_limbs", parameters.p.len())?;
+    facts.set_item("digit_limbs", parameters.digit_limbs)?;
+    facts.set_item("lwe_dimension", parameters.lwe_dimension)?;
+    facts.set_item("lwe_log_qp", small.log_q())?;
+    facts.set_item("rounding_sigma", params.rounding_sigma())?;
+    let keys = guard(py, || files::keys_file_len(exchange))?;
+    facts.set_item("predicted_evaluation_key_bytes", keys)?;
+    let memory = guard(py, || needs.byte_len(params))?;
+    facts.set_item("predicted_key_memory_bytes", memory)?;
+    facts.set_item(
+        "predicted_writing_memory_bytes",
+        needs.writing_byte_len(params),
+    )?;
+    Ok(facts)
 }
 
 /// What names the terms of a program in an argument: the terms, the program or its trace.

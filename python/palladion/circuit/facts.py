@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from palladion import _native
 from palladion.schemes.arrays import Complex
+from palladion.traces import Trace
 
 MAX_FAILURE = -40.0
 """log2 of the largest probability of a wrong run with which circuits are accepted."""
@@ -63,20 +64,13 @@ class Precision:
         return inf if square == 0 else -log2(square) / 2
 
 
-class Lowered:
-    """A circuit on the floors below; see ``docs/programs.md``."""
+class Lowered(Trace):
+    """A circuit on the floors below: a trace, and the operations that it was made of; see
+    ``docs/programs.md``."""
 
     def __init__(self, recording: str, native: _native.CircuitTrace) -> None:
+        super().__init__(native.text, counts=native.counts())
         self.recording = recording
         """Operations on ciphertexts, one per line. For TFHE, operations on samples."""
-        self.native = native
-
-    @property
-    def trace(self) -> str:
-        """Instructions on limbs, one per line."""
-        return self.native.text()
-
-    def counts(self) -> dict[str, dict[str, int]]:
-        """The numbers of executed ``instructions`` by name, and of ``passes`` over a limb by
-        kind."""
-        return self.native.counts()
+        self.circuit = native
+        """The trace of the core, for replays and plans."""

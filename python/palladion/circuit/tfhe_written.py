@@ -192,7 +192,7 @@ class TfheWritten:
         part of the noise. So messages are those of :meth:`run`, but words are not.
         """
         given = self._given(inputs)
-        found = self.native.replay(self.params.native, lowered.native, given, keys.native)
+        found = self.native.replay(self.params.native, lowered.circuit, given, keys.native)
         return self._results(found, keys)
 
     @property

@@ -226,7 +226,7 @@ class Written:
         """
         given = {name: self.given(name, value) for name, value in inputs.items()}
         native = self.native
-        found = native.replay(self.params.native, lowered.native, given, keys.native)
+        found = native.replay(self.params.native, lowered.circuit, given, keys.native)
         return {name: self.made(made, keys) for name, made in found.items()}
 
     def given(

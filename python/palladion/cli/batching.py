@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import click
 
-import palladion
+from palladion import IntNetwork
 from palladion.cli.budget import Budget
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.deployment import DEFAULT_QUERIES, CompiledModel
 from palladion.errors import BudgetError, NetworkError, UsageError
-from palladion.prediction import threads, wall_seconds
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-Candidate = dict[str, Any]
-
 LARGEST: Final = 64
 """The largest batch that is tried."""
 NO_BETTER: Final = 2
@@ -82,8 +81,20 @@ def batches(batch: int | None, mode: str | None) -> list[int]:
     return [batch or 1]
 
 
+@dataclass(frozen=True)
+class Candidate:
+    """The figures of one batch."""
+
+    batch: int
+    seconds: float
+    """Predicted, on the threads in use."""
+    seconds_per_image: float
+    memory_bytes: int
+    within_budget: bool
+
+
 def choose(
-    network_json: str,
+    network: IntNetwork,
     tried: list[int],
     budget: Budget,
     steps: Steps,
@@ -91,7 +102,7 @@ def choose(
     failure: float = -40.0,
     words: int | None = None,
     hidden_queries: int | None = None,
-) -> tuple[palladion.Program, list[Candidate]]:
+) -> tuple[CompiledModel, list[Candidate]]:
     """The program with the least predicted seconds per image within the budget, and all candidates.
 
     A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits,
@@ -108,25 +119,27 @@ def choose(
     NetworkError
         If the smallest batch cannot be compiled.
     """
-    best: palladion.Program | None = None
+    best: CompiledModel | None = None
     least, worse, first_problem = float("inf"), 0, None
     candidates: list[Candidate] = []
     for batch in tried:
         try:
             with steps.step("compile" if len(tried) == 1 else f"compile for a batch of {batch}"):
-                options = (failure, words, hidden_queries)
-                program = palladion.compile_network(network_json, batch, *options)
+                program = CompiledModel.of_network(
+                    network, batch, failure=failure, words=words,
+                    hide_model=hidden_queries is not None,
+                    queries=hidden_queries or DEFAULT_QUERIES,
+                )  # fmt: skip
         except (NetworkError, UsageError):
             if not candidates:
                 raise
             break
-        report = program.report()
-        problem = budget.problem(report)
-        found = candidate(report, within=problem is None)
-        candidates.append(found)
+        problem = budget.problem(program.costs(), batch)
+        latest = candidate(program, within=problem is None)
+        candidates.append(latest)
         first_problem = first_problem or problem
-        if problem is None and found["seconds_per_image"] < least:
-            best, least, worse = program, found["seconds_per_image"], 0
+        if problem is None and latest.seconds_per_image < least:
+            best, least, worse = program, latest.seconds_per_image, 0
         else:
             worse += 1
         if worse == NO_BETTER:
@@ -136,16 +149,11 @@ def choose(
     return best, candidates
 
 
-def candidate(report: Mapping[str, Any], *, within: bool) -> Candidate:
-    """The figures of one batch."""
-    seconds = wall_seconds(report, threads())
-    return {
-        "batch": report["batch"],
-        "seconds": seconds,
-        "seconds_per_image": seconds / report["batch"],
-        "memory_bytes": report["predicted_peak_memory_bytes"],
-        "within_budget": within,
-    }
+def candidate(program: CompiledModel, *, within: bool) -> Candidate:
+    """The figures of a program's batch."""
+    seconds, batch = program.costs().wall_seconds(), program.facts.batch
+    memory = program.costs().predicted_peak_memory_bytes
+    return Candidate(batch, seconds, seconds / batch, memory, within)
 
 
 def show_candidates(candidates: list[Candidate], chosen: int) -> None:
@@ -154,18 +162,18 @@ def show_candidates(candidates: list[Candidate], chosen: int) -> None:
         return
     rows = [
         {
-            "batch": found["batch"],
-            "s a run": f"{found['seconds']:.1f}",
-            "s an image": f"{found['seconds_per_image']:.2f}",
-            "GB": f"{found['memory_bytes'] / 1e9:.2f}",
-            "": "chosen" if found["batch"] == chosen else reason(found),
+            "batch": each.batch,
+            "s a run": f"{each.seconds:.1f}",
+            "s an image": f"{each.seconds_per_image:.2f}",
+            "GB": f"{each.memory_bytes / 1e9:.2f}",
+            "": "chosen" if each.batch == chosen else reason(each),
         }
-        for found in candidates
+        for each in candidates
     ]
     print_table(rows)
     click.echo()
 
 
-def reason(found: Candidate) -> str:
+def reason(candidate: Candidate) -> str:
     """The reason why a batch was not chosen."""
-    return "more s an image" if found["within_budget"] else "beyond the budget"
+    return "more s an image" if candidate.within_budget else "beyond the budget"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import click
 
+from palladion.deployment import CompiledModel
 from palladion.errors import BudgetError
-from palladion.prediction import threads, wall_seconds
+from palladion.facts import Costs
+from palladion.prediction import threads
 from palladion.text import size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -27,12 +29,12 @@ class Budget:
     seconds: float | None = None
     memory: int | None = None
 
-    def problem(self, report: Mapping[str, Any]) -> str | None:
-        """The limit that a program with this report exceeds, and the remedy; or ``None``."""
+    def problem(self, costs: Costs, batch: int) -> str | None:
+        """The limit that a program with these costs exceeds, and the remedy; or ``None``."""
         count = threads()
-        seconds, memory = wall_seconds(report, count), report["predicted_peak_memory_bytes"]
-        batch = " or a smaller --batch" if report["batch"] > 1 else ""
-        fewer = f"fewer --weights and --activations bits, a smaller --limit of quantize{batch}"
+        seconds, memory = costs.wall_seconds(count), costs.predicted_peak_memory_bytes
+        smaller = " or a smaller --batch" if batch > 1 else ""
+        fewer = f"fewer --weights and --activations bits, a smaller --limit of quantize{smaller}"
         if self.seconds is not None and seconds > self.seconds:
             return (
                 f"a run would take {seconds:.1f} s on {count} threads, the budget is "
@@ -45,7 +47,7 @@ class Budget:
             )
         return None
 
-    def check(self, report: Mapping[str, Any]) -> None:
+    def check(self, program: CompiledModel) -> None:
         """Refuse a program that is beyond the budget.
 
         Raises
@@ -53,9 +55,9 @@ class Budget:
         BudgetError
             The message has the predicted value, the allowed value and the remedy.
         """
-        found = self.problem(report)
-        if found is not None:
-            raise BudgetError(found)
+        problem = self.problem(program.costs(), program.facts.batch)
+        if problem is not None:
+            raise BudgetError(problem)
 
 
 def bytes_of(

@@ -15,12 +15,15 @@ import click
 from click.core import ParameterSource
 
 import palladion
-from palladion import files
 from palladion.destination import Destination
 from palladion.errors import InputWarning, UsageError
+from palladion.records import Json
+from palladion.text import lined
 
 if TYPE_CHECKING:
-    from palladion import IntNetwork
+    from palladion import CompiledModel, IntNetwork
+    from palladion.runs import RunStep
+    from palladion.security import Security
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -123,8 +126,8 @@ def network_option(command: Command) -> Command:
 def program_option(command: Command) -> Command:
     """``--program FILE``, given to the command as ``program``."""
 
-    def read(_context: click.Context, _option: click.Parameter, path: Path) -> palladion.Program:
-        return files.parsed(path, palladion.Program.from_bytes, b"PROG")
+    def read(_context: click.Context, _option: click.Parameter, path: Path) -> CompiledModel:
+        return palladion.CompiledModel.load(path)
 
     return click.option(
         "--program",
@@ -144,7 +147,7 @@ def client_option(required: bool = True) -> Callable[[Command], Command]:
 
     def of_program(context: click.Context, _option: click.Parameter, path: Path | None) -> None:
         if path is not None:
-            context.meta[told] = files.parsed(path, palladion.Program.from_bytes, b"PROG").terms()
+            context.meta[told] = palladion.CompiledModel.load(path).terms
             click.echo(f"warning: {path} has the network's weights, which a client need not have: "
                        "give --client, with the file that `palladion compile` and `palladion "
                        "split` write", err=True)  # fmt: skip
@@ -153,7 +156,9 @@ def client_option(required: bool = True) -> Callable[[Command], Command]:
         context: click.Context, _option: click.Parameter, path: Path | None
     ) -> palladion.Terms | None:
         if path is not None:
-            return files.parsed(path, palladion.Terms.from_bytes, b"CLNT")
+            from palladion.client import terms_of
+
+            return terms_of(path)
         terms: palladion.Terms | None = context.meta.get(told)
         if terms is None and required:
             raise click.UsageError("Missing option '--client'.")
@@ -201,16 +206,20 @@ def batch_option(command: Command) -> Command:
     )(command)
 
 
-def print_json(data: Mapping[str, Any]) -> None:
+def print_json(data: Json) -> None:
     """Print one object on one line."""
     click.echo(json.dumps(data))
 
 
+def program_json(program: CompiledModel) -> Json:
+    """What a program states and what its runs take, as ``inspect --json`` has it."""
+    return {**program.facts.to_json(), **program.costs().to_json()}
+
+
 def print_rows(rows: Mapping[str, object]) -> None:
     """Print names and values in two columns."""
-    width = max(len(name) for name in rows) + 2
-    for name, value in rows.items():
-        click.echo(f"  {name:{width}}{value}")
+    for line in lined(rows):
+        click.echo(line)
 
 
 def print_warnings(warnings: Iterable[str]) -> None:
@@ -219,9 +228,9 @@ def print_warnings(warnings: Iterable[str]) -> None:
         click.echo(f"warning: {warning}")
 
 
-def security_rows(security: Mapping[str, Any]) -> dict[str, object]:
-    """The estimated security of a report as rows: bits and cost model, and their source."""
-    return {"security": security["text"], "estimated by": security["basis"]}
+def security_rows(security: Security) -> dict[str, object]:
+    """The estimated security as rows: bits and cost model, and their source."""
+    return {"security": security.text, "estimated by": security.basis}
 
 
 PHASES = {
@@ -241,12 +250,12 @@ def phase(step: str) -> str:
     return f"{layer}: {PHASES.get(operation, operation)}"
 
 
-def phases(steps: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+def phases(steps: Iterable[RunStep]) -> dict[str, float]:
     """Seconds of each phase of the loop, from the report of a run."""
     seconds: dict[str, float] = {}
     for step in steps:
-        name = phase(step["name"])
-        seconds[name] = seconds.get(name, 0.0) + step["seconds"]
+        name = phase(step.name)
+        seconds[name] = seconds.get(name, 0.0) + step.seconds
     return seconds
 
 

@@ -21,17 +21,20 @@ from palladion.cli.common import (
     print_json,
     print_rows,
     print_warnings,
+    program_json,
     security_rows,
     threads_option,
     words_option,
 )
-from palladion.cli.hybrid import MBIT, Link, compile_hybrid, show_compiled
+from palladion.cli.hybrid import MBIT, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
-from palladion.cli.split import client_file
+from palladion.deployment import client_file
 from palladion.errors import UsageError
+from palladion.hybrid import Link
 from palladion.nn.export import is_ours
 from palladion.nn.quantisation.report import refuse_warned
-from palladion.prediction import threads, wall_seconds
+from palladion.prediction import threads
+from palladion.records import to_json
 from palladion.text import at_most, size
 
 
@@ -110,65 +113,66 @@ def compile_(
         notes: tuple[str, ...] = ()
         if is_model:
             with steps.step("quantise"):
-                graph, found = calibrate(network, **options)
-            net, notes = found.network, graph.notes
+                graph, quantised = calibrate(network, **options)
+            net, notes = quantised.network, graph.notes
         else:
             net = IntNetwork.load(network)
             refuse_warned(net.warnings, strict=options["strict"])
         if save_network is not None:
             files.write(save_network, net.to_json().encode())
         if hybrid:
-            link = Link(bandwidth, latency)
-            found_hybrid = compile_hybrid(
-                net.to_json(),
+            compiled = compile_hybrid(
+                net,
                 output,
                 revealed=reveal_accumulators,
-                link=link,
+                link=Link(bandwidth, latency),
                 inputs=inputs_per_client,
             )
         else:
-            found_hybrid = None
             program, candidates = choose(
-                net.to_json(), batches, budget, steps,
+                net, batches, budget, steps,
                 failure=failure, words=words, hidden_queries=hidden_queries,
             )  # fmt: skip
-            report = program.report()
+            hidden = None
             if hidden_queries is not None:
                 with steps.step("compile without --hide-model, to compare"):
-                    hidden = hiding.cost(net.to_json(), report, failure, words)
-                report["hide_model"] = hidden
-            data, for_client = program.to_bytes(), program.terms().to_bytes()
+                    hidden = hiding.compare(net, program, failure, words)
+            data, for_client = program.to_bytes(), program.terms.to_bytes()
             files.write(output, data)
             if beside is not None:
                 files.write(beside, for_client)
-    if found_hybrid is not None:
+    if hybrid:
         if as_json:
-            print_json({**found_hybrid, "notes": list(notes), "warnings": list(net.warnings)})
+            found = {**compiled.to_json(), "output": str(output)}
+            print_json({**found, "notes": list(notes), "warnings": list(net.warnings)})
         else:
-            show_compiled(found_hybrid, link)
+            show_compiled(compiled, output)
             for note in notes:
                 click.echo(f"note: {note}")
             print_warnings(net.warnings)
         return
     if as_json:
-        report["candidates"] = candidates
-        print_json({**report, "program_bytes": len(data), "output": str(output),
+        print_json({**program_json(program),
+                    **({"hide_model": to_json(hidden)} if hidden is not None else {}),
+                    "candidates": [to_json(each) for each in candidates],
+                    "program_bytes": len(data), "output": str(output),
                     "client_bytes": len(for_client), "client": beside and str(beside),
                     "notes": list(notes), "warnings": list(net.warnings)})  # fmt: skip
         return
-    show_candidates(candidates, report["batch"])
+    facts, costs = program.facts, program.costs()
+    show_candidates(candidates, facts.batch)
     print_rows(
         {
             f"{output}": f"{size(len(data))}, for the server's run: it has the network's weights",
             **for_clients(beside, len(for_client)),
-            "images": f"{report['batch']} in {report['ciphertexts']} ciphertexts",
-            **security_rows(report["security"]),
-            "moduli": f"{report['limbs']} limbs and {report['special_limbs']} special ones, "
-            f"up to {report['largest_modulus_bits']} bits",
-            **({"hides": hiding.line(report["hide_model"])} if hidden_queries is not None else {}),
-            "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
-            "predicted": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads, "
-            f"{size(report['predicted_run_memory_bytes'])} of memory",
+            "images": f"{facts.batch} in {facts.ciphertexts} ciphertexts",
+            **security_rows(facts.security),
+            "moduli": f"{facts.limbs} limbs and {facts.special_limbs} special ones, "
+            f"up to {facts.largest_modulus_bits} bits",
+            **({"hides": hidden} if hidden is not None else {}),
+            "failure": f"{at_most(facts.predicted_log2_failure)} for a run",
+            "predicted": f"{costs.wall_seconds():.1f} s on {threads()} threads, "
+            f"{size(costs.predicted_run_memory_bytes)} of memory",
         }
     )
     for note in notes:

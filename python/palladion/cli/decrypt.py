@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,9 @@ from palladion.cli.common import (
     print_json,
     threads_option,
 )
-from palladion.nn.boundary import Boundary
+from palladion.client import Client
+from palladion.nn.prediction import Prediction
+from palladion.records import Json
 
 SHOWN = 16  # numbers of an output in one line
 
@@ -47,40 +47,43 @@ def decrypt(
 
     Prints the model's outputs for each input, in the model's own units.
     """
-    key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, terms), b"SKEY")
-    sent = files.parsed(query, partial(palladion.Query.from_bytes, terms), b"ENCI")
-    received = files.parsed(answer, partial(palladion.Answer.from_bytes, terms), b"ENCO")
-    found, margin = key.decrypt(received, sent)
-    boundary = Boundary.of_terms(terms)
-    logits = np.array(found, dtype=np.int64)
-    outputs = boundary.outputs(logits)
-    classes = boundary.interface.classes(outputs)
-    predicted = None if classes is None else classes.tolist()
+    client = Client.load(terms, secret)
+    sent = files.parsed(query, client.query, b"ENCI")
+    received = files.parsed(answer, client.answer, b"ENCO")
+    prediction = client.decrypt(received, sent)
+    margin = prediction.margin_bits
+    assert margin is not None, "a decrypted answer has a margin"
     if output is not None:
-        files.write_arrays(output, outputs)
+        files.write_arrays(output, prediction.outputs)
     if as_json:
         print_json({
-            "predicted": predicted,
-            "outputs": {name: values.tolist() for name, values in outputs.items()},
-            **({"logits": found} if integers else {}),
+            **outputs_json(prediction, integers=integers),
             "noise_margin_bits": round(margin, 1),
         })  # fmt: skip
         return
-    show_outputs(outputs, predicted, logits if integers else None)
+    show_outputs(prediction, integers=integers)
     click.echo(f"noise margin left: {margin:.1f} bits")
 
 
-def show_outputs(
-    outputs: Mapping[str, Any], predicted: Sequence[object] | None, logits: Any | None = None
-) -> None:
+def outputs_json(prediction: Prediction, *, integers: bool = False) -> Json:
+    """The fields ``predicted``, ``outputs`` and ``logits`` of ``--json``."""
+    classes, logits = prediction.classes, prediction.integers
+    return {
+        "predicted": None if classes is None else classes.tolist(),
+        "outputs": {name: values.tolist() for name, values in prediction.outputs.items()},
+        **({"logits": logits.tolist()} if integers and logits is not None else {}),
+    }
+
+
+def show_outputs(prediction: Prediction, *, integers: bool = False) -> None:
     """Print the class of each input, its outputs, and the network's integers if asked for."""
-    for index in range(len(next(iter(outputs.values())))):
-        of_class = "" if predicted is None else f" {predicted[index]}"
+    for index in range(len(prediction)):
+        of_class = "" if prediction.classes is None else f" {prediction.classes[index]}"
         click.echo(f"input {index}:{of_class}")
-        for name, values in outputs.items():
+        for name, values in prediction.outputs.items():
             click.echo(f"  {name}: {row(values[index])}")
-        if logits is not None:
-            click.echo(f"  integers: {row(logits[index])}")
+        if integers and prediction.integers is not None:
+            click.echo(f"  integers: {row(prediction.integers[index])}")
 
 
 def row(values: Any) -> str:

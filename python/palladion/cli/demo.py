@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
@@ -14,10 +13,12 @@ import numpy.typing as npt
 import palladion
 from palladion.cli.common import FILE, json_option, print_json, threads_option
 from palladion.cli.draw import draw
-from palladion.cli.halves import Outcome, both_halves, figures, show_figures
+from palladion.cli.halves import Figures, both_halves
 from palladion.cli.progress import Steps
+from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.image import load_digit
+from palladion.nn.linear import Ints
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,16 @@ def demo(pictures: tuple[Path, ...], sample: int, count: int, batch: int, as_jso
     inputs = network.inputs_of_pixels(digits.images)
     with Steps(quiet=as_json) as steps:
         with steps.step("compile"):
-            program = palladion.compile_network(network.to_json(), batch)
-        outcome = both_halves(program, inputs.tolist(), steps)
-    result = summary(program, outcome, digits, network.evaluate(inputs).predicted)
+            program = CompiledModel.of_network(network, batch)
+        outcome = both_halves(program, inputs, steps)
+    images = compare(outcome.integers, digits, network.evaluate(inputs).predicted)
+    figures = Figures.of(program, outcome)
     if as_json:
-        print_json(result)
+        rows = [asdict(image) for image in images]
+        print_json({**rows[0], "images": rows, **figures.to_json()})
     else:
-        show(result)
+        show(images)
+        figures.show()
 
 
 def choose(pictures: tuple[Path, ...], sample: int, count: int) -> Digits:
@@ -71,38 +75,33 @@ def choose(pictures: tuple[Path, ...], sample: int, count: int) -> Digits:
     return Digits(packaged.images[chosen], [int(label) for label in packaged.labels[chosen]])
 
 
-def summary(
-    program: palladion.Program,
-    outcome: Outcome,
-    digits: Digits,
-    integer: npt.NDArray[np.int64],
-) -> dict[str, Any]:
-    """The object that ``--json`` prints. docs/cli.md documents its fields, which do not change."""
+@dataclass(frozen=True)
+class Image:
+    """The classes of an image. The names are those of ``--json``, which docs/cli.md documents."""
+
+    label: int | None
+    predicted: int
+    integer_predicted: int
+    plain_predicted: int
+    logits: list[int]
+
+
+def compare(logits: Ints, digits: Digits, integer: npt.NDArray[np.int64]) -> list[Image]:
+    """The classes of the encrypted, the integer and the plain network."""
     plain = palladion.mnist_plain().predict(digits.images)
-    rows = zip(digits.labels, outcome.logits, integer, plain, strict=True)
-    images = [
-        {
-            "label": label,
-            "predicted": int(np.argmax(logits)),
-            "integer_predicted": int(of_integer),
-            "plain_predicted": int(of_plain),
-            "logits": logits,
-        }
-        for label, logits, of_integer, of_plain in rows
+    return [
+        Image(label, int(np.argmax(encrypted)), int(of_integer), int(of_plain), encrypted.tolist())
+        for label, encrypted, of_integer, of_plain in zip(
+            digits.labels, logits, integer, plain, strict=True
+        )
     ]
-    return {
-        **images[0],
-        "images": images,
-        **figures(program, outcome),
-    }
 
 
-def show(result: dict[str, Any]) -> None:
-    for index, image in enumerate(result["images"]):
-        label = "" if image["label"] is None else f", label {image['label']}"
+def show(images: list[Image]) -> None:
+    for index, image in enumerate(images):
+        label = "" if image.label is None else f", label {image.label}"
         click.echo(
-            f"image {index}: encrypted network says {image['predicted']} (integer network "
-            f"{image['integer_predicted']}, plain network {image['plain_predicted']}{label})"
+            f"image {index}: encrypted network says {image.predicted} (integer network "
+            f"{image.integer_predicted}, plain network {image.plain_predicted}{label})"
         )
     click.echo()
-    show_figures(result)

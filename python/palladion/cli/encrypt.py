@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -20,8 +19,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
-from palladion.deployment import check_count
-from palladion.nn.boundary import Boundary
+from palladion.client import Client
 from palladion.packaged import takes_digits
 from palladion.text import size
 
@@ -45,14 +43,12 @@ def encrypt(
     Pictures are PNG or JPEG files. Arrays are .npy files, or x of .npz files. An array has the
     model's own shape and unit, for one input or for N inputs.
     """
-    boundary = Boundary.of_terms(terms)
-    with warned() as warnings:
-        inputs = load_inputs(boundary, images, digits=takes_digits(terms))
-    check_count(len(inputs), terms.report())
     with Steps(quiet=as_json) as steps:
-        key = files.parsed(secret, partial(palladion.SecretKey.from_bytes, terms), b"SKEY")
+        client = Client.load(terms, secret)
+        with warned() as warnings:
+            inputs = load_inputs(client.boundary, images, digits=takes_digits(client.boundary))
         with steps.step("encrypt"):
-            query = key.encrypt(inputs.tolist())
+            query = client.encrypt_integers(inputs)
         data = query.to_bytes()
         files.write(output, data)
     if as_json:

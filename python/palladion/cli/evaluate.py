@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-import palladion
 from palladion import IntNetwork
 from palladion.cli.batching import Candidate, batch_options, choose, show_candidates
 from palladion.cli.budget import Budget, budget_options
@@ -23,10 +21,12 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
+from palladion.deployment import CompiledModel
 from palladion.errors import DataError
 from palladion.evaluation import in_the_clear, inputs_of, plain_correct, under_encryption
 from palladion.nn import dataset
 from palladion.nn.network import ROUNDING_SIGMA
+from palladion.records import Json, to_json
 
 
 @click.command()
@@ -82,12 +82,12 @@ def evaluate(
             raise
         raise DataError(f"{error}; that is the packaged network: give yours, --network") from error
     with Steps(quiet=as_json) as steps:
-        program: palladion.Program | None = None
+        program: CompiledModel | None = None
         candidates: list[Candidate] = []
         if encrypted:
             useful = [size for size in batches if size <= encrypted] or batches
-            program, candidates = choose(network.to_json(), useful, budget, steps)
-        result: dict[str, Any] = {
+            program, candidates = choose(network, useful, budget, steps)
+        result: Json = {
             "network": network.name,
             "dataset": examples.name,
             "note": examples.note,
@@ -102,11 +102,11 @@ def evaluate(
             result["encrypted"] = under_encryption(
                 network, program, inputs[chosen], examples.labels[chosen], steps
             )
-            result["encrypted"]["batch"] = program.report()["batch"]
-            result["encrypted"]["candidates"] = candidates
+            result["encrypted"]["batch"] = program.facts.batch
+            result["encrypted"]["candidates"] = [to_json(each) for each in candidates]
     if as_json:
         print_json(result)
     else:
         if program is not None:
-            show_candidates(candidates, program.report()["batch"])
+            show_candidates(candidates, program.facts.batch)
         show(result)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-import palladion
 from palladion import IntNetwork, files
 from palladion.cli.common import (
     json_option,
@@ -15,6 +14,7 @@ from palladion.cli.common import (
     print_rows,
 )
 from palladion.cli.progress import Steps
+from palladion.deployment import CompiledModel
 from palladion.destination import check_folder
 from palladion.errors import UsageError
 from palladion.nn.export import to_onnx
@@ -75,14 +75,9 @@ def export_bundle(source: Path, output: Path, platforms: tuple[str, ...], as_jso
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError(f"--output: {output} exists, expected a new folder or an empty one")
     check_folder(output)
-    program = files.parsed(source, palladion.Program.from_bytes, b"PROG")
-    from palladion import xla
-
-    xla.enable()
-    from palladion.xla.bundle import write
-
+    program = CompiledModel.load(source)
     with Steps(quiet=as_json) as steps, steps.step("export"):
-        made = write.write(program, output, tuple(dict.fromkeys(platforms)) or write.DEFAULT)
+        made = program.export(output, platforms)
     length = sum(path.stat().st_size for path in output.iterdir())
     if as_json:
         fields = {name: made[name] for name in ("network", "jax", "platforms")}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import time
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
 import click
+import numpy as np
 
-import palladion
 from palladion.cli.common import peak_memory, phases, print_rows, security_rows
 from palladion.cli.progress import Steps
-from palladion.cli.target import CPU, Target
+from palladion.cli.target import prepare
+from palladion.deployment import CompiledModel
+from palladion.nn.linear import Ints
+from palladion.nn.prediction import Prediction
+from palladion.prediction import threads
+from palladion.records import Json
+from palladion.targets import CPU, Target
 from palladion.text import size
 
 
@@ -20,19 +25,30 @@ from palladion.text import size
 class Outcome:
     """The results of the encrypted runs, summed over all runs."""
 
-    logits: list[list[int]]
-    seconds: float
-    steps: dict[str, float]
-    noise_margin_bits: float
-    ciphertext_bytes: int
     evaluation_key_bytes: int
+    logits: list[Ints] = field(default_factory=list)
+    seconds: float = 0.0
+    steps: dict[str, float] = field(default_factory=dict)
+    noise_margin_bits: float = float("inf")
+    ciphertext_bytes: int = 0
+
+    def add(self, prediction: Prediction, taken: Mapping[str, float]) -> None:
+        """Add the answer to one query, and the seconds of its steps."""
+        assert prediction.integers is not None, "a decrypted answer has integers"
+        assert prediction.margin_bits is not None, "a decrypted answer has a margin"
+        self.logits.append(prediction.integers)
+        self.noise_margin_bits = min(self.noise_margin_bits, prediction.margin_bits)
+        for name, seconds in taken.items():
+            self.steps[name] = self.steps.get(name, 0.0) + seconds
+
+    @property
+    def integers(self) -> Ints:
+        """The network's integers for all inputs, of shape (N, values)."""
+        return np.concatenate(self.logits)
 
 
 def both_halves(
-    program: palladion.Program,
-    inputs: list[list[int]],
-    steps: Steps,
-    target: Target = CPU,
+    program: CompiledModel, inputs: Ints, steps: Steps, target: Target = CPU
 ) -> Outcome:
     """Run client and server in one process. The server's part gets no secret.
 
@@ -43,64 +59,91 @@ def both_halves(
     BudgetError
         If keys or a run need more memory than is left.
     """
-    report = program.report()
-    target.check_run(report)
-    batch = report["batch"]
+    program.check_run(target)
+    batch = program.facts.batch
     with steps.step("make keys"):
-        secret, keys = palladion.keygen(program.terms())
-    found = Outcome([], 0.0, {}, float("inf"), 0, keys.byte_len())
+        client = program.client()
+        keys = client.keys()
+    outcome = Outcome(keys.byte_len())
     for start in range(0, len(inputs), batch):
         began = time.perf_counter()
         with steps.step("encrypt"):
-            query = secret.encrypt(inputs[start : start + batch])
+            query = client.encrypt_integers(inputs[start : start + batch])
         encrypted = time.perf_counter() - began
-        answer, ran = target.run(program, keys, query, steps)
-        found.seconds += ran["seconds"]
+        run = prepare(program, target, steps)
+        answer = run(keys, query, steps.update)
+        outcome.seconds += answer.seconds
         began = time.perf_counter()
         with steps.step("decrypt"):
-            logits, margin = secret.decrypt(answer, query)
-        found.logits += logits
-        found.noise_margin_bits = min(found.noise_margin_bits, margin)
-        found.ciphertext_bytes += len(query.to_bytes())
+            prediction = client.decrypt(answer, query)
+        outcome.ciphertext_bytes += len(query.to_bytes())
         decrypted = time.perf_counter() - began
-        taken = {"encrypt": encrypted, **phases(ran["steps"]), "decrypt": decrypted}
-        for name, seconds in taken.items():
-            found.steps[name] = found.steps.get(name, 0.0) + seconds
-    return found
+        outcome.add(
+            prediction,
+            {"encrypt": encrypted, **phases(answer.report.steps), "decrypt": decrypted},
+        )
+    return outcome
 
 
-def figures(program: palladion.Program, outcome: Outcome) -> dict[str, Any]:
-    """The fields of ``--json``. They are documented in docs/cli.md and do not change."""
-    report = program.report()
-    return {
-        "seconds": outcome.seconds,
-        "steps": [{"name": name, "seconds": taken} for name, taken in outcome.steps.items()],
-        "threads": palladion.info().get("threads", os.cpu_count()),
-        "security": report["security"],
-        "security_bits": report["security_bits"],
-        "log_n": report["log_n"],
-        "log_qp": report["log_qp"],
-        "plaintext_modulus": report["plaintext_modulus"],
-        "noise_margin_bits": round(outcome.noise_margin_bits, 1),
-        "ciphertext_bytes": outcome.ciphertext_bytes,
-        "evaluation_key_bytes": outcome.evaluation_key_bytes,
-        "peak_memory_bytes": peak_memory(),
-    }
+@dataclass(frozen=True)
+class Figures:
+    """What encrypted runs took. The names are those of ``--json``, which docs/cli.md documents."""
 
+    seconds: float
+    steps: dict[str, float]
+    threads: int
+    program: CompiledModel
+    noise_margin_bits: float
+    ciphertext_bytes: int
+    evaluation_key_bytes: int
+    peak_memory_bytes: int
 
-def show_figures(result: dict[str, Any]) -> None:
-    """Print the same fields as text."""
-    print_rows({step["name"]: f"{step['seconds']:.2f} s" for step in result["steps"]})
-    click.echo()
-    degree, modulus = 1 << result["log_n"], result["plaintext_modulus"]
-    print_rows(
-        {
-            "inference": f"{result['seconds']:.2f} s on {result['threads']} threads",
-            **security_rows(result["security"]),
-            "parameters": f"N = {degree}, log2(QP) = {result['log_qp']:.0f}, t = {modulus}",
-            "noise margin left": f"{result['noise_margin_bits']:.1f} bits",
-            "ciphertexts": size(result["ciphertext_bytes"]),
-            "evaluation keys": size(result["evaluation_key_bytes"]),
-            "peak memory": size(result["peak_memory_bytes"]),
+    @classmethod
+    def of(cls, program: CompiledModel, outcome: Outcome) -> Figures:
+        """Those of runs that have just ended."""
+        return cls(
+            outcome.seconds,
+            outcome.steps,
+            threads(),
+            program,
+            round(outcome.noise_margin_bits, 1),
+            outcome.ciphertext_bytes,
+            outcome.evaluation_key_bytes,
+            peak_memory(),
+        )
+
+    def to_json(self) -> Json:
+        """As data for JSON."""
+        facts = self.program.facts
+        return {
+            "seconds": self.seconds,
+            "steps": [{"name": name, "seconds": taken} for name, taken in self.steps.items()],
+            "threads": self.threads,
+            "security": asdict(facts.security),
+            "security_bits": facts.security_bits,
+            "log_n": facts.log_n,
+            "log_qp": facts.log_qp,
+            "plaintext_modulus": facts.plaintext_modulus,
+            "noise_margin_bits": self.noise_margin_bits,
+            "ciphertext_bytes": self.ciphertext_bytes,
+            "evaluation_key_bytes": self.evaluation_key_bytes,
+            "peak_memory_bytes": self.peak_memory_bytes,
         }
-    )
+
+    def show(self) -> None:
+        """Print the same as text."""
+        facts = self.program.facts
+        print_rows({name: f"{taken:.2f} s" for name, taken in self.steps.items()})
+        click.echo()
+        print_rows(
+            {
+                "inference": f"{self.seconds:.2f} s on {self.threads} threads",
+                **security_rows(facts.security),
+                "parameters": f"N = {1 << facts.log_n}, log2(QP) = {facts.log_qp:.0f}, "
+                f"t = {facts.plaintext_modulus}",
+                "noise margin left": f"{self.noise_margin_bits:.1f} bits",
+                "ciphertexts": size(self.ciphertext_bytes),
+                "evaluation keys": size(self.evaluation_key_bytes),
+                "peak memory": size(self.peak_memory_bytes),
+            }
+        )

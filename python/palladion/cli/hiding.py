@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import click
 
-import palladion
+from palladion import IntNetwork
 from palladion.cli.common import given
+from palladion.deployment import DEFAULT_QUERIES, CompiledModel
 from palladion.errors import UsageError
-from palladion.prediction import threads, wall_seconds
 from palladion.text import size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-QUERIES: Final = 1 << 20
-"""The number of queries over which the noise of outputs is hidden, unless another is given."""
 
 
 def hiding_options(command: Command) -> Command:
@@ -33,7 +31,7 @@ def hiding_options(command: Command) -> Command:
         return command(*args, hidden_queries=queries if hide_model else None, **options)
 
     with_hiding = click.option(
-        "--queries", type=click.IntRange(min=1, max=1 << 40), default=QUERIES,
+        "--queries", type=click.IntRange(min=1, max=1 << 40), default=DEFAULT_QUERIES,
         help="With --hide-model: queries over which noise is hidden. Default: 1048576.",
     )(with_hiding)  # fmt: skip
     add_flag = click.option(
@@ -43,22 +41,34 @@ def hiding_options(command: Command) -> Command:
     return add_flag(with_hiding)  # type: ignore[return-value]
 
 
-def cost(
-    network_json: str, report: Mapping[str, Any], failure: float, words: int | None
-) -> dict[str, Any]:
-    """Seconds and bytes of keys that are predicted without floods, and those of this report."""
-    plain = palladion.compile_network(network_json, report["batch"], failure, words).report()
-    count = threads()
-    return {
-        "queries": report["flooded_answers"],
-        "seconds": [wall_seconds(r, count) for r in (plain, report)],
-        "key_bytes": [r["predicted_evaluation_key_bytes"] for r in (plain, report)],
-    }
+@dataclass(frozen=True)
+class Hiding:
+    """What floods cost: each figure without them, and with them."""
+
+    queries: int
+    """Queries over which they hide noise."""
+    seconds: tuple[float, float]
+    """Predicted, on the threads in use."""
+    key_bytes: tuple[int, int]
+
+    def __str__(self) -> str:
+        (without, seconds), (keys, all_keys) = self.seconds, self.key_bytes
+        return (f"the noise of outputs, over {self.queries:,} queries, for "
+                f"{seconds:.2f} s instead of {without:.2f} s and {size(all_keys)} of keys instead "
+                f"of {size(keys)}")  # fmt: skip
 
 
-def line(cost: Mapping[str, Any]) -> str:
-    """The cost as one line."""
-    (without, seconds), (keys, all_keys) = cost["seconds"], cost["key_bytes"]
-    return (f"the noise of outputs, over {cost['queries']:,} queries, for "
-            f"{seconds:.2f} s instead of {without:.2f} s and {size(all_keys)} of keys instead of "
-            f"{size(keys)}")  # fmt: skip
+def compare(
+    network: IntNetwork, program: CompiledModel, failure: float, words: int | None
+) -> Hiding:
+    """A program with floods, compared with one without them."""
+    plain = CompiledModel.of_network(
+        network, program.facts.batch, failure=failure, words=words
+    ).costs()
+    costs, queries = program.costs(), program.facts.flooded_answers
+    assert queries is not None, "the program has floods"
+    return Hiding(
+        queries,
+        (plain.wall_seconds(), costs.wall_seconds()),
+        (plain.predicted_evaluation_key_bytes, costs.predicted_evaluation_key_bytes),
+    )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
-import numpy as np
 
-import palladion
-from palladion import _native, files
+from palladion import IntNetwork, files
 from palladion.cli.common import (
     FILE,
     OUTPUT,
@@ -23,170 +20,134 @@ from palladion.cli.common import (
     threads_option,
     warned,
 )
-from palladion.cli.decrypt import show_outputs
+from palladion.cli.decrypt import outputs_json, show_outputs
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
-from palladion.nn.boundary import Boundary
+from palladion.hybrid import (
+    Connected,
+    Event,
+    Failed,
+    HybridClient,
+    HybridClientFacts,
+    HybridCosts,
+    HybridFacts,
+    HybridLayer,
+    HybridModel,
+    Link,
+    Listening,
+    Measured,
+    PackingComparison,
+    Served,
+    SessionReport,
+    certificate_hash,
+    check_count,
+    compare_packings,
+    make_identity,
+)
 from palladion.nn.dataset import read_array
+from palladion.packaged import takes_digits
+from palladion.records import Json, to_json
 from palladion.text import size
 
-MOST_INPUTS = 10_000
 MBIT = click.FloatRange(min=0, min_open=True)
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """A program for two parties, as ``compile`` prints it."""
+
+    facts: HybridFacts
+    link: Link
+    program_bytes: int
+    packings: tuple[PackingComparison, ...]
+
+    @property
+    def costs(self) -> HybridCosts:
+        """Predicted seconds of both phases on the connection."""
+        return self.facts.costs(self.link)
+
+    def to_json(self) -> Json:
+        """As ``compile --json`` has it."""
+        return {**self.facts.to_json(), "predicted_seconds": self.costs.to_json(),
+                "program_bytes": self.program_bytes,
+                "packings": [to_json(each) for each in self.packings],
+                "mode": "hybrid"}  # fmt: skip
+
+
 def compile_hybrid(
-    network_json: str, output: Path, *, revealed: bool, link: Link, inputs: int
-) -> dict[str, Any]:
+    network: IntNetwork, output: Path, *, revealed: bool, link: Link, inputs: int
+) -> Compiled:
     """Compile a network for two parties, and write the program."""
-    program = _native.hybrid_compile(network_json, revealed, link.bandwidth * 125_000, inputs)
-    report: dict[str, Any] = json.loads(program.report())
+    program = HybridModel.of_network(
+        network, link=link, reveal_accumulators=revealed, inputs_per_client=inputs
+    )
     data = program.to_bytes()
     files.write(output, data)
-    return {**report, "predicted_seconds": link.seconds(report), "program_bytes": len(data),
-            "packings": packings_of(network_json, report["layers"], link), "output": str(output),
-            "mode": "hybrid"}  # fmt: skip
+    packings = compare_packings(network, program.facts, link)
+    return Compiled(program.facts, link, len(data), packings)
 
 
-def packings_of(
-    network_json: str, layers: Sequence[Mapping[str, Any]], link: Link
-) -> list[dict[str, Any]]:
-    """For each encrypted layer, what it takes beside the cheapest packing in slots.
-
-    ``layers`` are those of the program's report. Shares modulo a power of two have no slots, so the
-    mode packs values in coefficients, as ``c2pc`` does, in the layout that takes the least time on
-    this connection. The seconds of packings in slots are the planner's, for the core that the
-    mode's predictions are for: of the server, one thread, and of ciphertexts on their way, without
-    the floods and keys that the mode would need too; ``None`` if there is no such packing.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for name, shape, _weights in _native.packing_layers(network_json):
-        layer = next(
-            one for one in layers if name == one["name"] or name.startswith(f"{one['name']} term ")
-        )
-        rate = link.bandwidth * 125_000
-        choice = _native.packing_choice(shape, "bfv", 13, rate, _native.HYBRID_CORE)
-        seconds = {
-            row["packing"]: row["seconds"] + row["moving_seconds"]
-            for row in choice["candidates"]
-            if row["packing"] != "c2pc"
-        }
-        entry = found.setdefault(
-            layer["name"],
-            {
-                "layer": layer["name"],
-                "used": "c2pc",
-                "used_seconds": link.of({**layer["linear"], "messages": 0}),
-                "slots": [],
-                "slots_seconds": 0.0,
-                "compared": len(seconds),
-            },
-        )
-        if not seconds:  # its windows fit no row of slots
-            entry["slots_seconds"] = None
-        elif entry["slots_seconds"] is not None:
-            best = min(seconds, key=seconds.__getitem__)
-            entry["slots"].append(best)
-            entry["slots_seconds"] += seconds[best]
-    return list(found.values())
-
-
-class Link:
-    """Bandwidth and latency of a connection, as the options give them."""
-
-    def __init__(self, bandwidth: float, latency: float) -> None:
-        self.bandwidth = bandwidth
-        self.latency = latency
-
-    def seconds(self, report: Mapping[str, Any]) -> dict[str, float]:
-        """Predicted seconds of both phases, for one input."""
-        online = self.of(report["online"])
-        offline = self.of(report["keys"]) + self.of(report["material"])
-        return {"offline": offline, "online": online}
-
-    def of(self, part: Mapping[str, Any]) -> float:
-        """Predicted seconds of one part: bytes of both directions, messages, and computation."""
-        transferred = part["bytes_to_server"] + part["bytes_to_client"]
-        seconds: float = part["compute_seconds"] + transferred / (self.bandwidth * 125_000)
-        waits: float = part["messages"] * self.latency / 2000
-        return seconds + waits
-
-
-def show_compiled(report: Mapping[str, Any], link: Link) -> None:
+def show_compiled(compiled: Compiled, output: Path) -> None:
     """Print parameters and costs of a compiled program."""
-    print_table([layer_row(layer) for layer in report["layers"]])
-    online, seconds = report["online"], report["predicted_seconds"]
-    weakest = [layer["security_bits"] for layer in report["layers"] if layer["security_bits"]]
+    facts, costs, link = compiled.facts, compiled.costs, compiled.link
+    print_table([layer_row(layer) for layer in facts.layers])
+    online, offline = facts.online, facts.material.bytes + facts.keys.bytes
+    weakest = [layer.security_bits for layer in facts.layers if layer.security_bits]
     bits = f"{min(weakest):.1f} bits, by the weakest ring" if weakest else "no encrypted layer"
     print_rows(
         {
-            report["output"]: f"{size(report['program_bytes'])}, for serve-hybrid: keep it, it "
+            str(output): f"{size(compiled.program_bytes)}, for serve-hybrid: keep it, it "
             "holds the weights",
-            "program": report["program_hash"],
+            "program": facts.program_hash,
             "security": bits,
-            "flooding": f"distance 2^{report['log2_distance']:.1f} for one input, at most "
-            f"2^-{report['statistical_bits']} for {hidden_inputs(report)} of one client",
+            "flooding": f"distance 2^{facts.log2_distance:.1f} for one input, at most "
+            f"2^-{facts.statistical_bits} for {facts.hidden_inputs} of one client",
             "accumulators": "REVEALED to the client, and with them much of the weights"
-            if report["reveals_accumulators"]
+            if facts.reveals_accumulators
             else "seen by neither party",
             **{
-                f"{made['kind']} modulo 2^{made['bits']}": f"{made['count']} of one input under "
-                f"BFV, {made['primes']} primes, {size(total_bytes(made['making']))}"
-                for made in report["products"]
+                f"{products.kind} modulo 2^{products.bits}": f"{products.count} of one input under "
+                f"BFV, {products.primes} primes, {size(products.making.bytes)}"
+                for products in facts.products
             },
-            "online": f"{online['rounds']} rounds, {size(total_bytes(online))}, "
-            f"{seconds['online']:.2f} s predicted",
-            "offline": f"{size(total_bytes(report['material']) + total_bytes(report['keys']))}, "
-            f"{seconds['offline']:.2f} s predicted",
+            "online": f"{online.rounds} rounds, {size(online.bytes)}, "
+            f"{costs.online:.2f} s predicted",
+            "offline": f"{size(offline)}, {costs.offline:.2f} s predicted",
             "connection": f"{link.bandwidth:g} Mbit/s, {link.latency:g} ms there and back",
-            "packing": packing_text(report["packings"]),
+            "packing": packing_text(compiled.packings),
         }
     )
 
 
-def hidden_inputs(report: Mapping[str, Any]) -> int:
-    """Inputs of one client whose distances add up to the bound."""
-    return int(2.0 ** (-report["statistical_bits"] - report["log2_distance"]))
-
-
-def packing_text(packings: Sequence[Mapping[str, Any]]) -> str:
+def packing_text(packings: Sequence[PackingComparison]) -> str:
     """The packing of all layers, and those for which another would be cheaper."""
-    others = [
-        entry
-        for entry in packings
-        if entry["slots_seconds"] is not None and entry["slots_seconds"] < entry["used_seconds"]
-    ]
+    others = [each for each in packings if each.cheaper_in_slots]
     text = f"c2pc in {len(packings)} layers, cheaper than slots in {len(packings) - len(others)}"
     if others:
-        names = ", ".join(f"{entry['layer']} {' + '.join(entry['slots'])}" for entry in others[:3])
+        names = ", ".join(f"{each.layer} {' + '.join(each.slots)}" for each in others[:3])
         more = f" and {len(others) - 3} more" if others[3:] else ""
         text += f"; slots would be in: {names}{more}"
     return text
 
 
-def layer_row(layer: Mapping[str, Any]) -> dict[str, str]:
+def layer_row(layer: HybridLayer) -> dict[str, str]:
     """A layer in the table of ``compile``."""
-    encrypted = layer["n"] is not None
+    encrypted = layer.n is not None and layer.log_q is not None
     return {
-        "layer": layer["name"],
-        "bits": str(layer["bits"]),
-        "ring": f"2^{layer['n'].bit_length() - 1}, {layer['log_q']:.0f}" if encrypted else "",
-        "flood": str(layer["flood_bits"]) if encrypted else "",
-        "channels": ", ".join(map(str, layer["tile_channels"])),
-        "layouts": ", ".join(map(str, layer["layouts"])),
-        "ciphertexts": "+".join(map(str, layer["ciphertexts"])) if encrypted else "",
-        "linear": size(total_bytes(layer["linear"])),
-        "values": str(layer["values"]),
-        "rounds": str(layer["linear"]["rounds"] + layer["activation"]["rounds"]),
-        "activation": size(total_bytes(layer["activation"])),
+        "layer": layer.name,
+        "bits": str(layer.bits),
+        "ring": f"2^{(layer.n or 0).bit_length() - 1}, {layer.log_q:.0f}" if encrypted else "",
+        "flood": str(layer.flood_bits) if encrypted else "",
+        "channels": ", ".join(map(str, layer.tile_channels)),
+        "layouts": ", ".join(map(str, layer.layouts)),
+        "ciphertexts": "+".join(map(str, layer.ciphertexts)) if encrypted else "",
+        "linear": size(layer.linear.bytes),
+        "values": str(layer.values),
+        "rounds": str(layer.linear.rounds + layer.activation.rounds),
+        "activation": size(layer.activation.bytes),
     }
-
-
-def total_bytes(part: Mapping[str, Any]) -> int:
-    """Bytes in both directions."""
-    total: int = part["bytes_to_server"] + part["bytes_to_client"]
-    return total
 
 
 @click.command(name="identity")
@@ -201,13 +162,13 @@ def identity_(output: Path, as_json: bool) -> None:
     if output.exists() and not files.streams(output):
         raise UsageError(f"{output} exists: an identity that is replaced is lost, so choose "
                          "another name or remove it")  # fmt: skip
-    text, found = _native.hybrid_identity()
-    files.write(output, text.encode(), secret=True)
+    identity = make_identity()
+    files.write(output, identity.pem.encode(), secret=True)
     if as_json:
-        print_json({"output": str(output), "certificate_hash": found})
+        print_json({"output": str(output), "certificate_hash": identity.certificate_hash})
     else:
         print_rows({str(output): "the certificate and its private key: keep it",
-                    "certificate": found})  # fmt: skip
+                    "certificate": identity.certificate_hash})  # fmt: skip
 
 
 @click.command(name="serve-hybrid")
@@ -275,63 +236,69 @@ def serve_hybrid(
     if (cert is None) != (key is None):
         raise UsageError("a certificate without its key, or a key alone: give both, or neither for "
                          "a fresh certificate")  # fmt: skip
-    found = files.parsed(program, _native.HybridProgram.from_bytes, b"HYBR")
+    served = HybridModel.load(program)
 
-    def hear(text: str) -> None:
-        event = json.loads(text)
-        if event["event"] == "listening" and hash_file is not None:
-            files.write(hash_file, event["certificate_hash"].encode())
+    def hear(event: Event) -> None:
+        if isinstance(event, Listening) and hash_file is not None:
+            files.write(hash_file, event.certificate_hash.encode())
         if as_json:
-            print_json(event)
+            print_json(event_json(event))
         else:
             show_event(event)
 
-    found.serve(
+    served.serve(
         listen,
         hear,
         identity=None if cert is None or key is None else (cert, key),
         clients=clients,
+        any_client=any_client,
         sessions=sessions,
         at_once=at_once,
-        of_address=per_address,
-        most_inputs=MOST_INPUTS,
-        inputs_of_client=inputs_per_client,
-        least_rate=least_rate * 125_000,
+        per_address=per_address,
+        inputs_per_client=inputs_per_client,
+        least_rate=least_rate,
     )
 
 
-def show_event(event: Mapping[str, Any]) -> None:
+def event_json(event: Event) -> Json:
+    """An event as data for JSON. The address of a client is called ``from``."""
+    data = to_json(event)
+    if not isinstance(event, Listening):
+        data["from"] = data.pop("address")
+    return data
+
+
+def show_event(event: Event) -> None:
     """Print what happened at the server."""
-    if event["event"] == "listening":
-        most = event["inputs_of_client"]
-        bits = event["log2_distance"] + math.log2(most)
-        print_rows({"listening at": event["address"], "certificate": event["certificate_hash"],
-                    "program": event["program_hash"],
+    if isinstance(event, Listening):
+        most = event.inputs_of_client
+        bits = event.log2_distance + math.log2(most)
+        print_rows({"listening at": event.address, "certificate": event.certificate_hash,
+                    "program": event.program_hash,
                     "inputs of a client": f"{most}, distance of the floods 2^{bits:.1f} in all",
                     })  # fmt: skip
-        if event["any_client"]:
+        if event.any_client:
             click.echo("warning: ANY STRANGER who connects can read the weights exactly, with a "
                        "changed program and a few dozen inputs; --client HASH serves known clients "
                        "alone", err=True)  # fmt: skip
         if bits > -40:
             click.echo(f"warning: {most} inputs of one client add up to 2^{bits:.1f}, more than "
                        "2^-40: compile with --inputs-per-client", err=True)  # fmt: skip
-    elif event["event"] == "connected":
-        click.echo(f"{event['from']}: connected", err=True)
-    elif event["event"] == "failed":
-        click.echo(f"{event['from']}: {event['reason']}", err=True)
+    elif isinstance(event, Connected):
+        click.echo(f"{event.address}: connected", err=True)
+    elif isinstance(event, Failed):
+        click.echo(f"{event.address}: {event.reason}", err=True)
     else:
-        report = event["report"]
-        click.echo(f"{event['from']}: {report['inputs']} answered, offline "
-                   f"{report['offline']['seconds']:.2f} s, online "
-                   f"{report['online']['seconds']:.2f} s; {whose(event)}: {event['inputs']} "
-                   f"inputs, distance 2^{event['log2_distance']:.1f}", err=True)  # fmt: skip
+        report = event.report
+        click.echo(f"{event.address}: {report.inputs} answered, offline "
+                   f"{report.offline.seconds:.2f} s, online "
+                   f"{report.online.seconds:.2f} s; {whose(event)}: {event.inputs} "
+                   f"inputs, distance 2^{event.log2_distance:.1f}", err=True)  # fmt: skip
 
 
-def whose(event: Mapping[str, Any]) -> str:
+def whose(event: Served) -> str:
     """Whose inputs are counted together."""
-    client: str | None = event["client"]
-    return "all strangers" if client is None else f"client {client[:12]}"
+    return "all strangers" if event.client is None else f"client {event.client[:12]}"
 
 
 @click.command()
@@ -383,52 +350,53 @@ def query(
         raise UsageError("no inputs: give --input, or --offline-only")
     if trust is None:
         assert cert is not None, "one of the two is given"
-        trust = _native.hybrid_certificate_hash(cert)
+        trust = certificate_hash(cert)
     for path in inputs:
         readable(path)
     with Steps(quiet=as_json) as steps, steps.step(f"connect to {address}"):
-        own = None if identity is None else (identity, identity)
-        client = _native.HybridClient.connect(address, trust, program_hash, own, patience)
-    known: dict[str, Any] = json.loads(client.report())
-    boundary = Boundary.of_description(known, known["classes"])
+        client = HybridClient.connect(
+            address, trust, program=program_hash, identity=identity, patience=patience
+        )
+    facts, boundary = client.facts, client.boundary
+    values = None
     with warned() as warnings:
-        digits = boundary == palladion.mnist_network().boundary
-        values = load_inputs(boundary, inputs, digits=digits)[:count] if inputs else None
+        if inputs:
+            values = load_inputs(boundary, inputs, digits=takes_digits(boundary))[:count]
     number = (count or 1) if values is None else len(values)
-    if number > MOST_INPUTS:
-        raise UsageError(f"{number} inputs, a session takes at most {MOST_INPUTS}: use --count, or "
-                         "several queries")  # fmt: skip
+    check_count(number)
+    prediction = None
     with Steps(quiet=as_json) as steps:
         steps.start_run()
-        given = [] if offline_only or values is None else values.tolist()
-        found, text = client.run(given, number, steps.count)
-    report = json.loads(text)
-    predicted = Link(bandwidth, latency).seconds(known)
-    outputs, predicted_classes, logits = {}, None, None
-    if found:
-        logits = np.array(found, dtype=np.int64)
-        outputs = boundary.outputs(logits)
-        classes = boundary.interface.classes(outputs)
-        predicted_classes = None if classes is None else classes.tolist()
-        if output is not None:
-            files.write_arrays(output, outputs)
+        if offline_only or values is None:
+            report = client.measure_offline(number, steps.count)
+        else:
+            answer = client.query_integers(values, steps.count)
+            prediction, report = answer.prediction, answer.report
+    predicted = facts.costs(Link(bandwidth, latency))
+    if prediction is not None and output is not None:
+        files.write_arrays(output, prediction.outputs)
     if as_json:
+        shown: Json = {"predicted": None, "outputs": {}}
+        if prediction is not None:
+            shown = outputs_json(prediction, integers=integers)
         print_json({
-            "predicted": predicted_classes,
-            "outputs": {name: array.tolist() for name, array in outputs.items()},
-            **({"logits": found} if integers else {}),
-            "report": report,
-            "predicted_cost": {part: known[part] for part in ("keys", "material", "online")},
-            "predicted_seconds": predicted,
-            "program_hash": known["program_hash"],
-            "reveals_accumulators": known["reveals_accumulators"],
+            **shown,
+            "report": report.to_json(),
+            "predicted_cost": {
+                "keys": to_json(facts.keys),
+                "material": to_json(facts.material),
+                "online": to_json(facts.online),
+            },
+            "predicted_seconds": predicted.to_json(),
+            "program_hash": facts.program_hash,
+            "reveals_accumulators": facts.reveals_accumulators,
             "peak_memory_bytes": peak_memory(),
             "warnings": warnings,
         })  # fmt: skip
         return
-    if found:
-        show_outputs(outputs, predicted_classes, logits if integers else None)
-    show_costs(report, known, predicted, number)
+    if prediction is not None:
+        show_outputs(prediction, integers=integers)
+    show_costs(report, facts, predicted, number)
 
 
 def readable(path: Path) -> None:
@@ -440,29 +408,44 @@ def readable(path: Path) -> None:
 
 
 def show_costs(
-    report: Mapping[str, Any], known: Mapping[str, Any], predicted: Mapping[str, float], number: int
+    report: SessionReport, facts: HybridClientFacts, predicted: HybridCosts, number: int
 ) -> None:
     """Print measured costs beside predicted ones."""
-    if known["reveals_accumulators"]:
+    if facts.reveals_accumulators:
         click.echo("this program reveals the network's accumulators to the client", err=True)
-    offline = {key: known["keys"][key] + known["material"][key] for key in known["keys"]}
-    offline.update({key: known["keys"][key] + number * known["material"][key]
-                    for key in ("bytes_to_server", "bytes_to_client")})  # fmt: skip
-    rows = []
-    for phase, expected, times in (("offline", offline, 1), ("online", known["online"], number)):
-        measured = report[phase]
-        # Transfers come in blocks, which several inputs share.
-        bound = "at most " if phase == "offline" and number > 1 else ""
-        rows.append(
-            {
-                "phase": phase,
-                "seconds": f"{measured['seconds']:.2f}",
-                "predicted": f"{predicted[phase] * number:.2f}",
-                "sent": size(measured["sent"]),
-                "received": size(measured["received"]),
-                "bytes predicted": bound + size(total_bytes(expected) * times),
-                "rounds": str(measured["rounds"]),
-                "rounds predicted": str(expected["rounds"] * times),
-            }
-        )
-    print_table(rows)
+    # Transfers come in blocks, which several inputs share.
+    bound = "at most " if number > 1 else ""
+    print_table(
+        [
+            phase_row(
+                "offline",
+                report.offline,
+                predicted.offline * number,
+                bound + size(facts.keys.bytes + number * facts.material.bytes),
+                facts.keys.rounds + facts.material.rounds,
+            ),
+            phase_row(
+                "online",
+                report.online,
+                predicted.online * number,
+                size(facts.online.bytes * number),
+                facts.online.rounds * number,
+            ),
+        ]
+    )
+
+
+def phase_row(
+    phase: str, measured: Measured, seconds: float, moved: str, rounds: int
+) -> dict[str, str]:
+    """A phase, with what was predicted for all inputs."""
+    return {
+        "phase": phase,
+        "seconds": f"{measured.seconds:.2f}",
+        "predicted": f"{seconds:.2f}",
+        "sent": size(measured.sent),
+        "received": size(measured.received),
+        "bytes predicted": moved,
+        "rounds": str(measured.rounds),
+        "rounds predicted": str(rounds),
+    }

@@ -30,9 +30,9 @@ def info(as_json: bool) -> None:
         **palladion.info(),
         "machine_factors": {k: round(v, 2) for k, v in palladion.machine_factors().items()},
     }
-    security = asdict(Security.of_programs())
+    security = Security.of_programs()
     if as_json:
-        print_json({**found, "security": security})
+        print_json({**found, "security": asdict(security)})
     else:
         print_rows(
             {**{name: text(value) for name, value in found.items()}, **security_rows(security)}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
-import palladion
 from palladion import IntNetwork, files
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
@@ -20,25 +19,20 @@ from palladion.cli.common import (
     print_json,
     print_rows,
     print_warnings,
+    program_json,
     security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.cli.why import mark, show_why
+from palladion.cli.why import show_why
+from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
-from palladion.nn.boundary import Boundary
+from palladion.facts import Facts, WorstStep
 from palladion.nn.quantisation.report import refuse_warned
-from palladion.prediction import (
-    on_this_machine,
-    reading_seconds,
-    seconds_here,
-    threads,
-    wall_seconds,
-)
+from palladion.prediction import threads
+from palladion.records import to_json
 from palladion.text import at_most, size, times
-
-Report = dict[str, Any]
 
 
 @click.command()
@@ -77,8 +71,7 @@ def inspect(
         if is_network:
             beside = file
             with steps.step("compile"):
-                text = IntNetwork.load(file).to_json()
-                program, choices = palladion.compile_with_choices(text, batch)
+                program, choices = CompiledModel.with_choices(IntNetwork.load(file), batch)
         elif why:
             raise UsageError(
                 f"{file} is a program, --why needs the network: a program does not hold what "
@@ -88,141 +81,153 @@ def inspect(
             raise UsageError(f"{file} is a program, which has a batch of its own: --batch is for a "
                              "network, `palladion compile` makes another program")  # fmt: skip
         else:
-            program = files.parsed(file, palladion.Program.from_bytes, b"PROG")
+            program = CompiledModel.load(file)
     network = None if beside is None else IntNetwork.load(beside)
-    report, boundary = program.report(), Boundary.of_terms(program.terms())
-    if network is not None and boundary != network.boundary:
+    if network is not None and program.boundary != network.boundary:
         raise DataError(f"the program {file} and the network {beside} take or give other values: "
                         "it was compiled from another")  # fmt: skip
-    report["layers"] = layers_of(report, network)
-    report["phases"] = phases_of(report)
-    report["warnings"] = list(boundary.interface.warnings)
-    report.update(on_this_machine(report))
-    if why and choices is not None:
-        mark(choices)
-        report["why"] = choices
+    layers, phases = layers_of(program.facts, network), phases_of(program.facts)
+    warnings = program.facts.warnings
     if as_json:
-        print_json(report)
+        print_json({
+            **program_json(program),
+            "layers": [to_json(layer) for layer in layers],
+            "phases": phases,
+            **to_json(program.costs().here()),
+            **({"why": to_json(choices)} if why and choices is not None else {}),
+        })  # fmt: skip
     else:
-        show(report)
-        if "why" in report:
-            show_why(report["why"])
-        print_warnings(report["warnings"])
-    budget.check(report)
-    refuse_warned(report["warnings"], strict=strict)
+        show(program, layers, phases)
+        if why and choices is not None:
+            show_why(choices)
+        print_warnings(warnings)
+    budget.check(program)
+    refuse_warned(warnings, strict=strict)
 
 
-def layers_of(report: Report, network: IntNetwork | None) -> list[dict[str, Any]]:
-    """One entry per layer, in the order of the program."""
-    found: dict[str, dict[str, Any]] = {}
-    for step in report["steps"]:
-        entry = found.setdefault(
-            step["layer"],
-            {
-                "name": step["layer"],
-                "shape": None,
-                "bound": None,
-                "noise_sigma": report["layer_sigmas"].get(step["layer"]),
-                "table_entries": None,
-                "packings": 0,
-                "products": 0,
-                "predicted_seconds": 0.0,
-            },
-        )
-        entry["table_entries"] = step.get("entries", entry["table_entries"])
-        entry["packings"] += step["operation"] == "pack"
-        entry["products"] += step.get("products", 0)
-        entry["predicted_seconds"] += step["predicted_seconds"]
+@dataclass(frozen=True)
+class Layer:
+    """A layer of a program, or all of them together."""
+
+    name: str
+    shape: tuple[int, ...] | None
+    """Shape of its values, if the network is known."""
+    bound: int | None
+    """Largest accumulator, if the network is known."""
+    noise_sigma: float | None
+    table_entries: int | None
+    packings: int
+    products: int
+    predicted_seconds: float
+
+
+def layers_of(facts: Facts, network: IntNetwork | None) -> list[Layer]:
+    """The layers, in the order of the program."""
+    names = list(dict.fromkeys(step.layer for step in facts.steps))
+    layers = [layer_of(facts, name) for name in names]
     if network is None:
-        return list(found.values())
-    if list(found) != [layer.name for layer in network.layers]:
+        return layers
+    if names != [layer.name for layer in network.layers]:
         raise DataError(
-            f"the program of {report['network']} has {len(found)} layers, the network "
+            f"the program of {facts.network} has {len(names)} layers, the network "
             f"{network.name} has {len(network.layers)} or other names: it was compiled from another"
         )
-    for layer, shape in zip(network.layers, network.shapes, strict=True):
-        found[layer.name] |= {"shape": list(shape), "bound": layer.bound}
-    return list(found.values())
+    return [
+        replace(layer, shape=tuple(shape), bound=own.bound)
+        for layer, own, shape in zip(layers, network.layers, network.shapes, strict=True)
+    ]
 
 
-def phases_of(report: Report) -> dict[str, float]:
+def layer_of(facts: Facts, name: str) -> Layer:
+    """The sums over the steps of a layer."""
+    steps = [step for step in facts.steps if step.layer == name]
+    entries = [step.entries for step in steps if step.entries is not None]
+    return Layer(
+        name,
+        shape=None,
+        bound=None,
+        noise_sigma=facts.layer_sigmas.get(name),
+        table_entries=entries[-1] if entries else None,
+        packings=sum(step.operation == "pack" for step in steps),
+        products=sum(step.products or 0 for step in steps),
+        predicted_seconds=sum(step.predicted_seconds for step in steps),
+    )
+
+
+def phases_of(facts: Facts) -> dict[str, float]:
     """Predicted seconds of each phase of the loop, over all layers."""
     seconds: dict[str, float] = {}
-    for step in report["steps"]:
-        name = phase(step["name"]).rpartition(": ")[2]
-        seconds[name] = seconds.get(name, 0.0) + step["predicted_seconds"]
+    for step in facts.steps:
+        name = phase(step.name).rpartition(": ")[2]
+        seconds[name] = seconds.get(name, 0.0) + step.predicted_seconds
     return seconds
 
 
-def show(report: Report) -> None:
-    count = report["ciphertexts"]
-    click.echo(f"{report['network']}, {report['batch']} images of {times(report['input_shape'])}")
+def show(program: CompiledModel, layers: Sequence[Layer], phases: Mapping[str, float]) -> None:
+    facts, costs = program.facts, program.costs()
+    click.echo(f"{facts.network}, {facts.batch} images of {times(facts.input_shape)}")
     print_rows(
         {
-            **security_rows(report["security"]),
-            "parameters": f"N = {1 << report['log_n']}, log2(QP) = {report['log_qp']:.0f}, "
-            f"t = {report['plaintext_modulus']}",
-            "moduli": f"{report['limbs']} limbs, {report['special_limbs']} special ones, "
-            f"{report['digit_limbs']} limbs per digit, up to {report['largest_modulus_bits']} bits",
-            "LWE samples": f"dimension {report['lwe_dimension']}, rounding noise of deviation "
-            f"{report['rounding_sigma']:.1f} each",
-            "noise margin": f"{report['predicted_margin_bits']:.1f} bits",
-            "failure": f"{at_most(report['predicted_log2_failure'])} for a run",
-            "worst step": worst_step(report["worst_step"]),
-            "ciphertexts": f"{size(report['predicted_ciphertext_bytes'])} in {count}",
-            "evaluation keys": f"{size(report['predicted_evaluation_key_bytes'])}, "
-            f"read in {reading_seconds(report):.1f} s",
-            "memory": f"{size(report['predicted_run_memory_bytes'])}, "
-            f"{size(report['predicted_peak_memory_bytes'])} if every layer is compared",
-            "time": f"{wall_seconds(report, threads()):.1f} s on {threads()} threads here",
+            **security_rows(facts.security),
+            "parameters": f"N = {1 << facts.log_n}, log2(QP) = {facts.log_qp:.0f}, "
+            f"t = {facts.plaintext_modulus}",
+            "moduli": f"{facts.limbs} limbs, {facts.special_limbs} special ones, "
+            f"{facts.digit_limbs} limbs per digit, up to {facts.largest_modulus_bits} bits",
+            "LWE samples": f"dimension {facts.lwe_dimension}, rounding noise of deviation "
+            f"{facts.rounding_sigma:.1f} each",
+            "noise margin": f"{facts.predicted_margin_bits:.1f} bits",
+            "failure": f"{at_most(facts.predicted_log2_failure)} for a run",
+            "worst step": worst_step(costs.worst_step),
+            "ciphertexts": f"{size(facts.predicted_ciphertext_bytes)} in {facts.ciphertexts}",
+            "evaluation keys": f"{size(facts.predicted_evaluation_key_bytes)}, "
+            f"read in {costs.reading_seconds:.1f} s",
+            "memory": f"{size(costs.predicted_run_memory_bytes)}, "
+            f"{size(costs.predicted_peak_memory_bytes)} if every layer is compared",
+            "time": f"{costs.wall_seconds():.1f} s on {threads()} threads here",
         }
     )
     click.echo()
-    here = seconds_here(report) / report["predicted_seconds"]
-    rows = [row_of(layer, here) for layer in report["layers"]]
-    total = {name: sum(layer[name] for layer in report["layers"]) for name in SUMMED}
-    rows.append(
-        row_of(
-            {
-                "name": "all",
-                "shape": None,
-                "bound": None,
-                "noise_sigma": None,
-                "table_entries": None,
-                **total,
-            },
-            here,
-        )
-    )
+    here = costs.seconds_here / facts.predicted_seconds
+    rows = [row_of(layer, here) for layer in [*layers, sum_of(layers)]]
     known = [name for name in rows[0] if any(row[name] is not None for row in rows)]
     print_table([{name: row[name] for name in known} for row in rows])
     click.echo("\npredicted seconds on one thread here")
-    phases = {**report["phases"], "in all": report["predicted_seconds"]}
-    print_rows({name: f"{taken * here:9.1f}" for name, taken in phases.items()})
+    all_phases = {**phases, "in all": facts.predicted_seconds}
+    print_rows({name: f"{taken * here:9.1f}" for name, taken in all_phases.items()})
 
 
-def worst_step(worst: Mapping[str, Any]) -> str:
+def worst_step(worst: WorstStep) -> str:
     """The step that is most often wrong. For a table, how far beyond its bound it is still
     right."""
-    words = f"{worst['name']}, 2^{worst['log2_failure']:.1f}"
-    if "bound" not in worst:
+    words = f"{worst.name}, 2^{worst.log2_failure:.1f}"
+    if worst.bound is None or worst.border is None:
         return words
-    return f"{words}, right {worst['border'] - worst['bound']} beyond {worst['bound']}"
+    return f"{words}, right {worst.border - worst.bound} beyond {worst.bound}"
 
 
-SUMMED = ("packings", "products", "predicted_seconds")
+def sum_of(layers: Sequence[Layer]) -> Layer:
+    """All layers together."""
+    return Layer(
+        "all",
+        shape=None,
+        bound=None,
+        noise_sigma=None,
+        table_entries=None,
+        packings=sum(layer.packings for layer in layers),
+        products=sum(layer.products for layer in layers),
+        predicted_seconds=sum(layer.predicted_seconds for layer in layers),
+    )
 
 
-def row_of(layer: Mapping[str, Any], here: float) -> dict[str, Any]:
+def row_of(layer: Layer, here: float) -> dict[str, object]:
     """A layer as a row of the table, with the seconds of one thread here."""
-    shape = layer["shape"]
     return {
-        "layer": layer["name"],
-        "shape": None if shape is None else times(shape),
-        "bound": layer["bound"],
-        "noise": None if layer["noise_sigma"] is None else f"{layer['noise_sigma']:.1f}",
-        "table": layer["table_entries"],
-        "packings": layer["packings"],
-        "products": layer["products"],
-        "seconds": round(layer["predicted_seconds"] * here, 2),
+        "layer": layer.name,
+        "shape": None if layer.shape is None else times(layer.shape),
+        "bound": layer.bound,
+        "noise": None if layer.noise_sigma is None else f"{layer.noise_sigma:.1f}",
+        "table": layer.table_entries,
+        "packings": layer.packings,
+        "products": layer.products,
+        "seconds": round(layer.predicted_seconds * here, 2),
     }

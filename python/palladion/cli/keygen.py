@@ -17,11 +17,13 @@ from palladion.cli.common import (
     json_option,
     print_json,
     print_rows,
+    program_json,
     security_rows,
     threads_option,
 )
 from palladion.cli.progress import Steps
-from palladion.cli.split import client_file
+from palladion.client import Client
+from palladion.deployment import CompiledModel, client_file
 from palladion.destination import check_folder, make_folder
 from palladion.errors import DataError, UsageError
 from palladion.text import size
@@ -63,30 +65,27 @@ def keygen(
         refuse_compiling()
     with Steps(quiet=as_json) as steps:
         program = None
-        if terms is not None:
-            report = terms.report()
-        else:
+        if terms is None:
             chosen = palladion.mnist_network() if network is None else IntNetwork.load(network)
             with steps.step("compile"):
-                program = palladion.compile_network(chosen.to_json(), batch or 1)
-            terms, report = program.terms(), program.report()
-            budget.check(report)
-        memory.check_writing(report)
+                program = CompiledModel.of_network(chosen, batch or 1)
+            budget.check(program)
+            terms = program.terms
+        client = Client.generate(terms)
+        facts = client.facts
+        memory.check_writing(facts)
         make_folder(output)
-        files.check(output / EVALUATION, report["predicted_evaluation_key_bytes"])
+        files.check(output / EVALUATION, facts.predicted_evaluation_key_bytes)
         for name in (SECRET, *[PROGRAM] * (program is not None)):
             files.check(output / name)
         with steps.step("make and write keys"):
-            secret = palladion.SecretKey.generate(terms)
-            with files.replacing(output / EVALUATION) as name:
-                written = secret.write_evaluation_keys(name)
+            written = client.write_keys(output / EVALUATION)
             if program is not None:
-                files.write(output / PROGRAM, program.to_bytes())
-                files.write(client_file(output / PROGRAM), terms.to_bytes())
-            files.write(output / SECRET, secret.to_bytes(), secret=True)
+                program.save(output / PROGRAM)
+            client.save(output / SECRET)
     if as_json:
-        sizes = {"evaluation_key_bytes": written}
-        print_json({**report, **sizes, "output": str(output)})
+        report = facts.to_json() if program is None else program_json(program)
+        print_json({**report, "evaluation_key_bytes": written, "output": str(output)})
         return
     rows: dict[str, object] = {
         f"{output / SECRET}": "keep it: only this file decrypts",
@@ -95,7 +94,7 @@ def keygen(
     if program is not None:
         rows[f"{output / PROGRAM}"] = "for the server: it has the network's weights"
         rows[f"{client_file(output / PROGRAM)}"] = "for the client"
-    print_rows({**rows, **security_rows(report["security"])})
+    print_rows({**rows, **security_rows(facts.security)})
 
 
 def refuse_compiling() -> None:

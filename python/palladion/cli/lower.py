@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
 
-import palladion
 from palladion import files
 from palladion.cli.common import FILE, OUTPUT, json_option, print_json, threads_option
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.cli.target import Target, target_options
-from palladion.errors import FormatError
+from palladion.cli.target import target_options
+from palladion.deployment import CompiledModel
+from palladion.errors import FormatError, UsageError
+from palladion.targets import CPU, Target
 from palladion.text import size
+from palladion.traces import Trace
 
 
 @click.command()
@@ -34,22 +35,24 @@ def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
     PROGRAM is a file that `compile` or `keygen` wrote. Prints how often each instruction is
     executed, and the passes over limbs that this takes.
     """
-    given = files.parsed(program, palladion.Program.from_bytes, b"PROG")
+    compiled = CompiledModel.load(program)
     if to != "trace":
-        text = given.record() if to == "recording" else given.to_text().encode()
+        text = compiled.recording() if to == "recording" else compiled.text().encode()
         files.write(output, text)
         if as_json:
             print_json({"text_bytes": len(text), "output": str(output)})
         else:
             click.echo(f"{output}: {size(len(text))}")
         return
-    text, counts = given.lower()
+    trace = compiled.lower()
+    text, counts = trace.text.encode(), trace.counts()
     files.write(output, text)
+    length = len(text)
     if as_json:
-        print_json({**counts, "trace_bytes": len(text), "output": str(output)})
+        print_json({**counts.to_json(), "trace_bytes": length, "output": str(output)})
         return
-    names = list(counts["instructions"].items())
-    passes = list(counts["passes"].items())
+    names = list(counts.instructions.items())
+    passes = list(counts.passes.items())
     rows = [
         {
             "instruction": name,
@@ -64,7 +67,7 @@ def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
         )
     ]
     print_table(rows)
-    click.echo(f"{output}: {size(len(text))}")
+    click.echo(f"{output}: {size(length)}")
 
 
 @click.command()
@@ -97,46 +100,47 @@ def replay(
     """
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
-            given = load(trace)
+            loaded = Trace.load(trace)
+            verify(loaded, trace)
         if program is not None:
             with steps.step("compare with the program"):
-                check(given, trace, program)
+                check(loaded, trace, program)
         with steps.step("read keys"):
-            evaluation = files.parsed(
-                keys, partial(palladion.EvaluationKeys.from_bytes, given), b"EKEY"
-            )
-        sent = files.parsed(query, partial(palladion.Query.from_bytes, given), b"ENCI")
-        answer, digest = target.replay(given, evaluation, sent, steps)
-    files.write(output, answer)
+            evaluation = files.parsed(keys, loaded.keys, b"EKEY")
+        sent = files.parsed(query, loaded.query, b"ENCI")
+        if target == CPU:
+            replayer = loaded.prepare(target)
+        elif target.devices is not None:
+            raise UsageError("a trace is executed on one device: leave out --devices")
+        else:
+            with steps.step(f"prepare for {target.place()}"):
+                replayer = loaded.prepare(target)
+        steps.start_run()
+        replayed = replayer(evaluation, sent, steps.count if target == CPU else steps.update)
+    files.write(output, replayed.answer)
+    length = len(replayed.answer)
     if as_json:
-        print_json({**given.counts(), "answer_bytes": len(answer), "raw_digest": digest,
-                    "output": str(output)})  # fmt: skip
+        print_json({**loaded.counts().to_json(), "answer_bytes": length,
+                    "raw_digest": replayed.raw_digest, "output": str(output)})  # fmt: skip
         return
-    click.echo(f"{output}: {size(len(answer))}")
+    click.echo(f"{output}: {size(length)}")
 
 
-def load(path: Path) -> palladion.Trace:
-    """Read the text of a trace.
+def verify(trace: Trace, path: Path) -> None:
+    """Check that a text is the trace of a compiled network.
 
     Raises
     ------
     FormatError
-        If the file is no trace. The message names the file, the line, and what was found and
-        expected.
+        The message names the file, the line, and what was found and expected.
     """
-    data = files.read(path)
     try:
-        return palladion.Trace.from_text(data.decode())
-    except UnicodeDecodeError as error:
-        found = files.kind(data) or "no text"
-        raise FormatError(
-            f"{path} is {found}, expected a trace: `palladion lower` writes one"
-        ) from error
+        trace.verify()
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
 
 
-def check(trace: palladion.Trace, path: Path, program: Path) -> None:
+def check(trace: Trace, path: Path, program: Path) -> None:
     """Check that a trace is that of a program.
 
     Raises
@@ -144,8 +148,8 @@ def check(trace: palladion.Trace, path: Path, program: Path) -> None:
     FormatError
         The message names the first instruction that differs.
     """
-    own = files.parsed(program, palladion.Program.from_bytes, b"PROG")
+    own = CompiledModel.load(program)
     try:
-        trace.check(own)
+        own.check_trace(trace)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error

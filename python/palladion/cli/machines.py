@@ -1,35 +1,18 @@
-"""What the commands of ``palladion simulate`` are given: machines, programs, folders."""
+"""What the commands of ``palladion simulate`` are given: machines, traces, folders."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-import palladion
-from palladion import _native, files
-from palladion.errors import FormatError, UsageError
-from palladion.machines import Machine
+from palladion import files
+from palladion.deployment import CompiledModel
+from palladion.errors import FormatError
+from palladion.traces import Trace
 
 
-def machine_of(name: str) -> Machine:
-    """A packaged machine by its name, or a machine from its file.
-
-    Raises
-    ------
-    UsageError
-        If it is neither.
-    """
-    if name in _native.machine_names():
-        return Machine.named(name)
-    path = Path(name)
-    if not path.is_file():
-        known = ", ".join(_native.machine_names())
-        raise UsageError(f"{name} is no file, and no machine of ours: {known}")
-    return Machine.load(path)
-
-
-def trace_of(path: Path) -> str:
-    """The text of a trace, from its file or from a program's.
+def trace_of(path: Path) -> Trace:
+    """A trace, from its file or from a program's.
 
     Raises
     ------
@@ -38,31 +21,31 @@ def trace_of(path: Path) -> str:
     """
     data = files.read(path)
     if data.startswith(files.MAGIC):
-        text, _ = files.parsed(path, palladion.Program.from_bytes, b"PROG").lower()
-        return text.decode()
+        return CompiledModel.load(path).lower()
     try:
-        return data.decode()
+        return Trace(data.decode())
     except UnicodeDecodeError:
-        found = files.kind(data) or "no text"
+        kind = files.kind(data) or "no text"
         raise FormatError(
-            f"{path} is {found}, expected a trace or a program: `palladion lower` and "
+            f"{path} is {kind}, expected a trace or a program: `palladion lower` and "
             "`palladion compile` write them"
         ) from None
 
 
-def work_of(path: Path) -> _native.Workload:
-    """The instructions of a trace or a program.
+def work_of(path: Path) -> Trace:
+    """As :func:`trace_of`, with instructions that were checked.
 
     Raises
     ------
     FormatError
         If the file is neither, or damaged.
     """
-    text = trace_of(path)
+    trace = trace_of(path)
     try:
-        return _native.Workload(text)
+        _ = trace.work
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from error
+    return trace
 
 
 def write_pictures(folder: Path, pictures: Mapping[str, Mapping[str, bytes]]) -> list[str]:

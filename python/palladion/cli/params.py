@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
 from palladion.cli.common import json_option, print_json, print_rows
 from palladion.cli.table import print_table
 from palladion.security import TARGET_BITS
-from palladion.sets import NamedSet, named, named_sets, tfhe_sets
+from palladion.sets import NamedSet, TfheSet, named, named_sets, tfhe_sets
 from palladion.text import size
 
 
@@ -28,14 +28,14 @@ def params(name: str | None, as_json: bool) -> None:
         sets = list(named_sets().values())
         if as_json:
             found = [entry.describe() for entry in sets]
-            print_json({"sets": found, "tfhe": list(tfhe.values())})
+            print_json({"sets": found, "tfhe": [entry.to_json() for entry in tfhe.values()]})
         else:
             print_table([row(entry) for entry in sets])
             click.echo()
             print_table([tfhe_row(entry) for entry in tfhe.values()])
     elif name in tfhe:
         if as_json:
-            print_json(tfhe[name])
+            print_json(tfhe[name].to_json())
         else:
             print_rows(tfhe_rows(tfhe[name]))
     elif as_json:
@@ -96,57 +96,54 @@ def octets(count: int | None) -> str:
     return "-" if count is None else size(count)
 
 
-def tfhe_row(found: dict[str, Any]) -> dict[str, object]:
+def tfhe_row(entry: TfheSet) -> dict[str, object]:
     """A row of the table of TFHE sets."""
     return {
-        "set": found["name"],
-        "bits": "gates" if found["layout"] == "gates" else tfhe_bits(found),
-        "n": found["lwe_dimension"],
-        "k": found["rank"],
-        "N": f"2^{found['log_n']}",
-        "key switch": found["key_switch"],
-        "security": tfhe_security(found),
-        "fails": tfhe_failure(found),
-        "ciphertext": size(found["ciphertext_bytes"]),
-        "keys": size(found["key_bytes"]),
-        "in memory": size(found["key_memory_bytes"]),
+        "set": entry.name,
+        "bits": "gates" if entry.layout == "gates" else entry.bits,
+        "n": entry.lwe_dimension,
+        "k": entry.rank,
+        "N": f"2^{entry.log_n}",
+        "key switch": entry.key_switch,
+        "security": tfhe_security(entry),
+        "fails": tfhe_failure(entry),
+        "ciphertext": size(entry.ciphertext_bytes),
+        "keys": size(entry.key_bytes),
+        "in memory": size(entry.key_memory_bytes),
     }
 
 
-def tfhe_rows(found: dict[str, Any]) -> dict[str, object]:
+def tfhe_rows(entry: TfheSet) -> dict[str, object]:
     """Everything about one TFHE set."""
-    digits = {key: "{1} of {0} bits".format(*found[f"{key}_digits"]) for key in DIGITS}
     return {
-        "name": found["name"],
-        "layout": found["layout"] if found["layout"] == "gates" else tfhe_bits(found),
-        "word": f"{found['word_bits']} bits",
-        "small secret": f"{found['lwe_dimension']}, sigma {found['lwe_sigma']:.3e}",
-        "ring secret": f"{found['rank']} x 2^{found['log_n']}, sigma {found['ring_sigma']:.3e}",
-        "bootstrapping": f"digits: {digits['bootstrap']}",
-        "key switch": f"{found['key_switch']}, digits: {digits['key_switch']}",
-        "security": found["security"]["text"],
-        "estimated by": found["security"]["basis"],
-        "fails": f"{tfhe_failure(found)} of a bootstrapping, predicted average over keys",
-        "ciphertext": size(found["ciphertext_bytes"]),
-        "as encrypted": f"{found['fresh_bytes']} bytes each, and a seed",
-        "keys": f"{size(found['key_bytes'])} seeded, {size(found['key_memory_bytes'])} in memory",
+        "name": entry.name,
+        "layout": entry.layout if entry.layout == "gates" else entry.bits,
+        "word": f"{entry.word_bits} bits",
+        "small secret": f"{entry.lwe_dimension}, sigma {entry.lwe_sigma:.3e}",
+        "ring secret": f"{entry.rank} x 2^{entry.log_n}, sigma {entry.ring_sigma:.3e}",
+        "bootstrapping": f"digits: {digits(entry.bootstrap_digits)}",
+        "key switch": f"{entry.key_switch}, digits: {digits(entry.key_switch_digits)}",
+        "security": entry.security.text,
+        "estimated by": entry.security.basis,
+        "fails": f"{tfhe_failure(entry)} of a bootstrapping, predicted average over keys",
+        "ciphertext": size(entry.ciphertext_bytes),
+        "as encrypted": f"{entry.fresh_bytes} bytes each, and a seed",
+        "keys": f"{size(entry.key_bytes)} seeded, {size(entry.key_memory_bytes)} in memory",
     }
 
 
-DIGITS = ("bootstrap", "key_switch")
+def digits(sizes: Sequence[int]) -> str:
+    """Bits and number of digits as text."""
+    bits, count = sizes
+    return f"{count} of {bits} bits"
 
 
-def tfhe_bits(found: dict[str, Any]) -> str:
-    """The bits of message and carry."""
-    return f"{found['message_bits']} + {found['carry_bits']} carry"
-
-
-def tfhe_security(found: dict[str, Any]) -> str:
+def tfhe_security(entry: TfheSet) -> str:
     """The estimate, marked if it is below 128 bits."""
-    insecure = "" if found["secure"] else "INSECURE, "
-    return f"{insecure}{found['security_bits']:.1f} bits"
+    insecure = "" if entry.secure else "INSECURE, "
+    return f"{insecure}{entry.security_bits:.1f} bits"
 
 
-def tfhe_failure(found: dict[str, Any]) -> str:
+def tfhe_failure(entry: TfheSet) -> str:
     """The largest probability that a bootstrapping fails, an average over keys."""
-    return f"2^{found['log2_failure']:.1f}"
+    return f"2^{entry.log2_failure:.1f}"

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 
-import palladion
 from palladion import files
 from palladion.cli.common import (
     FILE,
@@ -26,12 +25,13 @@ from palladion.cli.common import (
     threads_option,
     warned,
 )
-from palladion.cli.decrypt import show_outputs
-from palladion.cli.halves import both_halves, figures, show_figures
+from palladion.cli.decrypt import outputs_json, show_outputs
+from palladion.cli.halves import Figures, both_halves
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.cli.target import Target, target_options
+from palladion.cli.target import prepare, target_options
+from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.nn.boundary import Boundary
 from palladion.nn.dataset import labels_beside
@@ -40,6 +40,8 @@ from palladion.nn.linear import Ints
 from palladion.nn.prediction import Prediction
 from palladion.nn.scores import Array, Score, scores
 from palladion.packaged import takes_digits
+from palladion.runs import RunStep
+from palladion.targets import Target
 from palladion.text import size
 
 
@@ -64,7 +66,7 @@ from palladion.text import size
 @threads_option
 @json_option
 def run(
-    program: palladion.Program,
+    program: CompiledModel,
     keys: Path | None,
     query: Path,
     output: Path | None,
@@ -90,7 +92,7 @@ def run(
 
 
 def run_query(
-    program: palladion.Program,
+    program: CompiledModel,
     keys: Path,
     query: Path,
     output: Path,
@@ -103,34 +105,34 @@ def run_query(
         path.resolve() for path in (keys, query, output)
     }:
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
-    security = program.report()["security"]
-    target.check_run(program.report())
+    program.check_run(target)
+    security = program.facts.security
     with Steps(quiet=as_json) as steps:
-        given = files.parsed(query, partial(palladion.Query.from_bytes, program), b"ENCI")
+        sent = files.parsed(query, program.query, b"ENCI")
         with steps.step("read keys"):
-            evaluation = files.parsed(
-                keys, partial(palladion.EvaluationKeys.from_bytes, program), b"EKEY"
-            )
+            evaluation = files.parsed(keys, program.keys, b"EKEY")
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
         save = partial(files.write, checkpoint) if checkpoint else None
-        answer, report = target.run(program, evaluation, given, steps, (resumed, save))
-        data = answer.to_bytes()
+        prepared = prepare(program, target, steps, resumed, saving=save is not None)
+        answer = prepared(evaluation, sent, steps.update, save)
+        report, data = answer.report, answer.to_bytes()
         files.write(output, data)
         if checkpoint:
             files.remove(checkpoint)
     if as_json:
         extra = {"ciphertext_bytes": len(data), "peak_memory_bytes": peak_memory()}
-        print_json({**report, **extra, "security": security, "output": str(output)})
+        named = {"security": asdict(security), "output": str(output)}
+        print_json({**report.to_json(), **extra, **named})
         return
-    print_table(by_layer(report["steps"]))
-    if report["resumed_steps"]:
-        click.echo(f"{report['resumed_steps']} steps were taken from {checkpoint}")
+    print_table(by_layer(report.steps))
+    if report.resumed_steps:
+        click.echo(f"{report.resumed_steps} steps were taken from {checkpoint}")
     print_rows(security_rows(security))
-    click.echo(f"{output}: {size(len(data))}, in {report['seconds']:.2f} s")
+    click.echo(f"{output}: {size(len(data))}, in {answer.seconds:.2f} s")
 
 
 def run_inputs(
-    program: palladion.Program,
+    program: CompiledModel,
     path: Path,
     output: Path | None,
     count: int | None,
@@ -139,46 +141,47 @@ def run_inputs(
 ) -> None:
     """Run both halves on the user's inputs, and compare with their labels if there are any."""
     refuse_ciphertexts(path)
-    boundary = Boundary.of_terms(program.terms())
+    boundary = program.boundary
     with warned() as warnings:
-        inputs = load_inputs(boundary, (path,), digits=takes_digits(program.terms()))
-    chosen = slice(count or program.report()["batch"])
+        inputs = load_inputs(boundary, (path,), digits=takes_digits(boundary))
+    chosen = slice(count or program.facts.batch)
     labels = labels_beside(path) if path.suffix.lower() == ".npz" else None
     if labels is not None:
         try:
             labels = per_input(labels, len(inputs))[chosen]
-            score(boundary, np.zeros((len(labels), program.report()["classes"]), np.int64), labels)
+            score(boundary, np.zeros((len(labels), program.facts.classes), np.int64), labels)
         except DataError as error:
             raise DataError(f"{path}: {error}") from error
     with Steps(quiet=as_json) as steps:
-        outcome = both_halves(program, inputs[chosen].tolist(), steps, target)
-    found, compared = score(boundary, np.array(outcome.logits, dtype=np.int64), labels)
-    predicted = None if found.classes is None else found.classes.tolist()
+        outcome = both_halves(program, inputs[chosen], steps, target)
+    prediction, compared = score(boundary, outcome.integers, labels)
+    number = len(prediction)
     if output is not None:
-        files.write_arrays(output, found.outputs)
-    result = {
-        "inputs": len(found),
-        "inputs_in_file": len(inputs),
-        "predicted": predicted,
-        "outputs": {name: values.tolist() for name, values in found.outputs.items()},
-        "correct": None if compared.accuracy is None else round(compared.accuracy * len(found)),
-        "r2": compared.r2 if len(found) > 1 else None,
-        "warnings": warnings,
-        "output": None if output is None else str(output),
-        **figures(program, outcome),
-    }
+        files.write_arrays(output, prediction.outputs)
+    correct = None if compared.accuracy is None else round(compared.accuracy * number)
+    r2 = compared.r2 if number > 1 else None
+    figures = Figures.of(program, outcome)
     if as_json:
-        print_json(result)
+        print_json({
+            "inputs": number,
+            "inputs_in_file": len(inputs),
+            **outputs_json(prediction),
+            "correct": correct,
+            "r2": r2,
+            "warnings": warnings,
+            "output": None if output is None else str(output),
+            **figures.to_json(),
+        })  # fmt: skip
         return
-    show_outputs(found.outputs, predicted)
-    if result["correct"] is not None:
-        click.echo(f"right: {result['correct']} of {len(found)}")
-    if result["r2"] is not None:
-        click.echo(f"r2 against the labels: {result['r2']:.4f}")
-    if len(found) < len(inputs):
-        click.echo(f"{len(found)} of the {len(inputs)} inputs were run: --count takes more")
+    show_outputs(prediction)
+    if correct is not None:
+        click.echo(f"right: {correct} of {number}")
+    if r2 is not None:
+        click.echo(f"r2 against the labels: {r2:.4f}")
+    if number < len(inputs):
+        click.echo(f"{number} of the {len(inputs)} inputs were run: --count takes more")
     click.echo()
-    show_figures(result)
+    figures.show()
 
 
 def score(boundary: Boundary, logits: Ints, labels: Array | None) -> tuple[Prediction, Score]:
@@ -189,10 +192,10 @@ def score(boundary: Boundary, logits: Ints, labels: Array | None) -> tuple[Predi
     DataError
         If the labels do not fit.
     """
-    found = Prediction.of(boundary, logits)
+    prediction = Prediction.of(boundary, logits)
     if labels is None:
-        return found, Score("encrypted")
-    return found, scores({"encrypted": found}, labels)["encrypted"]
+        return prediction, Score("encrypted")
+    return prediction, scores({"encrypted": prediction}, labels)["encrypted"]
 
 
 def refuse_ciphertexts(path: Path) -> None:
@@ -207,7 +210,7 @@ def refuse_ciphertexts(path: Path) -> None:
                          "--keys: give --keys and --output to run encrypted images")  # fmt: skip
 
 
-def by_layer(steps: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+def by_layer(steps: Iterable[RunStep]) -> list[dict[str, str]]:
     """Seconds of each phase of the loop, one line per layer and one in total."""
     taken = phases(steps)
     names = list(dict.fromkeys(name.rpartition(": ")[2] for name in taken))

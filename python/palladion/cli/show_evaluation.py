@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from palladion.cli.common import print_rows
 from palladion.cli.table import print_table
+from palladion.records import Json
 
-Found = dict[str, Any]
 
-
-def show(result: Found) -> None:
+def show(result: Json) -> None:
     """Print the counts in the clear, then those under encryption."""
     total = result["images"]
     click.echo(f"{result['network']} in the clear, {total} test images of {result['dataset']}")
@@ -46,7 +43,7 @@ def share(correct: int, images: int) -> str:
     return f"{correct} of {images} right, {correct / images:.2%}"
 
 
-def show_encrypted(found: Found) -> None:
+def show_encrypted(found: Json) -> None:
     count = found["images"]
     click.echo(f"\nencrypted, {count} images, {found['seconds'] / count:.2f} s per image")
     print_rows(
@@ -74,7 +71,7 @@ def show_encrypted(found: Found) -> None:
     print_table([of_step(name, step) for name, step in tightest(found["noise"]).items()])
 
 
-def of_layer(layer: Found) -> Found:
+def of_layer(layer: Json) -> Json:
     """Noise and changed activations of one layer."""
     noisy = layer["accumulators"]
     any_, one, two = (portion(layer, sizes) for sizes in (None, (1,), (2,)))
@@ -92,22 +89,22 @@ def of_layer(layer: Found) -> Found:
     }
 
 
-def portion(layer: Found, sizes: tuple[int, ...] | None) -> float:
+def portion(layer: Json, sizes: tuple[int, ...] | None) -> float:
     """The share of a layer's activations that changed by one of ``sizes``, or at all if None."""
     counts = layer["changes"].items()
     chosen = sum(count for change, count in counts if sizes is None or abs(change) in sizes)
     return float(chosen / layer["values"])
 
 
-def tightest(noise: list[Found]) -> dict[str, Found]:
+def tightest(noise: list[Json]) -> dict[str, Json]:
     """For each operation, the step with the least margin."""
-    found: dict[str, Found] = {}
+    found: dict[str, Json] = {}
     for step in sorted(noise, key=lambda step: float(step["margin_bits"])):
         found.setdefault(step["name"].rpartition(": ")[2], step)
     return found
 
 
-def of_step(operation: str, step: Found) -> Found:
+def of_step(operation: str, step: Json) -> Json:
     """The predicted and the measured noise of a step."""
     return {
         "operation": operation,

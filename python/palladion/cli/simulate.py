@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
-from palladion import _native
 from palladion.cli.common import json_option, print_json, print_rows
-from palladion.cli.machines import machine_of
 from palladion.cli.simulate_packing import packing, packing_machine
 from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
-from palladion.machines import PUBLISHED, SETS, Machine, published
+from palladion.machines import (
+    PUBLISHED,
+    SETS,
+    Machine,
+    SpatialSummary,
+    VectorSummary,
+    Wholes,
+    names,
+    published,
+)
+from palladion.records import to_json
 
 
 @click.group()
@@ -40,7 +45,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
     with the memory behind the logic, the processor, and the key switch on the processor, as in the
     paper's code, or on the array.
     """
-    given, versal = SETS[name], machine_of(machine)
+    given, versal = SETS[name], Machine.of(machine)
     try:
         found = versal.bootstrap(given, multiplier)
     except UsageError as error:
@@ -55,51 +60,51 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
                 "set": name,
                 "security": given.security,
                 "multiplier": multiplier,
-                **found,
+                **found.to_json(),
                 "machine_file": None if versal.source is None else str(versal.source),
-                "as_printed": printed and {key: printed[key] for key in PRINTED},
+                "as_printed": printed and {key: getattr(printed, key) for key in PRINTED},
                 "published_ms": PUBLISHED[name].milliseconds,
                 "published": says,
             }
         )
         return
-    passes = "" if multiplier == "direct" else f", {found['passes']} passes for a product"
+    passes = "" if multiplier == "direct" else f", {found.passes} passes for a product"
     base_log, levels = given.digits
     print_rows(
         {
-            "machine": versal.titled(found["machine"]),
+            "machine": versal.titled(found.machine),
             "set": f"{name}: n = {given.lwe_dimension}, k = {given.rank}, N = {given.n}, "
             f"{levels} digits of {base_log} bits",
             "security": given.security,
-            "multipliers": f"{found['multipliers']} of {found['elements']} elements{passes}",
-            "tiles": f"{found['tiles']} of {found['tiles_available']}",
-            "channels": f"{found['channels']}, {found['channel_gigabits']:.2f} Gbit/s at most",
-            "keys": f"{found['key_gigabits']:.2f} Gbit/s",
-            "an iteration": f"{found['iteration_us']:.2f} us, {found['iterations']} of them",
-            "simulated time": f"{found['latency_ms']:.2f} ms, the blind rotation alone",
-            "power": f"{found['watts']:.1f} W: {found['static_watts']:.1f} static, "
-            f"{found['tile_watts']:.1f} tiles, {found['channel_watts']:.1f} keys",
-            "energy": f"{found['energy_mj']:.1f} mJ",
+            "multipliers": f"{found.multipliers} of {found.elements} elements{passes}",
+            "tiles": f"{found.tiles} of {found.tiles_available}",
+            "channels": f"{found.channels}, {found.channel_gigabits:.2f} Gbit/s at most",
+            "keys": f"{found.key_gigabits:.2f} Gbit/s",
+            "an iteration": f"{found.iteration_us:.2f} us, {found.iterations} of them",
+            "simulated time": f"{found.latency_ms:.2f} ms, the blind rotation alone",
+            "power": f"{found.watts:.1f} W: {found.static_watts:.1f} static, "
+            f"{found.tile_watts:.1f} tiles, {found.channel_watts:.1f} keys",
+            "energy": f"{found.energy_mj:.1f} mJ",
         }
     )
     if printed:
         click.echo(
-            f"in the {printed['passes']} passes that the paper prints: "
-            f"{printed['latency_ms']:.2f} ms, with wrong words"
+            f"in the {printed.passes} passes that the paper prints: "
+            f"{printed.latency_ms:.2f} ms, with wrong words"
         )
     click.echo()
     print_table(
         [
             {
-                "tiles of": kind["name"],
-                "number": kind["tiles"],
-                "busy": "-" if kind["busy"] is None else f"{100 * kind['busy']:.1f}%",
-                "what one does": kind["does"],
+                "tiles of": kind.name,
+                "number": kind.tiles,
+                "busy": "-" if kind.busy is None else f"{100 * kind.busy:.1f}%",
+                "what one does": kind.does,
             }
-            for kind in found["kinds"]
+            for kind in found.kinds
         ]
     )
-    print_whole(found["whole"])
+    print_whole(found.whole)
     for line in says:
         click.echo()
         click.echo(click.wrap_text(line, 98))
@@ -109,24 +114,20 @@ PRINTED = ("passes", "iteration_us", "latency_ms", "energy_mj")
 """What the three passes of the paper's FFT multiplier take."""
 
 
-def print_whole(whole: Mapping[str, Any]) -> None:
+def print_whole(wholes: Wholes) -> None:
     """A whole bootstrapping, with the key switch in both places."""
-    places = {place: whole[place] for place in ("processor", "array") if whole[place]}
+    places = wholes.places()
     click.echo()
     click.echo("A whole bootstrapping, from LWE sample in to LWE sample out, in us:")
-    longest = max((made["parts"] for made in places.values()), key=len)
-    rows: dict[str, dict[str, str]] = {part["name"]: {} for part in longest}
-    for place, made in places.items():
-        for part in made["parts"]:
-            rows[part["name"]][place] = f"{part['us']:,.1f} {part['at']}"
-    totals = {
-        "all, ms": "latency_ms",
-        "energy, mJ": "energy_mj",
-        "average power, W": "watts",
-    }
-    for title, key in totals.items():
-        rows[title] = {place: f"{made[key]:.2f}" for place, made in places.items()}
-    rows["tiles"] = {place: str(made["tiles"]) for place, made in places.items()}
+    longest = max((whole.parts for whole in places.values()), key=len)
+    rows: dict[str, dict[str, str]] = {part.name: {} for part in longest}
+    for place, whole in places.items():
+        for part in whole.parts:
+            rows[part.name][place] = f"{part.us:,.1f} {part.at}"
+    rows["all, ms"] = {place: f"{whole.latency_ms:.2f}" for place, whole in places.items()}
+    rows["energy, mJ"] = {place: f"{whole.energy_mj:.2f}" for place, whole in places.items()}
+    rows["average power, W"] = {place: f"{whole.watts:.2f}" for place, whole in places.items()}
+    rows["tiles"] = {place: str(whole.tiles) for place, whole in places.items()}
     print_table(
         [
             {
@@ -136,28 +137,28 @@ def print_whole(whole: Mapping[str, Any]) -> None:
             for part, cells in rows.items()
         ]
     )
-    if whole["array_refused"]:
-        click.echo(f"no key switch on the array: {whole['array_refused']}")
+    if wholes.array_refused:
+        click.echo(f"no key switch on the array: {wholes.array_refused}")
 
 
 @simulate.command()
 @click.argument("name", default="versal")
 def machine(name: str) -> None:
     """Print the file of a packaged machine, as a start for your own."""
-    click.echo(_native.machine_file(name), nl=False)
+    click.echo(Machine.named(name).text, nl=False)
 
 
 @simulate.command()
 @json_option
 def machines(as_json: bool) -> None:
     """List the packaged machines."""
-    found = {name: Machine.named(name).summary() for name in _native.machine_names()}
+    found = {name: Machine.named(name).summary() for name in names()}
     if as_json:
-        print_json(found)
+        print_json({name: to_json(summary) for name, summary in found.items()})
         return
     print_table(
         [
-            {"machine": name, "family": summary["family"], "what it has": words(summary)}
+            {"machine": name, "family": summary.family, "what it has": words(summary)}
             for name, summary in found.items()
         ]
     )
@@ -167,17 +168,15 @@ def machines(as_json: bool) -> None:
     )
 
 
-def words(summary: Mapping[str, Any]) -> str:
+def words(summary: SpatialSummary | VectorSummary) -> str:
     """What a machine has, in a line."""
-    if summary["family"] == "spatial":
-        return f"{summary['tiles']} tiles"
-    area = sum(summary["area_mm2"].values())
-    mebibytes = summary["scratchpad_bytes"] / 2**20
-    clusters = summary["clusters"]
+    if isinstance(summary, SpatialSummary):
+        return f"{summary.tiles} tiles"
+    clusters = summary.clusters
     return (
-        f"{summary['word_bits']}-bit words, {clusters} cluster{'s' * (clusters > 1)}, "
-        f"{mebibytes:g} MiB, {summary['bytes_per_second'] / 1e12:g} TB/s, "
-        f"{area:.1f} mm2"
+        f"{summary.word_bits}-bit words, {clusters} cluster{'s' * (clusters > 1)}, "
+        f"{summary.scratchpad_bytes / 2**20:g} MiB, {summary.bytes_per_second / 1e12:g} TB/s, "
+        f"{sum(summary.area_mm2.values()):.1f} mm2"
     )
 
 

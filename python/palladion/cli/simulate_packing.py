@@ -8,10 +8,10 @@ import click
 
 from palladion import IntNetwork
 from palladion.cli.common import batch_option, json_option, print_json, print_rows
-from palladion.cli.machines import machine_of
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
+from palladion.machines import Machine
 from palladion.packing_model import (
     CORRECTIONS,
     NETWORKS,
@@ -160,7 +160,7 @@ def at_cycle_level(
     """Schedule a network's layers, and report it. ``sizes`` are the batch, log2 of the ring degree,
     and the largest circuit."""
     batch, log_n, most = sizes
-    packing, model = packing_named(name).name, machine_of(machine)
+    packing, model = packing_named(name).name, Machine.of(machine)
     with Steps(quiet=as_json) as progress:
         progress.start_run()
         found = schedule(
@@ -169,7 +169,7 @@ def at_cycle_level(
         )  # fmt: skip
     total, security = totals(found), found[0].taken["security"]
     parts = sum(not layer.taken["whole"] for layer in found)
-    chip = found[0].report["machine"]
+    chip = found[0].report.machine
     if as_json:
         data = {"network": given.name, "packing": packing, "machine": chip, "batch": batch,
                 "machine_file": None if model.source is None else str(model.source),

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
 from palladion import files
 from palladion.cli.common import FILE, FOLDER, OUTPUT, Command, json_option, print_json, print_rows
-from palladion.cli.machines import machine_of, work_of, write_pictures
+from palladion.cli.machines import work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.destination import make_folder
 from palladion.errors import FormatError, UsageError
+from palladion.machines import Machine
 from palladion.pictures import PARTS, of_run
 from palladion.reproduce.plot import require
+from palladion.simulation import SimulationReport, simulate
 from palladion.text import short, size
 
 WIDTH = 98
@@ -100,7 +100,7 @@ def run(
     """
     if window is not None and timeline is None:
         raise UsageError("--timeline-cycles cuts a timeline, expected --timeline FILE beside it")
-    model = machine_of(machine)
+    model = Machine.of(machine)
     if plot is not None:
         require()
         make_folder(plot)
@@ -110,12 +110,12 @@ def run(
             work = work_of(given)
         steps.start_run()
         try:
-            simulation = model.simulate(work, steps.count, order=order, eviction=eviction)
+            simulation = simulate(work, model, steps.count, order=order, eviction=eviction)
         except FormatError as error:
             raise FormatError(f"{machine}: {error}") from error
         with steps.step("report"):
-            found = simulation.report()
-        shown = model.titled(found["machine"])
+            report = simulation.report
+        shown = model.titled(report.machine)
         if timeline is not None:
             with steps.step("timeline"):
                 files.write(timeline, simulation.timeline(window))
@@ -123,49 +123,50 @@ def run(
         if plot is not None:
             with steps.step("pictures"):
                 title = f"{given.stem} on {shown}"
-                pictures = of_run(title, found, simulation.series(PARTS))
+                pictures = of_run(title, report, simulation.series(PARTS))
                 written += write_pictures(plot, pictures)
     if as_json:
         source = None if model.source is None else str(model.source)
-        series = simulation.series(PARTS)
-        print_json({**found, "machine_file": source, "over_time": series, "files": written})
+        over_time = simulation.series(PARTS).to_json()
+        own = {"machine_file": source, "over_time": over_time, "files": written}
+        print_json({**report.to_json(), **own})
         return
-    show({**found, "machine": shown})
+    show(report, shown)
     for name in written:
         click.echo(f"written: {name}")
 
 
-def show(found: Mapping[str, Any]) -> None:
-    """The report of a run for a terminal."""
-    traffic, compulsory = found["traffic_total"], found["traffic_compulsory"]
-    bounds = found["lower_bounds"]
+def show(report: SimulationReport, machine: str) -> None:
+    """The report of a run on a machine, for a terminal."""
+    traffic, compulsory = report.traffic_total, report.traffic_compulsory
+    bounds = report.lower_bounds
     largest = max(bounds, key=lambda name: bounds[name])
     print_rows(
         {
-            "machine": f"{found['machine']}, {found['area_mm2']:.1f} mm2",
-            "time": f"{digits(1000 * found['seconds'])} ms, {found['cycles']:,} cycles",
-            "energy": f"{found['joules']:.4g} J, EDP {found['edp']:.4g} J s, "
-            f"EDAP {found['edap']:.4g} J s mm2",
+            "machine": f"{machine}, {report.area_mm2:.1f} mm2",
+            "time": f"{digits(1000 * report.seconds)} ms, {report.cycles:,} cycles",
+            "energy": f"{report.joules:.4g} J, EDP {report.edp:.4g} J s, "
+            f"EDAP {report.edap:.4g} J s mm2",
             "traffic": f"{size(traffic)}, {size(compulsory)} of it compulsory",
             "lower bound": f"{bounds[largest]:,} cycles: {largest}",
-            "gap": f"{found['gap']:.2f} times the lower bound, {found['tight_gap']:.2f} times the "
-            f"tighter one of {found['tight_bound']:,} cycles",
+            "gap": f"{report.gap:.2f} times the lower bound, {report.tight_gap:.2f} times the "
+            f"tighter one of {report.tight_bound:,} cycles",
         }
     )
     tables: list[list[dict[str, object]]] = [
         [
             {"unit": name, "busy": f"{100 * share:.1f}%"}
-            for name, share in found["utilisation"].items()
+            for name, share in report.utilisation.items()
         ],
         [
             {"waited for": name, "share": f"{100 * share:.1f}%"}
-            for name, share in found["stalls"].items()
+            for name, share in report.stalls.items()
         ],
-        [{"traffic": name, "bytes": size(n)} for name, n in found["traffic_bytes"].items()],
-        [{"instructions": name, "number": f"{n:,}"} for name, n in found["instructions"].items()],
-        components(found),
-        kinds(found),
-        step_rows(found),
+        [{"traffic": name, "bytes": size(n)} for name, n in report.traffic_bytes.items()],
+        [{"instructions": name, "number": f"{n:,}"} for name, n in report.instructions.items()],
+        components(report),
+        kinds(report),
+        step_rows(report),
     ]
     for rows in filter(None, tables):
         click.echo()
@@ -179,49 +180,49 @@ def digits(number: float) -> str:
     return f"{number:.3f}" if number >= 1 or number == 0 else f"{number:.4g}"
 
 
-def components(found: Mapping[str, Any]) -> list[dict[str, object]]:
+def components(report: SimulationReport) -> list[dict[str, object]]:
     """Energy and area by component."""
-    joules, areas = found["joules_by_component"], found["area_mm2_by_component"]
+    joules, areas = report.joules_by_component, report.area_mm2_by_component
     return [
         {
             "component": name,
-            "energy": f"{100 * joules.get(name, 0) / max(found['joules'], 1e-300):.1f}%",
+            "energy": f"{100 * joules.get(name, 0) / max(report.joules, 1e-300):.1f}%",
             "mm2": f"{areas[name]:.2f}" if name in areas else "-",
         }
         for name in [*joules, *(name for name in areas if name not in joules)]
     ]
 
 
-def kinds(found: Mapping[str, Any]) -> list[dict[str, object]]:
+def kinds(report: SimulationReport) -> list[dict[str, object]]:
     """How kinds of clusters work side by side, where there are several."""
-    works, cycles = found["works_cycles"], max(found["cycles"], 1)
+    works, cycles = report.works_cycles, max(report.cycles, 1)
     if len(works) < 2:
         return []
-    rows = {**works, "two at a time": found["together_cycles"]}
+    rows = {**works, "two at a time": report.together_cycles}
     return [
         {"clusters": name, "work": f"{100 * share / cycles:.1f}%"} for name, share in rows.items()
     ]
 
 
-def step_rows(found: Mapping[str, Any]) -> list[dict[str, object]]:
+def step_rows(report: SimulationReport) -> list[dict[str, object]]:
     """The steps that take longest, in the order of the program, and all others as one."""
-    steps = found["steps"]
-    longest = sorted(range(len(steps)), key=lambda place: -steps[place]["cycles"])
+    steps = report.steps
+    longest = sorted(range(len(steps)), key=lambda place: -steps[place].cycles)
     shown = sorted(longest[:MOST_STEPS])
     rest = longest[MOST_STEPS:]
 
     def row(name: str, places: list[int]) -> dict[str, object]:
         def total(field: str) -> float:
-            return sum(float(steps[place][field]) for place in places)
+            return sum(float(getattr(steps[place], field)) for place in places)
 
-        traffic = sum(sum(steps[place]["traffic_bytes"].values()) for place in places)
+        traffic = sum(sum(steps[place].traffic_bytes.values()) for place in places)
         return {
             "step": short(name, 40),
             "ms": digits(1000 * total("seconds")),
-            "time": f"{100 * total('cycles') / max(found['cycles'], 1):.1f}%",
+            "time": f"{100 * total('cycles') / max(report.cycles, 1):.1f}%",
             "joules": f"{total('joules'):.3g}",
             "traffic": size(traffic),
         }
 
-    rows = [row(steps[place]["name"], [place]) for place in shown]
+    rows = [row(steps[place].name, [place]) for place in shown]
     return [*rows, row(f"{len(rest)} other steps", rest)] if rest else rows

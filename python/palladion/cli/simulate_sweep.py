@@ -8,13 +8,13 @@ import click
 
 from palladion import sweeps
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
-from palladion.cli.machines import machine_of, work_of, write_pictures
+from palladion.cli.machines import work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.simulate_run import passes_options
 from palladion.cli.table import print_table
 from palladion.destination import make_folder
 from palladion.errors import FormatError
-from palladion.machines import Machine
+from palladion.machines import Machine, VectorSummary
 from palladion.pictures import of_sweep
 from palladion.reproduce.plot import require
 from palladion.sweeps import Sweep
@@ -31,7 +31,9 @@ def parsed(
 
 def lanes_note(model: Machine, given: Sweep) -> str:
     """What `lanes` of a sweep are: those of the widest unit."""
-    lanes: dict[str, int] = model.summary()["unit_lanes"]
+    summary = model.summary()
+    assert isinstance(summary, VectorSummary), "a sweep is of a vector machine"
+    lanes = summary.unit_lanes
     widest = max(lanes, key=lambda name: lanes[name])
     others = {name: count for name, count in lanes.items() if count < lanes[widest]}
     if not others:
@@ -80,7 +82,7 @@ def sweep(
 
     Area and watts follow the sizes: linearly, unless the machine's file says otherwise.
     """
-    model = machine_of(machine)
+    model = Machine.of(machine)
     if plot is not None:
         require()
         make_folder(plot)

@@ -9,14 +9,8 @@ import click
 import palladion
 from palladion import files
 from palladion.cli.common import FILE, OUTPUT, json_option, print_json
+from palladion.deployment import client_file
 from palladion.text import size
-
-SUFFIX = ".client"
-
-
-def client_file(program: Path) -> Path:
-    """Where the client's file of a program lies: beside it, with the ending ``.client``."""
-    return program.with_name(program.name + SUFFIX)
 
 
 @click.command()
@@ -29,8 +23,7 @@ def split(program: Path, output: Path | None, as_json: bool) -> None:
     Keys, queries and decryption need this file alone. It has no weight, bias or table of the
     network. `compile` writes it too, so this is for programs that were compiled before.
     """
-    given = files.parsed(program, palladion.Program.from_bytes, b"PROG")
-    data = given.terms().to_bytes()
+    data = palladion.CompiledModel.load(program).terms.to_bytes()
     to = output or client_file(program)
     files.write(to, data)
     if as_json:

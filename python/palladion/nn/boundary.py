@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from palladion.errors import InputWarning, NetworkError
 from palladion.nn.interface import Clipped, Gives, Interface, Takes, array_of
 from palladion.nn.linear import Ints
+from palladion.records import Json
 from palladion.tabular import check_columns, columns_of
 from palladion.text import times
 
@@ -68,7 +69,7 @@ class Input:
         channels = self.shape[0]
         return self.mean or (0.0,) * channels, self.std or (1.0,) * channels
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Json:
         """The data in JSON form."""
         return {
             "shape": list(self.shape),
@@ -80,7 +81,7 @@ class Input:
         }
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> Input:
+    def from_data(cls, data: Json) -> Input:
         """Read the result of :meth:`to_data`. The core has checked it."""
         channels, rows, columns = data["shape"]
         mean, std = tuple(data.get("mean", ())), tuple(data.get("std", ()))
@@ -104,14 +105,14 @@ class Boundary:
         NetworkError
             If the terms do not describe it, or not in a readable way.
         """
-        report, text = terms.report(), terms.interface()
+        facts, text = terms.facts(), terms.interface()
         if text is None:
-            raise NetworkError(f"the program of {report['network']} does not say what its inputs "
+            raise NetworkError(f"the program of {facts['network']} does not say what its inputs "
                                "mean: compile the network again")  # fmt: skip
-        return cls.of_description(json.loads(text), report["classes"])
+        return cls.of_description(json.loads(text), facts["classes"])
 
     @classmethod
-    def of_description(cls, data: Mapping[str, Any], classes: int) -> Boundary:
+    def of_description(cls, data: Json, classes: int) -> Boundary:
         """The boundary that ``input`` and ``interface`` describe, for a number of logits.
 
         Raises
@@ -129,7 +130,6 @@ class Boundary:
         """Arrays of the model, of shape (N, ...), as rows of the input's integers.
 
         Issues an :class:`~palladion.errors.InputWarning` for numbers beyond the calibrated range,
-        which are clipped.
         which are clipped.
 
         Raises

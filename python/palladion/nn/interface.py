@@ -21,6 +21,7 @@ from palladion.errors import DataError, NetworkError
 from palladion.masks import masked
 from palladion.nn.head import Head
 from palladion.nn.tail import Tail
+from palladion.records import Json
 from palladion.tabular import dense
 from palladion.text import times
 
@@ -209,10 +210,10 @@ class Interface:
     gives: Gives
     warnings: tuple[str, ...] = ()
 
-    def to_data(self) -> dict[str, Any]:
+    def to_data(self) -> Json:
         """The interface in JSON form, which ``docs/int-network.md`` defines."""
         takes, gives = self.takes, self.gives
-        given: dict[str, Any] = {"name": takes.name, "shape": list(takes.shape)}
+        given: Json = {"name": takes.name, "shape": list(takes.shape)}
         if takes.order:
             given["order"] = list(takes.order)
         if takes.pixels is not None:
@@ -224,7 +225,7 @@ class Interface:
             given["batched"] = takes.head.batched
         if takes.columns:
             given["columns"] = list(takes.columns)
-        found: dict[str, Any] = {"name": gives.name, "shape": list(gives.shape)}
+        found: Json = {"name": gives.name, "shape": list(gives.shape)}
         found["scale"] = list(gives.scale)
         if any(gives.shift):
             found["shift"] = list(gives.shift)
@@ -237,7 +238,7 @@ class Interface:
         return {"takes": given, "gives": found, **warned}
 
     @classmethod
-    def from_data(cls, data: Mapping[str, Any], values: int, outputs: int) -> Interface:
+    def from_data(cls, data: Json, values: int, outputs: int) -> Interface:
         """Read the result of :meth:`to_data`, for a network with these numbers of inputs and
         outputs.
 
@@ -368,7 +369,7 @@ def check(takes: Takes, gives: Gives, values: int, outputs: int) -> None:
                                "or one for each channel, finite")  # fmt: skip
 
 
-def model_in(found: Mapping[str, Any], name: str) -> bytes:
+def model_in(found: Json, name: str) -> bytes:
     """A model in base64, or empty bytes if there is none."""
     return base64.b64decode(found.get(name, ""), validate=True)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from palladion.records import Json
 
 Ints = npt.NDArray[np.int64]
 Pair = tuple[int, int]
@@ -66,7 +66,7 @@ class Window(Compared):
 Linear = Conv | Dense | Window
 
 
-def linear_to(linear: Linear) -> dict[str, Any]:
+def linear_to(linear: Linear) -> Json:
     """A map in the form of a network's file."""
     weights = linear.weights.ravel().tolist()
     if isinstance(linear, Dense):
@@ -87,7 +87,7 @@ def linear_to(linear: Linear) -> dict[str, Any]:
     return {"conv": {**sizes, **sliding}}
 
 
-def linear_from(entry: Mapping[str, Any]) -> Linear:
+def linear_from(entry: Json) -> Linear:
     """A map from a checked file."""
     ((kind, fields),) = entry.items()
     weights = np.array(fields["weights"], dtype=np.int64)

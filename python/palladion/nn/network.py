@@ -7,7 +7,7 @@ requantisation in one. The last layer has no table: its accumulators are the log
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -23,6 +23,7 @@ from palladion.nn.boundary import Boundary, Input
 from palladion.nn.evaluation import Evaluation, LayerStatistics, Progress, Trace
 from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.linear import Compared, Conv, Dense, Ints, Linear, Window, linear_from, linear_to
+from palladion.records import Json
 
 __all__ = [
     "Boundary",
@@ -274,7 +275,7 @@ class IntNetwork:
             raise NetworkError(f"{path}: {error}") from error
 
 
-def _layer_to(layer: Layer) -> dict[str, Any]:
+def _layer_to(layer: Layer) -> Json:
     lut = layer.lut
     table = lut and {"starts": lut.starts.tolist(), "values": lut.values.tolist()}
     terms = [{"source": t.source, "linear": linear_to(t.linear)} for t in layer.terms]
@@ -289,7 +290,7 @@ def _layer_to(layer: Layer) -> dict[str, Any]:
     }
 
 
-def _layer_from(entry: Mapping[str, Any]) -> Layer:
+def _layer_from(entry: Json) -> Layer:
     table, factors = entry.get("lut"), entry.get("product")
     return Layer(
         name=entry["name"],

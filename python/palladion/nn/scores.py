@@ -12,6 +12,7 @@ import numpy.typing as npt
 from palladion.errors import DataError
 from palladion.nn.labels import check_alike, per_input
 from palladion.nn.prediction import Prediction
+from palladion.records import Json
 from palladion.text import times
 
 Array = npt.NDArray[Any]
@@ -46,7 +47,7 @@ class Scores:
                 return row
         raise KeyError(f"no evaluation {name!r}, there are {', '.join(r.name for r in self.rows)}")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """As plain data."""
         return {"inputs": self.inputs, "rows": [asdict(row) for row in self.rows]}
 

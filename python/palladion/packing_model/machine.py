@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from palladion import files
 from palladion.errors import FormatError, UsageError
+from palladion.records import Json
 
 _FOLDER: Final = Path(__file__).parent / "machines"
 MACHINES: Final = ("hyena", "f1")
@@ -161,7 +162,7 @@ def checked(data: Any, where: str) -> PackingMachine:
     )
 
 
-def same_keys(data: Mapping[str, Any], wanted: set[str], where: str, optional: set[str]) -> None:
+def same_keys(data: Json, wanted: set[str], where: str, optional: set[str]) -> None:
     """Refuse keys that are missing or unknown."""
     missing, unknown = sorted(wanted - data.keys()), sorted(data.keys() - wanted - optional)
     if missing:
@@ -171,7 +172,7 @@ def same_keys(data: Mapping[str, Any], wanted: set[str], where: str, optional: s
         raise FormatError(f"{where}{unknown[0]} is unknown, expected {expected}")
 
 
-def whole(data: Mapping[str, Any], key: str, where: str) -> int:
+def whole(data: Json, key: str, where: str) -> int:
     """A positive integer."""
     value = data[key]
     if type(value) is not int or not 1 <= value <= LARGEST:

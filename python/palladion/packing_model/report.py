@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from palladion.errors import UsageError
 from palladion.packing_model.corrections import Correction, Model
@@ -12,6 +11,7 @@ from palladion.packing_model.machine import PackingMachine
 from palladion.packing_model.packings import Packing
 from palladion.packing_model.shapes import Layers
 from palladion.packing_model.simulate import Run, simulate
+from palladion.records import Json
 from palladion.security import Security
 
 
@@ -24,7 +24,7 @@ class Step:
     correction: Correction | None
     run: Run
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Time, energy and traffic with this correction and those before it."""
         return {
             "step": self.name,

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from palladion import _native
 from palladion.machines import Machine
 from palladion.packing_model.shapes import Layers, Shape
+from palladion.records import Json
+from palladion.simulation import SimulationReport, simulate
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,10 @@ class Scheduled:
     name: str
     count: int
     """Equal maps of the layer."""
-    taken: Mapping[str, Any]
+    taken: Json
     """``layer``, ``part``, ``whole``, ``share``, ``keys``, ``security``."""
-    report: Mapping[str, Any]
-    """What :meth:`palladion.machines.Machine.run` gives of the part."""
+    report: SimulationReport
+    """What :func:`palladion.simulate` says of the part."""
 
     @property
     def times(self) -> float:
@@ -38,7 +39,7 @@ class Scheduled:
     def traffic(self) -> dict[str, float]:
         """Bytes by kind. Each key passes memory once for each map, however much work there is:
         hints are the part's times the ratio of distinct keys."""
-        bytes_: Mapping[str, int] = self.report["traffic_bytes"]
+        bytes_: Mapping[str, int] = self.report.traffic_bytes
         found = {name: self.times * count for name, count in bytes_.items()}
         if "hints" in found:
             keys: float = self.taken["keys"]
@@ -49,16 +50,16 @@ class Scheduled:
     def joules_by_component(self) -> dict[str, float]:
         """By component. Memory's is in proportion to the bytes that pass it."""
         found = {
-            name: self.times * value for name, value in self.report["joules_by_component"].items()
+            name: self.times * value for name, value in self.report.joules_by_component.items()
         }
-        scaled = self.times * self.report["traffic_total"]
+        scaled = self.times * self.report.traffic_total
         if "memory" in found and scaled:
             found["memory"] *= sum(self.traffic.values()) / scaled
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """All of it, in plain types."""
-        totals = {name: self.times * self.report[name] for name in ("seconds", "cycles")}
+        totals = {name: self.times * getattr(self.report, name) for name in ("seconds", "cycles")}
         return {
             "layer": self.name,
             "shape": self.taken["layer"],
@@ -68,8 +69,8 @@ class Scheduled:
             **totals,
             "joules": sum(self.joules_by_component.values()),
             "traffic": sum(self.traffic.values()),
-            "tight_gap": self.report["tight_gap"],
-            "utilisation": self.report["utilisation"],
+            "tight_gap": self.report.tight_gap,
+            "utilisation": self.report.utilisation,
         }
 
 
@@ -95,14 +96,14 @@ def schedule(
     FormatError
         If the machine is no vector machine, or cannot run the instructions.
     """
-    known: dict[tuple[int, ...], tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+    known: dict[tuple[int, ...], tuple[Json, SimulationReport]] = {}
     found = []
     for done, shape in enumerate(network.shapes):
         hear(done, len(network.shapes))
         sizes = sizes_of(shape, batch)
         if sizes not in known:
             work, taken = _native.packing_workload(packing, sizes, log_n, most)
-            known[sizes] = taken, machine.simulate(work).report()
+            known[sizes] = taken, simulate(work, machine).report
         found.append(Scheduled(shape.name, shape.count, *known[sizes]))
     hear(len(network.shapes), len(network.shapes))
     return found
@@ -114,14 +115,14 @@ def sizes_of(shape: Shape, batch: int) -> tuple[int, ...]:
     return (batch, shape.channels, shape.kernels, 1, *sides, 1, 1, 0, 0, 0, 0)
 
 
-def totals(layers: Iterable[Scheduled]) -> dict[str, Any]:
+def totals(layers: Iterable[Scheduled]) -> Json:
     """Time, energy, cycles and traffic of all layers, one after the other."""
     sums: Counter[str] = Counter()
     joules: Counter[str] = Counter()
     traffic: Counter[str] = Counter()
     for layer in layers:
         for name in ("seconds", "cycles"):
-            sums[name] += layer.times * layer.report[name]
+            sums[name] += layer.times * getattr(layer.report, name)
         joules.update(layer.joules_by_component)
         traffic.update(layer.traffic)
     return {

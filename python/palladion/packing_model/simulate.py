@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from palladion.errors import UsageError
 from palladion.packing_model.corrections import Correction, Model
@@ -20,6 +20,7 @@ from palladion.packing_model.pipelines import (
 )
 from palladion.packing_model.shapes import Layers, Shape
 from palladion.packing_model.work import Traffic, Work
+from palladion.records import Json
 
 COMPONENTS: Final = ("memory", "caches", "registers", "multipliers", "transforms", "rotation")
 """Where energy goes: HBM, L2 buffers, files of registers, and the functional units."""
@@ -101,9 +102,9 @@ class Run:
         """Products, rotations and transforms of the whole network."""
         return counts_of(self)
 
-    def to_dict(self, *, layers: bool = False) -> dict[str, Any]:
+    def to_dict(self, *, layers: bool = False) -> Json:
         """All of it, in plain types."""
-        found: dict[str, Any] = {
+        found: Json = {
             "network": self.network,
             "packing": self.packing.name,
             "machine": self.machine.name,
@@ -243,7 +244,7 @@ def number(value: Fraction) -> int | float:
     return value.numerator if value.denominator == 1 else float(value)
 
 
-def layer_dict(run: Run, layer: Cost) -> dict[str, Any]:
+def layer_dict(run: Run, layer: Cost) -> Json:
     """A layer in plain types."""
     times = layer.times
     words = {

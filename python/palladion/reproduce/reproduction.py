@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from palladion.records import Json
 
 Cell = str | int | float | None
 """``None`` if the paper gives no value, or if nothing was measured."""
@@ -75,7 +76,7 @@ class Reproduction:
             for row in self.rows
         ]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Title, rows by the names of the columns, and notes."""
         names = [column.name for column in self.columns]
         rows = [dict(zip(names, row, strict=True)) for row in self.rows]

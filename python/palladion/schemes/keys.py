@@ -24,7 +24,7 @@ class SchemeParams(Estimated):
 
     def __init__(self, native: _native.SchemeParams) -> None:
         self.native = native
-        self._found: dict[str, Any] = native.describe()
+        self._found = native.describe()
 
     @classmethod
     def of_native(cls: type[P], native: _native.SchemeParams) -> P:

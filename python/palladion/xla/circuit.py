@@ -38,7 +38,7 @@ class CircuitRun:
         UsageError
             If a modulus has more than 32 bits.
         """
-        waves = _native.Waves.of_circuit(lowered.native)
+        waves = _native.Waves.of_circuit(lowered.circuit)
         return CircuitRun(circuit, Prepared.of(waves, device, "a run of the circuit"))
 
     def run(

@@ -108,7 +108,7 @@ class Run:
         """
         saving = saving or checkpoint is not None
         waves = _native.Waves.of_program(program, saving=saving, checkpoint=checkpoint)
-        what = f"a run of {program.report()['network']}"
+        what = f"a run of {program.facts()['network']}"
         return Run(program, Prepared.of(waves, device, what), checkpoint, saving)
 
     def run(

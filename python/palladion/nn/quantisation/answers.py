@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from palladion.nn.graph import Array
 from palladion.nn.interface import Interface
+from palladion.records import Json
 
 ROWS: Final = 256
 """Number of inputs whose answers are compared."""
@@ -73,7 +74,7 @@ class Answers:
             words.append(f"numbers off by at most {self.error:.1%} of their range")
         return f"{', '.join(words) or 'nothing to compare'}, on {self.inputs} inputs"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """As plain data."""
         return asdict(self)
 

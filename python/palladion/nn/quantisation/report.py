@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from math import erfc, sqrt
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from palladion.errors import NetworkError
 from palladion.nn.graph import Array, Shape
 from palladion.nn.quantisation.settings import Settings
+from palladion.records import Json
 
 if TYPE_CHECKING:
     from palladion.nn.quantisation.plan import Planned
@@ -69,7 +70,7 @@ class LayerReport:
     why: str | None = None
     """For such a model: the reason why the layer is not exact."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """As plain data."""
         return {**asdict(self), "shape": list(self.shape)}
 

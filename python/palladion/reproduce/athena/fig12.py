@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
 from palladion.nn.calibration import Normalisation, calibrated
@@ -143,16 +143,16 @@ def measure(
     correct, seconds = None, None
     if encrypted:
         real = run_encrypted(network, test, encrypted, steps)
-        report = real["report"]
+        predicted = real["report"]["predicted_seconds"]
         correct, seconds = share(real["correct"], real["images"]), real["seconds"] / real["images"]
     else:
         with steps.step(f"compile {candidate.precision}"):
-            report = _native.compile(network.to_json(), 1).report()
+            predicted = CompiledModel.of_network(network).facts.predicted_seconds
     return Measured(
         candidate,
         share(clear["integer_correct"], len(test.labels)),
         share(clear["noisy_correct"], len(test.labels)),
-        report["predicted_seconds"],
+        predicted,
         correct,
         seconds,
         source(test),

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
 from palladion.machines import Machine
 from palladion.reproduce.athena.simulated import network_of
-from palladion.reproduce.reproduction import Column, Panel, Reproduction, Series
+from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
+from palladion.simulation import SimulationReport, simulate
+from palladion.traces import Trace
 
 UNITS: Final = {"NTT": "ntt", "FRU": "fru", "Automorphism": "automorphism", "SE": "extraction"}
 LANES: Final = (256, 512, 1024, 2048)
@@ -25,18 +27,17 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
         raise UsageError(f"fig13 sweeps one network at a time, {len(chosen)} are given")
     network = network_of(chosen[0], "w7a7", models)
     with steps.step(f"compile {chosen[0]}"):
-        trace, _ = _native.compile(network.to_json(), 1).lower()
-        work = _native.Workload(trace.decode())
+        trace = CompiledModel.of_network(network).lower()
     machine = Machine.named("athena")
     steps.start_run()
-    whole = machine.simulate(work).report()
-    found: dict[str, list[dict[str, Any]]] = {}
+    whole = simulate(trace, machine).report
+    found: dict[str, list[SimulationReport]] = {}
     points = [(name, lanes) for name in UNITS for lanes in LANES]
     for done, (name, lanes) in enumerate(points):
         steps.count(f"{name}, {lanes} lanes", done, len(points))
-        found.setdefault(name, []).append(point(machine, work, UNITS[name], lanes, whole))
-    rows = [
-        (name, lanes, *(each[figure] / whole[figure] for figure in FIGURES))
+        found.setdefault(name, []).append(point(machine, trace, UNITS[name], lanes, whole))
+    rows: list[list[Cell]] = [
+        [name, lanes, *(ratio(each, whole, figure) for figure in FIGURES)]
         for name, reports in found.items()
         for lanes, each in zip(LANES, reports, strict=True)
     ]
@@ -61,7 +62,7 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
                 f"{figure} over that of 2,048 lanes",
                 [
                     Series(name, [*map(float, LANES)],
-                           [each[figure] / whole[figure] for each in reports])
+                           [ratio(each, whole, figure) for each in reports])
                     for name, reports in found.items()
                 ],
             )
@@ -71,10 +72,15 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
 
 
 def point(
-    machine: Machine, work: _native.Workload, unit: str, lanes: int, whole: dict[str, Any]
-) -> dict[str, Any]:
+    machine: Machine, trace: Trace, unit: str, lanes: int, whole: SimulationReport
+) -> SimulationReport:
     """The report with so many lanes of one unit."""
     own = lanes // 8 if unit == "automorphism" else lanes
     if lanes == LANES[-1]:
         return whole
-    return machine.varied({f"unit.{unit}.lanes": own}).simulate(work).report()
+    return simulate(trace, machine.varied({f"unit.{unit}.lanes": own})).report
+
+
+def ratio(report: SimulationReport, whole: SimulationReport, figure: str) -> float:
+    """A figure over that of the machine with all lanes."""
+    return float(getattr(report, figure) / getattr(whole, figure))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from palladion.evaluation import Steps
 from palladion.nn.dataset import Dataset
 from palladion.nn.network import IntNetwork
 from palladion.packaged import mnist_network
+from palladion.records import Json
 from palladion.reproduce.athena.measured import encrypted as run_encrypted
 from palladion.reproduce.athena.measured import images_for, in_integers, share, source
 from palladion.reproduce.athena.paper import T
@@ -78,7 +79,7 @@ def run(
 def measure(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> list[Found]:
     """All layers, in integers with simulated noise, and in ``count`` encrypted runs."""
     clear = in_integers(network, given, steps)["layers"]
-    real: list[dict[str, Any] | None] = [None] * len(clear)
+    real: list[Json | None] = [None] * len(clear)
     if count:
         real = [*run_encrypted(network, given, count, steps)["layers"]]
     return [

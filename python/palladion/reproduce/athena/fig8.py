@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.errors import PalladionError
 from palladion.evaluation import Steps
-from palladion.machines import Machine
 from palladion.reproduce.athena.simulated import network_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
+from palladion.simulation import simulate
 
 MACHINES: Final = ("athena", "sharp", "craterlake", "f1")
 PRINTED: Final = {"sharp": 9.9, "craterlake": 3.8}
@@ -27,24 +27,23 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
     for name in benchmarks or ("MNIST",):
         network = network_of(name, "w6a7", models)
         with steps.step(f"compile {name}"):
-            trace, _ = _native.compile(network.to_json(), 1, words=WORDS).lower()
-        work = _native.Workload(trace.decode())
+            trace = CompiledModel.of_network(network, words=WORDS).lower()
         steps.start_run()
         base = None
         for machine in MACHINES:
             try:
-                found = Machine.named(machine).simulate(work, steps.count).report()
+                found = simulate(trace, machine, steps.count).report
             except PalladionError as error:
                 rows.append((name, machine, PRINTED.get(machine), *[None] * 5))
                 refused[str(error)] = None
                 continue
-            milliseconds = found["seconds"] * 1000
+            milliseconds = found.seconds * 1000
             base = base or milliseconds
-            busiest = max(found["utilisation"], key=lambda unit: found["utilisation"][unit])
+            busiest = max(found.utilisation, key=lambda unit: found.utilisation[unit])
             rows.append(
                 (
                     *(name, machine, PRINTED.get(machine), milliseconds, milliseconds / base),
-                    *(found["joules"], found["gap"], busiest),
+                    *(found.joules, found.gap, busiest),
                 )
             )
     return Reproduction(

@@ -83,7 +83,7 @@ def run_figure_10(
             *(Column("paper_memory", "memory, paper", ".0f"), Column("ratio", "ratio", ".2f")),
         ),
         [
-            (each.benchmark, each.precision, each.found["joules"],
+            (each.benchmark, each.precision, each.found.joules,
              *(shares[part][place] for part in ENERGY),
              PRINTED_MEMORY, shares["memory"][place] / PRINTED_MEMORY)
             for place, each in enumerate(runs)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.evaluation import Steps, in_the_clear, inputs_of, under_encryption
 from palladion.nn import dataset
 from palladion.nn.dataset import Dataset
 from palladion.nn.network import IntNetwork
 from palladion.packaged import is_packaged, mnist_sample
+from palladion.records import Json
 
 FOLDERS: Final = {28 * 28: "mnist", 3 * 32 * 32: "cifar10"}
 """Folders of ``--data`` by the number of values in an image."""
@@ -53,19 +54,19 @@ def images_for(network: IntNetwork, data: Path | None, count: int | None) -> Dat
     return Dataset("MNIST", sample.images[:count, None], sample.labels[:count])
 
 
-def in_integers(network: IntNetwork, given: Dataset, steps: Steps) -> dict[str, Any]:
+def in_integers(network: IntNetwork, given: Dataset, steps: Steps) -> Json:
     """Right answers and layers of the integer network, exact and with simulated noise."""
     inputs = inputs_of(network, given)
     return in_the_clear(network, inputs, given.labels, (network.sigmas(), SEED), steps)
 
 
-def encrypted(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> dict[str, Any]:
+def encrypted(network: IntNetwork, given: Dataset, count: int, steps: Steps) -> Json:
     """The first ``count`` images, one per encrypted run, and the program's ``report``."""
     with steps.step(f"compile {network.name}"):
-        program = _native.compile(network.to_json(), 1)
+        program = CompiledModel.of_network(network)
     inputs = inputs_of(network, given)[:count]
     found = under_encryption(network, program, inputs, given.labels[:count], steps)
-    return {**found, "report": program.report()}
+    return {**found, "report": program.facts.to_json()}
 
 
 def share(correct: int, images: int) -> float:

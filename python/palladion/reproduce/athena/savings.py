@@ -61,9 +61,9 @@ def row(run: Run) -> tuple[Cell, ...]:
     printed = [loop.Table(entries) for entries in run.entries]
 
     def works(region: str) -> float:
-        return loop.milliseconds(sum(step["works_cycles"][region] for step in tables))
+        return loop.milliseconds(sum(step.works_cycles[region] for step in tables))
 
-    traffic = sum(sum(step["traffic_bytes"].values()) for step in tables)
+    traffic = sum(sum(step.traffic_bytes.values()) for step in tables)
     paper = (
         sum(table.sums_ms for table in printed),
         sum(table.products_ms(loop.RELINEARISE) for table in printed),

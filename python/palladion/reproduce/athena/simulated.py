@@ -7,15 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.evaluation import Steps
-from palladion.machines import Machine
 from palladion.nn.network import IntNetwork
 from palladion.reproduce.athena.paper import BENCHMARKS
 from palladion.reproduce.athena.table5 import FILES
+from palladion.simulation import SimulatedStep, SimulationReport, simulate
 
 CALL: Final = re.compile(r"= call ([a-z_]+)\.")
 STEP: Final = re.compile(r"^\s*step (.*):$")
@@ -31,19 +31,19 @@ class Run:
 
     benchmark: str
     precision: str
-    found: dict[str, Any]
+    found: SimulationReport
     calls: dict[str, Counter[str]]
     entries: tuple[int, ...]
 
     @property
     def milliseconds(self) -> float:
         """Simulated."""
-        return float(self.found["seconds"]) * 1000
+        return float(self.found.seconds) * 1000
 
     @property
     def bound(self) -> float:
         """Milliseconds that no schedule of this program can be below."""
-        return self.milliseconds / float(self.found["gap"])
+        return self.milliseconds / float(self.found.gap)
 
     @property
     def printed(self) -> float:
@@ -51,20 +51,20 @@ class Run:
         return BENCHMARKS[self.benchmark].milliseconds[self.precision]
 
     @property
-    def tables(self) -> list[dict[str, Any]]:
+    def tables(self) -> list[SimulatedStep]:
         """The steps that are tables."""
-        return [step for step in self.found["steps"] if operation_of(step["name"]) == "table"]
+        return [step for step in self.found.steps if operation_of(step.name) == "table"]
 
     def share(self, *operations: str) -> float:
         """Percent of the time between steps' ends that goes to steps of these operations."""
-        steps = self.found["steps"]
-        chosen = sum(s["cycles"] for s in steps if operation_of(s["name"]) in operations)
-        return float(100 * chosen / max(1, sum(s["cycles"] for s in steps)))
+        steps = self.found.steps
+        chosen = sum(s.cycles for s in steps if operation_of(s.name) in operations)
+        return float(100 * chosen / max(1, sum(s.cycles for s in steps)))
 
     def energy_share(self, *components: str) -> float:
         """Percent of the energy that components take."""
-        joules = self.found["joules_by_component"]
-        return float(100 * sum(joules.get(name, 0.0) for name in components) / self.found["joules"])
+        joules = self.found.joules_by_component
+        return float(100 * sum(joules.get(name, 0.0) for name in components) / self.found.joules)
 
 
 def calls(trace: str) -> dict[str, Counter[str]]:
@@ -121,14 +121,13 @@ def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
     network = network_of(benchmark, precision, models)
     label = f"{benchmark} {precision}"
     with steps.step(f"compile {label}"):
-        program = _native.compile(network.to_json(), 1)
+        program = CompiledModel.of_network(network)
     with steps.step(f"lower {label}"):
-        trace, _ = program.lower()
-        text = trace.decode()
-        work = _native.Workload(text)
+        trace = program.lower()
+        _ = trace.work
     steps.start_run()
-    found = Machine.named("athena").simulate(work, steps.count).report()
-    return Run(benchmark, precision, found, calls(text), entries_of(network))
+    report = simulate(trace, "athena", steps.count).report
+    return Run(benchmark, precision, report, calls(trace.text), entries_of(network))
 
 
 def entries_of(network: IntNetwork) -> tuple[int, ...]:

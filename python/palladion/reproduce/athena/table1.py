@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.evaluation import Steps
 from palladion.reproduce.athena.paper import LOG_N, LOG_Q
 from palladion.reproduce.athena.simulated import network_of
@@ -38,13 +38,13 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     for precision in FILES[benchmark]:
         network = network_of(benchmark, precision, models)
         with steps.step(f"compile {benchmark} {precision}"):
-            report = _native.compile(network.to_json(), 1).report()
-        n, log_q = 1 << report["log_n"], report["log_q"]
+            facts = CompiledModel.of_network(network).facts
+        n, log_q = 1 << facts.log_n, facts.log_q
         ciphertext = 2 * n * log_q / 8 / 1e6
-        keys = report["predicted_evaluation_key_bytes"] / 1e6
+        keys = facts.predicted_evaluation_key_bytes / 1e6
         rows.append(
             (
-                *(f"ours, {precision}", benchmark, n, log_q, report["log_qp"]),
+                *(f"ours, {precision}", benchmark, n, log_q, facts.log_qp),
                 *(ciphertext, ciphertext / PRINTED_CIPHERTEXT_MB),
                 *(keys, keys / PRINTED_KEYS_MB),
             )

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.evaluation import Steps
 from palladion.nn.network import Conv, Input, IntNetwork, Layer, Lut, Term
 from palladion.reproduce.athena.paper import LOG_N
@@ -89,8 +89,8 @@ def share(given: Convolution, polynomials: int) -> float:
 
 def compiled(given: Convolution) -> tuple[float, float]:
     """Our compiler's layout: percentage of result polynomials, and of slots of tables."""
-    report = _native.compile(network_of(given).to_json(), 1).report()
-    steps = Counter(step["operation"] for step in report["steps"] if step["layer"] == "conv")
+    facts = CompiledModel.of_network(network_of(given)).facts
+    steps = Counter(step.operation for step in facts.steps if step.layer == "conv")
     return share(given, steps["to_samples"]), share(given, steps["pack"])
 
 

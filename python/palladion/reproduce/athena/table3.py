@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Final
 
-from palladion import _native
+from palladion.deployment import CompiledModel
 from palladion.evaluation import Steps
 from palladion.reproduce.athena import loop
 from palladion.reproduce.athena.fig9 import PARTS
@@ -29,8 +29,8 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     """Orders as printed, the counts of algorithm 2, and those of our program's trace."""
     network = network_of(benchmark, "w7a7", models)
     with steps.step(f"compile {benchmark}"):
-        trace, _ = _native.compile(network.to_json(), 1).lower()
-    found = calls(trace.decode())
+        trace = CompiledModel.of_network(network).lower()
+    found = calls(trace.text)
     table = loop.Table()
     rows: list[tuple[Cell, ...]] = []
     for part, orders in PRINTED.items():

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from palladion.evaluation import Steps
 from palladion.nn.network import IntNetwork
+from palladion.records import Json
 from palladion.reproduce.athena.measured import encrypted, images_for
 from palladion.reproduce.athena.paper import LOG_N, LOG_Q, LOG_T
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
@@ -66,7 +67,7 @@ class Measured:
     spent: float
 
 
-def by_step(noise: list[dict[str, Any]], whole: float) -> dict[str, Measured]:
+def by_step(noise: list[Json], whole: float) -> dict[str, Measured]:
     """Steps of a run. The whole budget is ``whole``. Each step uses up what the one before left."""
     found: dict[str, Measured] = {}
     left = whole

@@ -64,7 +64,7 @@ def row(run: Run) -> tuple[Cell, ...]:
         *(run.benchmark, run.precision, run.printed, len(run.entries), sums_ms(run)),
         *(sums_ms(run) / run.printed, fitted_ms(run), fitted_ms(run) / run.printed),
         *(run.milliseconds, run.milliseconds / run.printed),
-        *(run.bound, run.found["gap"], fastest),
+        *(run.bound, run.found.gap, fastest),
     )
 
 

@@ -59,8 +59,8 @@ def row(run: Run) -> tuple[Cell, ...]:
     watts = printed(run) / (run.printed / 1000) ** 2
     return (
         *(run.benchmark, run.precision, printed(run), watts),
-        *(found["edp"], found["edp"] / printed(run)),
-        *(found["joules"], found["joules"] / found["seconds"]),
+        *(found.edp, found.edp / printed(run)),
+        *(found.joules, found.joules / found.seconds),
     )
 
 
@@ -71,7 +71,7 @@ def run_figure_11(
     runs = simulated(benchmarks, precisions, models, steps)
     names = [f"{each.benchmark}\n{each.precision}" for each in runs]
     theirs = [printed(each) * AREA_MM2 for each in runs]
-    ours = [float(each.found["edap"]) for each in runs]
+    ours = [float(each.found.edap) for each in runs]
     return Reproduction(
         "Figure 11: energy-delay-area product, J s mm2",
         (

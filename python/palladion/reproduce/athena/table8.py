@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from palladion import _native
 from palladion.evaluation import Steps
+from palladion.machines import Machine, SpatialSummary, VectorSummary
 from palladion.reproduce.athena.simulated import Run, run_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
@@ -37,11 +37,11 @@ PRINTED_SUM: Final = (116.4, 148.1)
 def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     """What the scratchpad and the channels of each machine hold and pass, and what we use of it."""
     found = run_of(benchmark, "w7a7", models, steps)
-    summary = {each: _native.machine_summary(_native.machine_file(each.lower()))
+    summary = {each: Machine.named(each.lower()).summary()
                for each in ("CraterLake", "SHARP", "Athena")}  # fmt: skip
     rows = [memory_row(name, summary.get(name)) for name in MEMORY]
-    share = found.found["utilisation"]
-    traffic = found.found["traffic_total"]
+    share = found.found.utilisation
+    traffic = found.found.traffic_total
     return Reproduction(
         "Table 8: memories",
         (
@@ -61,13 +61,13 @@ def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     )
 
 
-def memory_row(name: str, model: dict[str, Any] | None) -> tuple[Cell, ...]:
+def memory_row(name: str, model: SpatialSummary | VectorSummary | None) -> tuple[Cell, ...]:
     megabytes, bandwidth = MEMORY[name]
-    if model is None:
+    if not isinstance(model, VectorSummary):
         return name, megabytes, bandwidth, None, None
     return (
-        *(name, megabytes, bandwidth, model["scratchpad_bytes"] / (1 << 20)),
-        model["bytes_per_second"] / 1e12,
+        *(name, megabytes, bandwidth, model.scratchpad_bytes / (1 << 20)),
+        model.bytes_per_second / 1e12,
     )
 
 
@@ -75,8 +75,8 @@ def run_table_9(models: Path, benchmark: str, steps: Steps) -> Reproduction:
     """Area and peak power by component, and the power that our program draws."""
     found = run_of(benchmark, "w7a7", models, steps)
     rows = [part_row(name, found) for name in PARTS]
-    area = sum(found.found["area_mm2_by_component"].values())
-    watts = found.found["joules"] / found.found["seconds"]
+    area = sum(found.found.area_mm2_by_component.values())
+    watts = found.found.joules / found.found.seconds
     rows.append(("Sum", *PRINTED_SUM, area, watts, None))
     return Reproduction(
         "Table 9: area and power by component",
@@ -101,9 +101,9 @@ def run_table_9(models: Path, benchmark: str, steps: Steps) -> Reproduction:
 
 def part_row(name: str, found: Run) -> tuple[Cell, ...]:
     area, watts, ours = PARTS[name]
-    model = sum(found.found["area_mm2_by_component"].get(part, 0.0) for part in ours)
-    joules = sum(found.found["joules_by_component"].get(part, 0.0) for part in ours)
+    model = sum(found.found.area_mm2_by_component.get(part, 0.0) for part in ours)
+    joules = sum(found.found.joules_by_component.get(part, 0.0) for part in ours)
     return (
         *(name, area, watts, model),
-        *(joules / found.found["seconds"], found.energy_share(*ours)),
+        *(joules / found.found.seconds, found.energy_share(*ours)),
     )

@@ -21,7 +21,7 @@ def run(steps: Steps) -> Reproduction:
         rows.append(
             (
                 *(given.design, given.security, given.latency, given.power),
-                *(ours["latency_ms"], ours["watts"]),
+                *(ours.latency_ms, ours.watts),
             )
         )
     words = [f"{row[0]}\n{row[1]}".replace(" ", "\n") for row in rows]

@@ -3,20 +3,20 @@ bootstrapping."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from palladion.evaluation import Steps
-from palladion.machines import SETS, published
+from palladion.machines import SETS, Bootstrapping, WholeBootstrapping, published
 from palladion.reproduce.athena_tfhe.paper import ATHENA
 from palladion.reproduce.athena_tfhe.table5 import simulated
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 
-def milliseconds(whole: dict[str, Any]) -> list[float]:
+def milliseconds(whole: WholeBootstrapping) -> list[float]:
     """A whole bootstrapping by parts: words on the processor, starts, rotation, key switch."""
 
     def of(*names: str) -> float:
-        return float(sum(part["us"] for part in whole["parts"] if part["name"] in names)) / 1000
+        return float(sum(part.us for part in whole.parts if part.name in names)) / 1000
 
     return [
         of("modulus switch", "accumulator", "extraction"),
@@ -26,17 +26,18 @@ def milliseconds(whole: dict[str, Any]) -> list[float]:
     ]
 
 
-def rows(name: str, found: dict[str, Any]) -> list[tuple[Cell, ...]]:
+def rows(name: str, found: Bootstrapping) -> list[tuple[Cell, ...]]:
     """The readings of a set."""
     paper = ATHENA[name].latency
 
-    def row(reading: str, parts: list[Cell], run: dict[str, Any]) -> tuple[Cell, ...]:
-        ratio = run["latency_ms"] / paper
-        return (name, reading, *parts, run["latency_ms"], paper, ratio, run["energy_mj"])
+    def row(
+        reading: str, parts: list[Cell], run: Bootstrapping | WholeBootstrapping
+    ) -> tuple[Cell, ...]:
+        ratio = run.latency_ms / paper
+        return (name, reading, *parts, run.latency_ms, paper, ratio, run.energy_mj)
 
-    alone: list[Cell] = [None, None, found["latency_ms"], None]
-    places = ("processor", "array")
-    wholes = [(place, found["whole"][place]) for place in places if found["whole"][place]]
+    alone: list[Cell] = [None, None, found.latency_ms, None]
+    wholes = found.whole.places().items()
     return [
         row("rotation alone", alone, found),
         *(row(f"whole, {place}", [*milliseconds(run)], run) for place, run in wholes),

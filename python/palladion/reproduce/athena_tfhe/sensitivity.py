@@ -34,11 +34,8 @@ def changed(machine: Machine, key: str, value: str) -> Machine:
 
 def times(machine: Machine) -> tuple[float | None, ...]:
     """Milliseconds of a whole bootstrapping, with the key switch on processor and array."""
-    whole = machine.bootstrap(SETS[SET])["whole"]
-    return tuple(
-        None if whole[place] is None else whole[place]["latency_ms"]
-        for place in ("processor", "array")
-    )
+    whole = machine.bootstrap(SETS[SET]).whole
+    return whole.processor.latency_ms, None if whole.array is None else whole.array.latency_ms
 
 
 def run(steps: Steps) -> Reproduction:

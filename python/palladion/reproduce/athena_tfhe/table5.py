@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from palladion.evaluation import Steps
 from palladion.machines import SET_II_AS_PRINTED, SETS
+from palladion.machines import Bootstrapping as Simulated
 from palladion.reproduce.athena_tfhe.measured import BITS, gate_ms
 from palladion.reproduce.athena_tfhe.paper import ATHENA, TABLE_5, Bootstrapping, versal
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 
-def simulated(steps: Steps) -> dict[str, dict[str, Any]]:
+def simulated(steps: Steps) -> dict[str, Simulated]:
     """Both sets on the paper's machine."""
     steps.start_run()
     found = {}
@@ -27,12 +28,12 @@ def printed(given: Bootstrapping) -> tuple[Cell, ...]:
     return given.design, given.platform, given.security, given.latency, given.power, energy
 
 
-def row(given: Bootstrapping, found: dict[str, Any]) -> tuple[Cell, ...]:
+def row(given: Bootstrapping, found: Simulated) -> tuple[Cell, ...]:
     """A row of the paper's design with its simulated figures."""
     return (
         *printed(given),
-        *(found["latency_ms"], found["latency_ms"] / given.latency),
-        *(found["watts"], found["energy_mj"], None),
+        *(found.latency_ms, found.latency_ms / given.latency),
+        *(found.watts, found.energy_mj, None),
     )
 
 
@@ -54,12 +55,12 @@ def run(measured_here: bool, steps: Steps) -> Reproduction:
     )
 
 
-def like_for_like(found: dict[str, dict[str, Any]]) -> list[str]:
+def like_for_like(found: dict[str, Simulated]) -> list[str]:
     """Ratios at one security level, by the printed and by the simulated figures."""
     others = {given.design: given for given in TABLE_5 if given.security == 110}
     first, second = ATHENA["I"], ATHENA["II"]
-    times = {name: run["latency_ms"] for name, run in found.items()}
-    energy = found["II"]["energy_mj"]
+    times = {name: run.latency_ms for name, run in found.items()}
+    energy = found["II"].energy_mj
     ykp, gpu, matcha = (others[name] for name in ("YKP", "cuFHE", "MATCHA"))
     fast = ", ".join(
         f"{name} {second.latency / others[name].latency:.1f} times"
@@ -82,8 +83,8 @@ def like_for_like(found: dict[str, dict[str, Any]]) -> list[str]:
         "at other bits.",
         "Set II: table I has l = 2, which is 8 products in an iteration; the code has l = 3, and "
         "the text 12 multipliers and 6000 = 500 x 12 products. Multipliers work side by side: "
-        f"with l = 2 the time would be {as_printed['latency_ms']:.2f} ms, with "
-        f"{as_printed['tiles']} tiles instead of {found['II']['tiles']}. Here l = 3.",
+        f"with l = 2 the time would be {as_printed.latency_ms:.2f} ms, with "
+        f"{as_printed.tiles} tiles instead of {found['II'].tiles}. Here l = 3.",
     ]
 
 

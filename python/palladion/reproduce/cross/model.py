@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from palladion.records import Json
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Work:
     """Passes over limbs by kind, as ``palladion lower`` counts them."""
 
     @staticmethod
-    def of(n: int, bits: int, counts: dict[str, Any]) -> Work:
+    def of(n: int, bits: int, counts: Json) -> Work:
         """The work of a trace."""
         return Work(n, bits, {kind: int(count) for kind, count in counts["passes"].items()})
 

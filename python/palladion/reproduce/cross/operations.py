@@ -127,8 +127,8 @@ def operation(of: Set, params: ckks.Params, name: str) -> Operation:
     operands, write = WRITTEN[name]
     circuit.output("z", write(*(circuit.input(f"x{index}") for index in range(operands))))
     lowered = circuit.lower()
-    work = Work.of(1 << of.log_n, of.bits, lowered.counts())
+    work = Work.of(1 << of.log_n, of.bits, lowered.counts().to_json())
     if name == "rescale":
         limbs = of.limbs[0]
         work = work.minus({"ntt": limbs, "dot terms": 2 * limbs, "constants": limbs})
-    return Operation(of, name, lowered.trace, work, params.security.text)
+    return Operation(of, name, lowered.text, work, params.security.text)

@@ -46,12 +46,12 @@ def row(each: Run, runs: Sequence[Run]) -> tuple[Cell, ...]:
     paper = each.benchmark.f1_ms
     return (
         *(each.program, each.benchmark.cpu_ms, paper, each.milliseconds),
-        *(each.milliseconds / paper, each.bound, each.found["gap"]),
-        *(each.tight_bound, each.found["tight_gap"]),
+        *(each.milliseconds / paper, each.bound, each.found.gap),
+        *(each.tight_bound, each.found.tight_gap),
         single,
         *(f"2^{made['log_n']}", made["limbs"], each.benchmark.limbs, made["digit_limbs"]),
         *(each.rotations, each.products, passes["ntt"] + passes["intt"], passes["dot terms"]),
-        *(each.traffic("hints") / 1e6, each.found["traffic_total"] / 1e6),
+        *(each.traffic("hints") / 1e6, each.found.traffic_total / 1e6),
     )
 
 

@@ -41,7 +41,7 @@ def run(f1_benchmarks: Sequence[str], digit_limbs: Sequence[int], steps: Steps) 
 def beyond(each: Run) -> float:
     """Percent that traffic exceeds the compulsory by."""
     compulsory = each.traffic(*COMPULSORY)
-    return 100 * (float(each.found["traffic_total"]) / compulsory - 1)
+    return 100 * (float(each.found.traffic_total) / compulsory - 1)
 
 
 def row(each: Run) -> tuple[Cell, ...]:
@@ -52,7 +52,7 @@ def row(each: Run) -> tuple[Cell, ...]:
         low, high = NON_COMPULSORY
         paper = f"beyond {low:.0f}-{high:.0f}"
     return (
-        *(each.program, each.made["digit_limbs"], each.found["traffic_total"] / 1e6),
+        *(each.program, each.made["digit_limbs"], each.found.traffic_total / 1e6),
         *(each.share(*ours) for ours in KINDS.values()),
         *(beyond(each), paper),
     )

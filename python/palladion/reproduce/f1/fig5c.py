@@ -38,14 +38,14 @@ def run(f1_benchmarks: Sequence[str], digit_limbs: Sequence[int], steps: Steps) 
 
 def watts(each: Run, *parts: str) -> float:
     """Average power of some components."""
-    joules = sum(float(each.found["joules_by_component"][part]) for part in parts)
-    return joules / float(each.found["seconds"])
+    joules = sum(float(each.found.joules_by_component[part]) for part in parts)
+    return joules / float(each.found.seconds)
 
 
 def row(each: Run) -> tuple[Cell, ...]:
     """Watts by group, all together, and the share of computation."""
     groups = [watts(each, *parts) for parts in GROUPS.values()]
-    all_watts = float(each.found["joules"]) / float(each.found["seconds"])
+    all_watts = float(each.found.joules) / float(each.found.seconds)
     return (each.program, *groups, all_watts, 100 * groups[0] / all_watts)
 
 

@@ -6,13 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from palladion import _native
 from palladion.errors import SecurityError
 from palladion.evaluation import Steps
 from palladion.machines import Machine
+from palladion.records import Json
 from palladion.reproduce.f1.paper import FIGURE_5, Benchmark
+from palladion.simulation import SimulationReport, simulate
+from palladion.traces import Trace
 
 CALL: Final = re.compile(r"= call ([a-z.]+)\.")
 ROTATIONS: Final = ("rotate", "automorphism", "turn")
@@ -25,24 +28,24 @@ class Run:
 
     benchmark: Benchmark
     program: str
-    made: dict[str, Any]
+    made: Json
     calls: Counter[str]
-    found: dict[str, Any]
+    found: SimulationReport
 
     @property
     def milliseconds(self) -> float:
         """Simulated."""
-        return float(self.found["seconds"]) * 1000
+        return float(self.found.seconds) * 1000
 
     @property
     def bound(self) -> float:
         """Milliseconds that no schedule is below."""
-        return self.milliseconds / float(self.found["gap"])
+        return self.milliseconds / float(self.found.gap)
 
     @property
     def tight_bound(self) -> float:
         """The same with the chains around all work."""
-        return self.milliseconds / float(self.found["tight_gap"])
+        return self.milliseconds / float(self.found.tight_gap)
 
     @property
     def rotations(self) -> int:
@@ -61,11 +64,11 @@ class Run:
 
     def traffic(self, *kinds: str) -> int:
         """Bytes of some kinds."""
-        return sum(int(self.found["traffic_bytes"][kind]) for kind in kinds)
+        return sum(int(self.found.traffic_bytes[kind]) for kind in kinds)
 
     def share(self, *kinds: str) -> float:
         """Percent of all traffic."""
-        return 100 * self.traffic(*kinds) / float(self.found["traffic_total"])
+        return 100 * self.traffic(*kinds) / float(self.found.traffic_total)
 
 
 def simulated(
@@ -102,6 +105,6 @@ def runs_of(
             continue
         made_any = True
         calls = Counter(CALL.findall(trace.rpartition("\nmain")[2]))
-        yield Run(benchmark, program, made, calls, machine.run(trace))
+        yield Run(benchmark, program, made, calls, simulate(Trace(trace), machine).report)
     if refused is not None and not made_any:
         raise refused

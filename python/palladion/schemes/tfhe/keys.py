@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from palladion import _native
 from palladion.errors import MissingKeyError
+from palladion.records import Json
 from palladion.schemes.arrays import between
 from palladion.security import Estimated
 
@@ -20,7 +21,7 @@ class Params(Estimated):
 
     def __init__(self, native: _native.TfheParams) -> None:
         self.native = native
-        self._found: dict[str, Any] = native.describe()
+        self._found = native.describe()
 
     @classmethod
     def gates(cls, log2_failure: float = -64.0) -> Params:
@@ -121,7 +122,7 @@ class Params(Estimated):
         """The name of the parameters in messages about other parameters."""
         return self.native.fingerprint()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Json:
         """All properties, as in ``palladion params NAME --json``."""
         return dict(self._found)
 

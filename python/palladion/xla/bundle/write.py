@@ -21,6 +21,7 @@ import numpy as np
 from palladion import _native, files
 from palladion.destination import make_folder
 from palladion.errors import UsageError
+from palladion.records import Json
 from palladion.xla import stages
 from palladion.xla.bundle import run
 from palladion.xla.device import chunk
@@ -93,7 +94,7 @@ class Terms:
     """Bytes of the payloads of ``keys`` and ``query``."""
     places: dict[str, Place]
     """Where the seed and the bodies of a name lie."""
-    answer: list[dict[str, Any]]
+    answer: list[Json]
     """Each result: ``names`` of its components, its ``moduli``, and to hide it the ``roots`` of
     their transforms, the place of the ``public`` key, and pairs of an image and a coefficient that
     are ``shown``. Without a key it is written as it is."""
@@ -108,9 +109,7 @@ class Place(NamedTuple):
     body_len: int
 
 
-def write(
-    program: _native.Program, path: Path, platforms: Sequence[str] = DEFAULT
-) -> dict[str, Any]:
+def write(program: _native.Program, path: Path, platforms: Sequence[str] = DEFAULT) -> Json:
     """Write the bundle of a program to a folder. Returns its manifest.
 
     Raises
@@ -118,7 +117,7 @@ def write(
     UsageError
         If a modulus of the program has more than 32 bits, or the folder cannot be made.
     """
-    report, lengths = program.report(), dict[str, int]()
+    facts, lengths = program.facts(), dict[str, int]()
     places = {}
     for name, of_query, (seed, bodies, body_len, end) in _native.file_places(program):
         file = "query" if of_query else "keys"
@@ -129,11 +128,11 @@ def write(
     outputs = program.terms().outputs()
     answer = [result(index, output, plan, public) for index, output in enumerate(outputs)]
     fingerprint = program.to_bytes()[16:48].hex()
-    terms = Terms(report["network"], fingerprint, report["batch"], lengths, places, answer)
+    terms = Terms(facts["network"], fingerprint, facts["batch"], lengths, places, answer)
     return write_plan(plan, terms, path, platforms)
 
 
-def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dict[str, Any]:
+def result(index: int, output: Json, plan: Plan, public: Place) -> Json:
     """How the result ``index`` is hidden and written."""
     if output["parts"]:
         raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
@@ -148,7 +147,7 @@ def result(index: int, output: dict[str, Any], plan: Plan, public: Place) -> dic
     }
 
 
-def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -> dict[str, Any]:
+def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -> Json:
     """Write the bundle of a plan.
 
     Raises
@@ -193,7 +192,7 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
     return manifest
 
 
-def load(crossing: _native.Crossing, places: dict[str, Place]) -> dict[str, Any]:
+def load(crossing: _native.Crossing, places: dict[str, Place]) -> Json:
     """Where a value that is loaded comes from, and its rows."""
     kind, name, stream, primes, rows = crossing
     common = {"kind": kind, "primes": primes, "rows": rows}
@@ -224,7 +223,7 @@ def constant(native: _native.Waves, index: int) -> Words:
                                        np.min_scalar_type(words.max())))  # fmt: skip
 
 
-def form_of(plan: Plan, folder: Folder, platform: str) -> list[dict[str, Any]]:
+def form_of(plan: Plan, folder: Folder, platform: str) -> list[Json]:
     """Write the modules of all stages for a platform, and their tables, each table once."""
     device: Any = Absent(PLATFORMS[platform])
     tables: dict[str, Words] = {}

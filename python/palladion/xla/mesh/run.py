@@ -43,7 +43,7 @@ class MeshRun:
         mesh = mesh_of(several_devices(devices, kind), queries)
         compilations.keep()
         executor = MeshExecutor(Plan(_native.Waves.of_program(program)), mesh)
-        what = f"a run of {program.report()['network']} on {devices} devices"
+        what = f"a run of {program.facts()['network']} on {devices} devices"
         store = 4 * executor.plan.n * executor.split.rows
         return MeshRun(program, executor, check_bytes(store, executor.device, what, devices))
 

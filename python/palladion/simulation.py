@@ -1,0 +1,170 @@
+"""Schedules of traces on simulated machines: time, energy, traffic, and what each waits for.
+
+``docs/machines.md`` explains the machines, and the fields of reports, which are those of
+``palladion simulate run --json``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from palladion import _native, records
+from palladion.machines import Machine
+from palladion.traces import Trace
+
+
+@dataclass(frozen=True)
+class SimulatedStep:
+    """A step of a program on a machine."""
+
+    name: str
+    cycles: int
+    """From the end of all steps before it to its own end."""
+    seconds: float
+    joules: float
+    instructions: int
+    traffic_bytes: Mapping[str, int]
+    begins: int
+    """The first cycle in which something of it works."""
+    ends: int
+    works_cycles: Mapping[str, int]
+    together_cycles: int
+    overlap_cycles: int
+    """Cycles in which an earlier step works too."""
+
+
+@dataclass(frozen=True)
+class SimulatedComponent:
+    """A unit of a machine, or its memory or network."""
+
+    name: str
+    instructions: int
+    busy_cycles: int
+    stalls: int
+    stall_cycles: int
+    longest_stall: int
+
+
+@dataclass(frozen=True)
+class SimulationReport:
+    """What a trace takes on a vector machine."""
+
+    machine: str
+    cycles: int
+    seconds: float
+    joules: float
+    edp: float
+    """Energy times time, J s."""
+    edap: float
+    """Energy times time times area, J s mm2."""
+    area_mm2: float
+    area_mm2_by_component: Mapping[str, float]
+    joules_by_component: Mapping[str, float]
+    traffic_bytes: Mapping[str, int]
+    traffic_total: int
+    traffic_compulsory: int
+    utilisation: Mapping[str, float]
+    """Share of the time in which each kind of unit is busy."""
+    stalls: Mapping[str, float]
+    """What instructions waited for, as shares."""
+    instructions: Mapping[str, int]
+    works_cycles: Mapping[str, int]
+    """Cycles in which each kind of clusters works."""
+    together_cycles: int
+    """Cycles in which two kinds work."""
+    lower_bounds: Mapping[str, int]
+    """Cycles that any schedule takes, by the reason."""
+    gap: float
+    """Cycles over the largest lower bound."""
+    tight_bound: int
+    """A bound in cycles that counts queues."""
+    tight_gap: float
+    steps: tuple[SimulatedStep, ...]
+    components: tuple[SimulatedComponent, ...]
+
+    def to_json(self) -> records.Json:
+        """As data for JSON."""
+        return records.to_json(self)
+
+
+@dataclass(frozen=True)
+class Series:
+    """Shares of time by equal parts of a run."""
+
+    cycles: int
+    """Cycles of a part."""
+    busy: Mapping[str, list[float]]
+    """By kind of unit."""
+    works: Mapping[str, list[float]]
+    """By kind of clusters."""
+    limbs: list[float]
+    """Limbs in the scratchpad."""
+    capacity: int
+    """Limbs that it can hold."""
+
+    def to_json(self) -> records.Json:
+        """As data for JSON."""
+        return records.to_json(self)
+
+
+class Simulation:
+    """A schedule of a trace on a machine, which an independent checker has accepted."""
+
+    def __init__(self, native: _native.Simulation) -> None:
+        self._native = native
+
+    @cached_property
+    def report(self) -> SimulationReport:
+        """Time, energy, traffic, bounds, steps and components."""
+        return records.read(SimulationReport, self._native.report())
+
+    def series(self, parts: int) -> Series:
+        """How busy everything is over time, in so many parts of the run."""
+        return records.read(Series, self._native.series(parts))
+
+    def timeline(self, window: tuple[int, int] | None = None) -> bytes:
+        """A file for Perfetto: of all cycles, or of those from the first to before the second.
+
+        Raises
+        ------
+        UsageError
+            If the window is empty, or has more slices than a viewer opens.
+        """
+        return self._native.timeline(window)
+
+
+def simulate(
+    trace: Trace | _native.Workload,
+    machine: Machine | str,
+    progress: Callable[[str, float, float], None] | None = None,
+    *,
+    order: str = "hints",
+    eviction: str = "belady",
+) -> Simulation:
+    """Schedule a trace on a vector machine, cycle by cycle.
+
+    Parameters
+    ----------
+    trace
+        What ``lower()`` of a compiled network or a circuit gives.
+    machine
+        A machine, or the name or file of one: :meth:`palladion.Machine.of`.
+    progress
+        Called with the name of a pass, the amount done, and the total.
+    order
+        Order of operations: ``hints``, those that share a key-switch hint together, or ``program``.
+    eviction
+        What leaves a full scratchpad: ``belady``, what is read last, or ``lru``.
+
+    Raises
+    ------
+    FormatError
+        If the text is no trace, or no vector machine.
+    UsageError
+        If the trace does not fit the machine.
+    """
+    of = machine if isinstance(machine, Machine) else Machine.of(machine)
+    work = trace.work if isinstance(trace, Trace) else trace
+    return Simulation(work.simulate(of.text, (order, eviction), progress))
