@@ -136,7 +136,7 @@ impl WavesOutside {
             }
             Given::Circuit { inputs, keys, .. } => {
                 let inputs = inputs.iter().map(|(name, ct)| (name.clone(), ct)).collect();
-                let keys = SwitchKeys::from(&keys.get().keys);
+                let keys = SwitchKeys::from(keys.get().raw());
                 let circuit = CircuitOutside::new(&inputs, &keys, &mut stored.results);
                 use_border(Border::Circuit(circuit))
             }
@@ -289,9 +289,9 @@ impl WavesOutside {
             return Err(UsageError::new_err("there is no circuit, expected one"));
         };
         let stored = self.stored()?;
-        let (circuit, params) = (&circuit.get().circuit, &keys.get().params);
+        let (circuit, params) = (&circuit.get().circuit, keys.get().params_of());
         guard(py, || {
-            run::outputs(circuit, params, (&stored.results, meeting))
+            run::outputs(circuit, &params, (&stored.results, meeting))
         })
     }
 
