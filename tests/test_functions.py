@@ -30,15 +30,16 @@ def test_exact_sums_powers_and_rotations(scheme: ModuleType, rng: np.random.Gene
     a = rng.integers(T, size=params.slots)
     x = secret.encrypt(a).with_keys(keys)
 
-    def rows(k: int) -> np.ndarray:
-        return np.roll(a.reshape(2, -1), -k, axis=1).ravel()
+    def rows(k: int) -> list[int]:
+        found: list[int] = np.roll(a.reshape(2, -1), -k, axis=1).ravel().tolist()
+        return found
 
-    terms = sum(rows(3 * i) for i in range(11)) % T
+    terms = np.sum([rows(3 * i) for i in range(11)], axis=0) % T
     assert secret.decrypt(x.sum(3, 11)).tolist() == terms.tolist()
     row = a.reshape(2, -1).sum(axis=1, keepdims=True) % T
     assert secret.decrypt(x.sum()).tolist() == np.repeat(row, params.slots // 2).tolist()
     for k, y in zip([3, 1], x.rotations([3, 1]), strict=True):
-        assert secret.decrypt(y).tolist() == rows(k).tolist()
+        assert secret.decrypt(y).tolist() == rows(k)
     cube = a * a % T * a % T
     assert secret.decrypt(x**3).tolist() == cube.tolist()
     assert secret.decrypt(x**1).tolist() == a.tolist()
@@ -116,7 +117,7 @@ def test_matrices_multiply_vectors(shape: tuple[int, int], rng: np.random.Genera
     secret = ckks_insecure(1)
     m = rng.uniform(-1, 1, shape) + 1j * rng.uniform(-1, 1, shape)
     matrix = ckks.Matrix(secret.params, m)
-    assert len(matrix.rotations) <= 2 * sum(shape) ** 0.5 + 2
+    assert len(matrix.rotations) < sum(shape) ** 0.5 + 3
     a = rng.uniform(-1, 1, secret.params.slots)  # the product reads the first slots only
     x = secret.encrypt(a).with_keys(secret.evaluation_keys(matrix.rotations))
     expected = np.zeros(a.size, complex)
@@ -133,7 +134,7 @@ def test_matrices_that_do_not_fit() -> None:
         ckks.Matrix(secret.params, [1.0, 2.0])
     with pytest.raises(palladion.UsageError, match="columns of a matrix is 513, expected 1 to 512"):
         ckks.Matrix(secret.params, np.ones((1, 513)))
-    with pytest.raises(palladion.UsageError, match="NaN.*expected a finite number"):
+    with pytest.raises(palladion.UsageError, match=r"NaN.*expected a finite number"):
         ckks.Matrix(secret.params, [[np.nan]])
     with pytest.raises(palladion.MissingKeyError, match="Galois key for the rotation by -1"):
         np.ones((2, 2)) @ x

@@ -504,8 +504,8 @@ class Matrix:
 
     A product reads as many first slots of ``x`` as there are columns, and writes as many as there
     are rows: the others are zero. It takes a level, and by baby and giant steps about
-    ``2 sqrt(rows + columns)`` rotations: :attr:`rotations` has those that need keys. The matrix is
-    encoded at its first product at a level. ``array @ x`` encodes it anew.
+    ``2 sqrt(rows + columns)`` rotations. Half as many need keys: :attr:`rotations` has them. The
+    matrix is encoded at its first product at a level. ``array @ x`` encodes it anew.
     """
 
     def __init__(self, params: Params, rows: ArrayLike) -> None:

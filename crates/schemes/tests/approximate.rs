@@ -191,7 +191,7 @@ fn matrices_of_any_shape_multiply_vectors() {
             1e-6,
         );
         s.near(&found.add(&x).unwrap().sub(&a).unwrap(), &expected, 1e-5);
-        let bound = 2.0 * ((rows + columns) as f64).sqrt() + 2.0;
+        let bound = ((rows + columns) as f64).sqrt() + 3.0;
         assert!(
             (matrix.rotations().len() as f64) < bound,
             "{rows} x {columns}"
