@@ -38,6 +38,8 @@ STANDS_ON: dict[str, set[str]] = {
     "client": {"exchange"},
     # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
     "circuits": {*SCHEMES, "exchange"},
+    # The schemes for users, whole: what owner and server of a key do.
+    "schemes": {"circuits"},
     "applications": {"circuits"},
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
@@ -67,6 +69,7 @@ STANDS_ON: dict[str, set[str]] = {
         "timing",
         "compiler",
         "applications",
+        "schemes",
         "sim",
         "waves",
         "hybrid",
@@ -79,7 +82,7 @@ RESERVED = {"pyo3": {"python"}}
 MAY_HOLD_SECRETS = {
     *{"ring", "rlwe", "exact", "circuits"},
     *SCHEMES,
-    *{"client", "inspect", "timing", "python", "hybrid"},
+    *{"client", "inspect", "timing", "python", "hybrid", "schemes"},
 }
 # Words of crates that stand on no holder of secrets: they only look like such a type.
 NAMESAKES = {"mpc": {"Client"}}  # a variant of `Role`

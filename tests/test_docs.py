@@ -14,7 +14,7 @@ import docs_tables
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize(("page", "count"), [("schemes.md", 9), ("circuits.md", 15)])
+@pytest.mark.parametrize(("page", "count"), [("schemes.md", 13), ("circuits.md", 15)])
 def test_the_examples_of_a_page(page: str, count: int) -> None:
     text = (DOCS / page).read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)

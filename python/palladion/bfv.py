@@ -22,11 +22,22 @@ from palladion.schemes.exact import (
     ExactParams,
     PublicKey,
     SecretKey,
+    Table,
     keygen,
 )
-from palladion.schemes.keys import EvaluationKeys
+from palladion.schemes.keys import EvaluationKeys, SwitchKey, sum_rotations
 
-__all__ = ["Ciphertext", "EvaluationKeys", "Params", "PublicKey", "SecretKey", "keygen"]
+__all__ = [
+    "Ciphertext",
+    "EvaluationKeys",
+    "Params",
+    "PublicKey",
+    "SecretKey",
+    "SwitchKey",
+    "Table",
+    "keygen",
+    "sum_rotations",
+]
 
 
 class Params(ExactParams):

@@ -25,9 +25,18 @@ from palladion.schemes.exact import (
     SecretKey,
     keygen,
 )
-from palladion.schemes.keys import EvaluationKeys
+from palladion.schemes.keys import EvaluationKeys, SwitchKey, sum_rotations
 
-__all__ = ["Ciphertext", "EvaluationKeys", "Params", "PublicKey", "SecretKey", "keygen"]
+__all__ = [
+    "Ciphertext",
+    "EvaluationKeys",
+    "Params",
+    "PublicKey",
+    "SecretKey",
+    "SwitchKey",
+    "keygen",
+    "sum_rotations",
+]
 
 
 class Params(ExactParams):

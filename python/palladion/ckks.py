@@ -22,21 +22,32 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native
 from palladion.errors import OverflowWarning, UsageError
-from palladion.schemes.arrays import Complex, complex_bytes, natural, power, rotation
+from palladion.schemes.arrays import (
+    Complex,
+    check_exponent,
+    complex_bytes,
+    natural,
+    rotation,
+    terms,
+)
 from palladion.schemes.encrypted import Packed
 from palladion.schemes.keys import (
     EvaluationKeys,
     SchemeParams,
     Stored,
+    SwitchKey,
     evaluation_keys,
     keys_of,
+    sum_rotations,
 )
 from palladion.security import Security
 from palladion.sets import of_scheme
@@ -45,10 +56,15 @@ __all__ = [
     "Bootstrapper",
     "Ciphertext",
     "EvaluationKeys",
+    "Matrix",
     "Params",
     "PublicKey",
     "SecretKey",
+    "Series",
+    "SwitchKey",
+    "approximate",
     "keygen",
+    "sum_rotations",
 ]
 
 EXACT_INTEGERS = 2**53
@@ -197,6 +213,11 @@ class SecretKey(Stored):
         """Keys for products, for rotations by the given numbers of slots, and for conjugation."""
         return evaluation_keys(self.native, rotations, conjugation)
 
+    def switch_key(self, old: SecretKey) -> SwitchKey:
+        """The key by which :meth:`Ciphertext.switch_key` re-encrypts from the key ``old`` for this
+        one. Only who has both can make it. It is public."""
+        return SwitchKey(self.native.switch_key(old.native))
+
     def encrypt(
         self, values: ArrayLike, *, level: int | None = None, scale: float | None = None
     ) -> Ciphertext:
@@ -328,7 +349,7 @@ class Ciphertext(Packed):
             keys = self._needed(other)
             return Ciphertext(self.native.mul(other.native, keys.native), keys)
         if isinstance(other, numbers.Integral) and abs(int(other)) < EXACT_INTEGERS:
-            return self._with(self.native.mul_integer(float(int(other))))
+            return self._with(self.native.mul_integer(int(other)))
         if isinstance(other, numbers.Real):
             return self._with(self.native.mul_number(float(other)))
         return self._with(self.native.mul_values(self._values(other)))
@@ -336,7 +357,12 @@ class Ciphertext(Packed):
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Ciphertext:
-        return power(self, exponent)
+        if check_exponent(exponent) == 1:
+            return self
+        return self._with(self.native.pow(exponent, self._needed().native))
+
+    def __rmatmul__(self, matrix: Any) -> Ciphertext:
+        return Matrix(self.params, matrix) @ self
 
     def rotate(self, k: int) -> Ciphertext:
         """Slot ``i`` of the result is slot ``i + k``, cyclically."""
@@ -346,6 +372,37 @@ class Ciphertext(Packed):
         """Several rotations, which share most of their work."""
         rotated = self.native.rotate([rotation(k) for k in steps], self._needed().native)
         return [self._with(ct) for ct in rotated]
+
+    def sum(self, stride: int = 1, count: int | None = None) -> Ciphertext:
+        """Slot ``i`` of the result is the sum of the ``count`` slots ``i``, ``i + stride``, and so
+        on, cyclically.
+
+        By default all slots are summed. This takes at most ``2 log2(count)`` rotations, no level,
+        and the keys of ``sum_rotations(stride, count)``.
+        """
+        at = terms(stride, count, self.params.slots)
+        return self._with(self.native.sum(*at, self._needed().native))
+
+    def polynomial(self, coefficients: ArrayLike) -> Ciphertext:
+        """``c[0] + c[1] x + c[2] x**2 + ..`` at every slot, for real coefficients.
+
+        It takes ``ceil(log2(len(c)))`` levels.
+        """
+        values = real_numbers("coefficients", coefficients)
+        return self._with(self.native.polynomial(values, self._needed().native))
+
+    def evaluate(self, series: Series) -> Ciphertext:
+        """The value of a series at every slot, as :func:`approximate` makes it.
+
+        Slots are within the interval of the series: outside of it, it is far from the function that
+        it approximates. This takes ``series.depth`` levels.
+        """
+        at = (list(series.coefficients), series.a, series.b)
+        return self._with(self.native.evaluate(*at, self._needed().native))
+
+    def switch_key(self, key: SwitchKey) -> Ciphertext:
+        """The same message under the secret key that ``key`` leads to. The result has no keys."""
+        return Ciphertext(self.native.switch_key(key.native))
 
     def conjugate(self) -> Ciphertext:
         """The complex conjugate of every slot."""
@@ -397,6 +454,92 @@ class Ciphertext(Packed):
             other = np.full(self.params.slots, complex(other))
         values = complex_bytes(other, self.params.slots)
         return (-np.frombuffer(values, np.complex128)).tobytes() if negative else values
+
+
+@dataclass(frozen=True)
+class Series:
+    """The polynomial ``sum(c[k] * T_k(u))`` of ``u = (2 x - a - b) / (b - a)``, with Chebyshev's
+    polynomials ``T_k``. It is called with numbers, and evaluated by :meth:`Ciphertext.evaluate`."""
+
+    coefficients: tuple[float, ...]
+    a: float
+    b: float
+
+    @property
+    def depth(self) -> int:
+        """Levels that :meth:`Ciphertext.evaluate` takes."""
+        nonzero = [k for k, c in enumerate(self.coefficients) if c != 0]
+        degree = nonzero[-1] if nonzero else 0
+        factor = 2 / (self.b - self.a)
+        return degree.bit_length() + (degree > 0 and not factor.is_integer())
+
+    def __call__(self, x: ArrayLike) -> NDArray[np.float64]:
+        """The values of the polynomial."""
+        u = (2 * np.asarray(x, np.float64) - self.a - self.b) / (self.b - self.a)
+        return np.asarray(np.polynomial.chebyshev.chebval(u, self.coefficients), np.float64)
+
+
+def approximate(
+    f: Callable[[NDArray[np.float64]], ArrayLike], a: float, b: float, degree: int
+) -> Series:
+    """The polynomial of a degree that is ``f``, a function of an array, at the roots of the next
+    Chebyshev polynomial between ``a`` and ``b``.
+
+    For smooth functions its error falls exponentially with the degree: ``series(x) - f(x)`` tells
+    it. Raises ``UsageError`` for an empty interval, and for a function that is not finite.
+    """
+    if not (-np.inf < a < b < np.inf):
+        raise UsageError(f"an interval from {a} to {b}, expected a < b, both finite")
+    count = natural("the degree", degree) + 1
+    angles = np.pi * (np.arange(count) + 0.5) / count
+    points = (a + b) / 2 + (b - a) / 2 * np.cos(angles)
+    values = np.broadcast_to(real_numbers("values of the function", f(points)), count)
+    found = 2 / count * np.cos(np.outer(np.arange(count), angles)) @ values
+    found[0] /= 2
+    return Series(tuple(found.tolist()), float(a), float(b))
+
+
+class Matrix:
+    """A matrix of real or complex numbers, for products ``matrix @ x`` with encrypted vectors.
+
+    A product reads as many first slots of ``x`` as there are columns, and writes as many as there
+    are rows: the others are zero. It takes a level, and by baby and giant steps about
+    ``2 sqrt(rows + columns)`` rotations. Half as many need keys: :attr:`rotations` has them. The
+    matrix is encoded at its first product at a level. ``array @ x`` encodes it anew.
+    """
+
+    def __init__(self, params: Params, rows: ArrayLike) -> None:
+        try:
+            found = np.asarray(rows)
+        except ValueError as error:
+            raise UsageError(f"no array of numbers: {error}") from error
+        if found.ndim != 2 or found.dtype.kind not in "biufc":
+            raise UsageError(
+                f"a matrix of shape {found.shape} and type {found.dtype}, expected two dimensions "
+                "of numbers"
+            )
+        self.shape: tuple[int, int] = (found.shape[0], found.shape[1])
+        entries = np.ascontiguousarray(found, np.complex128).tobytes()
+        self.native = _native.CkksMatrix(params.native, self.shape[1], entries)
+
+    @property
+    def rotations(self) -> list[int]:
+        """The rotations for which a product needs keys."""
+        return self.native.rotations()
+
+    def __matmul__(self, x: Ciphertext) -> Ciphertext:
+        keys = x._needed()
+        return Ciphertext(self.native.mul(x.native, keys.native), keys)
+
+
+def real_numbers(what: str, values: ArrayLike) -> list[float]:
+    """Finite real numbers in one dimension."""
+    found = np.atleast_1d(np.asarray(values))
+    if found.ndim != 1 or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
+        raise UsageError(f"{what} of shape {found.shape} and type {found.dtype}, expected finite "
+                         "real numbers in one dimension")  # fmt: skip
+    numbers: list[float] = found.astype(np.float64).tolist()
+    return numbers
 
 
 class Bootstrapper:

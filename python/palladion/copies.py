@@ -26,6 +26,7 @@ OF_PARAMETERS: Final = (
     "ExactCiphertext",
     "SchemeKeys",
     "SchemePublic",
+    "SchemeSwitch",
     "TfheServer",
 )
 """Classes whose bytes are read with parameters."""
@@ -52,7 +53,9 @@ BOUND: Final = {
     "MessageCircuit": "pickled with its parameters, as the circuit of palladion.circuit that has "
     "it",
     "MessageBuilder": "a circuit that still grows: pickle the circuit itself, or use save and load",
+    "BfvTable": "made again of its entries: bfv.Table(params, entries)",
     "CkksBootstrapper": "made again of its parameters: ckks.Bootstrapper(params)",
+    "CkksMatrix": "made again of its rows: ckks.Matrix(params, rows)",
     "CircuitTrace": "made again by the circuit: circuit.lower()",
     "HybridClient": "a connection to a server: connect in the other process",
     "Inspector": "made with a secret key in the process that inspects",

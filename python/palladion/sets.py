@@ -1,14 +1,13 @@
 """Parameter sets by name: those of Palladion, and those that papers have published.
 
-The data are in ``sets.json``. Sets of TFHE come from the core."""
+They come from the core: those of the schemes are in ``crates/schemes/sets.json``."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 
-from palladion._native import TfheParams
+from palladion._native import TfheParams, scheme_sets
 from palladion.errors import UsageError
 from palladion.records import Json, read, to_json
 from palladion.security import Security, largest_log_qp
@@ -127,7 +126,7 @@ class NamedSet:
 
 def named_sets() -> dict[str, NamedSet]:
     """All sets, by name."""
-    data = json.loads(files("palladion").joinpath("sets.json").read_text(encoding="utf-8"))
+    data = json.loads(scheme_sets())
     found = [_ours(entry) for entry in data["ours"]]
     found += [_published(entry) for entry in data["published"]]
     return {entry.name: entry for entry in found}

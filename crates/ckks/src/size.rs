@@ -266,6 +266,11 @@ impl Size {
         self.largest[0].max(self.least_root())
     }
 
+    /// The largest absolute value of a slot, from above. It is infinite for an unknown size.
+    pub fn largest(&self) -> f64 {
+        self.largest[1]
+    }
+
     /// The size of the message that a bootstrapping makes of one that must be below `room`, of `n`
     /// coefficients. A bootstrapping keeps what is left of a message that did not fit. So if the
     /// bounds allow that, nothing is known of the result.

@@ -113,6 +113,23 @@ impl ToPython for exact::Error {
     }
 }
 
+impl ToPython for schemes::Error {
+    fn to_python(self) -> PyErr {
+        use schemes::ErrorKind::{Format, KeyMismatch, Level, MissingKey, Noise, Security, Usage};
+        let fault = match self.kind() {
+            Format => Fault::File,
+            KeyMismatch => Fault::KeyMismatch,
+            Level => Fault::Level,
+            MissingKey => Fault::Key,
+            Noise => Fault::Noise,
+            Security => Fault::Security,
+            Usage => Fault::Usage,
+            _ => Fault::Internal,
+        };
+        fault.exception(self.to_string())
+    }
+}
+
 impl ToPython for ::tfhe::Error {
     fn to_python(self) -> PyErr {
         of_tfhe(&self).exception(self.to_string())

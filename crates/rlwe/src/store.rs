@@ -30,6 +30,7 @@ const SECRET: Kind = kind(b"RSEC", "a secret key of a scheme", 2);
 const PUBLIC: Kind = kind(b"RPUB", "a public key of a scheme", 2);
 const EVALUATION: Kind = kind(b"REVA", "evaluation keys of a scheme", 3);
 const BOOTSTRAP: Kind = kind(b"RBOO", "keys of bootstrapping of a scheme", 2);
+const SWITCH: Kind = kind(b"RSWK", "a key to another secret of a scheme", 1);
 const RGSW: Kind = kind(b"RGSW", "an RGSW ciphertext of a scheme", 2);
 const CIPHERTEXT: Kind = kind(b"RCTX", "a ciphertext of a scheme", 2);
 /// The last versions without identities.
@@ -193,6 +194,29 @@ pub fn bootstrap_from_bytes(
             galois.of_key(id),
             [there.of_keys(id, small), back.of_keys(small, id)],
         ))
+    })
+}
+
+/// Bytes of a key that switches from one secret to another.
+pub fn switch_to_bytes(key: &SwitchKey, made_for: &Fingerprint) -> Vec<u8> {
+    let mut w = Writer::new();
+    w.switch_key(key);
+    key.ids().into_iter().for_each(|id| w.key_id(id));
+    w.seal(&SWITCH, made_for)
+}
+
+/// Reads the bytes of [`switch_to_bytes`].
+///
+/// # Errors
+/// As [`secret_from_bytes`].
+pub fn switch_from_bytes(
+    params: &Params,
+    made_for: &Fingerprint,
+    bytes: &[u8],
+) -> Result<SwitchKey> {
+    Reader::open_with(bytes, &SWITCH, made_for, |r| {
+        let key = r.switch_key(params)?;
+        Ok(key.of_keys(r.key_id()?, r.key_id()?))
     })
 }
 

@@ -151,6 +151,19 @@ impl Ciphertext {
         Ok(switch_poly(d2, key, Some([d0, d1]), dropped)?.of_key(id))
     }
 
+    /// The same message under the secret that `key` switches to.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] if the key switches from another secret, [`Error::KeyLevel`], and
+    /// [`Error::Components`] for a degree other than 1.
+    pub fn switch_key(&self, key: &SwitchKey) -> Result<Self> {
+        let (c0, c1) = self.pair()?;
+        let id = key.check_key(self)?;
+        let mut out = switch_poly(c1, key, None, 0)?.of_key(id);
+        out.components_mut()[0].add_assign(c0);
+        Ok(out)
+    }
+
     /// The automorphism `X -> X^element`, under the same secret. [`galois`](crate::galois) computes
     /// the elements.
     ///

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,6 @@ Complex = NDArray[np.complex128]
 Integers = NDArray[np.int64]
 
 LARGEST = 2**31 - 1
-
-
-class Factor(Protocol):
-    """What has products."""
-
-    def __mul__(self: T, other: T) -> T: ...
-
-
-T = TypeVar("T", bound=Factor)
 
 
 def complex_bytes(values: ArrayLike, slots: int) -> bytes:
@@ -64,15 +55,20 @@ def between(what: str, value: int, least: int) -> int:
     return found
 
 
-def power(x: T, exponent: int) -> T:
-    """``x * x * .. * x``, in the fewest products in a row."""
-    if not isinstance(exponent, int) or exponent < 1:
+def check_exponent(exponent: int) -> int:
+    """An exponent."""
+    if not isinstance(exponent, int) or not 1 <= exponent <= LARGEST:
         raise UsageError(f"the exponent {exponent}, expected an integer above 0")
-    if exponent == 1:
-        return x
-    half = power(x, exponent // 2)
-    square = half * half
-    return square if exponent % 2 == 0 else square * x
+    return exponent
+
+
+def terms(stride: int, count: int | None, row: int) -> tuple[int, int]:
+    """Stride and number of terms of a sum over slots. By default all slots of a row are summed."""
+    if count is None:
+        if stride != 1:
+            raise UsageError(f"a sum of stride {stride} without a count, expected a count")
+        count = row
+    return rotation(stride), between("the number of terms", count, 1)
 
 
 def plain(values: object, expected: str) -> None:

@@ -67,7 +67,7 @@ class Encrypted:
         self._refuse("no division of", self.divisions)
 
     def __matmul__(self, other: object) -> Any:
-        self._refuse("no @ with", "add up products of rotations: see docs/schemes.md")
+        self._refuse("no @ behind", "in CKKS write matrix.T @ x, with the matrix on the left")
 
     __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__
     __rmatmul__ = __matmul__

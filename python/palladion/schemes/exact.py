@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -11,12 +11,20 @@ from numpy.typing import ArrayLike
 
 from palladion import _native
 from palladion.errors import UsageError
-from palladion.schemes.arrays import Integers, integer_bytes, natural, power, rotation
+from palladion.schemes.arrays import (
+    Integers,
+    check_exponent,
+    integer_bytes,
+    natural,
+    rotation,
+    terms,
+)
 from palladion.schemes.encrypted import Packed
 from palladion.schemes.keys import (
     EvaluationKeys,
     SchemeParams,
     Stored,
+    SwitchKey,
     evaluation_keys,
     keys_of,
 )
@@ -89,6 +97,18 @@ class ExactParams(SchemeParams):
         levels = [bits for level in sizes.levels for bits in level]
         return cls(found.log_n, levels, sizes.special, sizes.t or 0, digit_limbs=sizes.digit_limbs)
 
+    @classmethod
+    def for_depth(cls: type[P], log_n: int, depth: int, t: int = T_FERMAT) -> P:
+        """A secure set for ``depth`` products in a row modulo ``t``, chosen by predicted noise.
+
+        Every factor may be a sum of four ciphertexts, or four times one. Raises ``SecurityError``
+        if the degree is too small for the depth, and ``UsageError`` for a ``t`` without slots.
+        """
+        if not 0 <= t < 2**63:
+            raise UsageError(f"plaintext modulus {t}, expected a prime with t = 1 mod 2N")
+        log_n, depth = natural("log_n", log_n), natural("depth", depth)
+        return cls.of_native(_native.SchemeParams.exact_for_depth(cls.scheme, log_n, depth, t))
+
     @property
     def t(self) -> int:
         """Plaintext modulus."""
@@ -115,6 +135,11 @@ class SecretKey(Stored):
     ) -> EvaluationKeys:
         """Keys for products, for rotations of the rows by the given numbers, and for their swap."""
         return evaluation_keys(self.native, rotations, swap_rows)
+
+    def switch_key(self, old: SecretKey) -> SwitchKey:
+        """The key by which :meth:`Ciphertext.switch_key` re-encrypts from the key ``old`` for this
+        one. Only who has both can make it. It is public."""
+        return SwitchKey(self.native.switch_key(old.native))
 
     def encrypt(
         self, values: ArrayLike, *, coefficients: bool = False, level: int | None = None
@@ -170,6 +195,31 @@ class PublicKey(Stored):
         level = None if level is None else natural("the level", level)
         native = _native.ExactCiphertext.encrypt_public(self.native, data, coefficients, level)
         return Ciphertext(native, coefficients=coefficients)
+
+
+class Table:
+    """A table for :meth:`Ciphertext.lookup`, as a polynomial.
+
+    Parameters
+    ----------
+    params
+        Parameters of BFV, whose ``t`` is at most 65,537.
+    table
+        The entries: entry ``i``, from ``-(t // 2)`` to ``t - 1``, is the result for the value
+        ``i``. Results for values that have no entry mean nothing. Or a function of the array of all
+        values, 0 to ``t - 1``.
+    """
+
+    def __init__(
+        self,
+        params: ExactParams | _native.SchemeParams,
+        table: ArrayLike | Callable[[Integers], ArrayLike],
+    ) -> None:
+        native = params.native if isinstance(params, ExactParams) else params
+        t = int(native.describe().get("t", 0))
+        entries = table(np.arange(t)) if callable(table) else table
+        data = np.frombuffer(integer_bytes(entries, t), np.int64)
+        self.native = _native.BfvTable(native, data.tolist())
 
 
 class Ciphertext(Packed):
@@ -244,11 +294,48 @@ class Ciphertext(Packed):
     __rmul__ = __mul__
 
     def __pow__(self, exponent: int) -> Ciphertext:
-        return power(self, exponent)
+        if check_exponent(exponent) == 1:
+            return self
+        return self._with(self.native.pow(exponent, self._needed().native))
 
     def rotate(self, k: int) -> Ciphertext:
         """Slot ``i`` of each row of the result is slot ``i + k`` of that row, cyclically."""
-        return self._with(self.native.rotate(rotation(k), self._needed().native))
+        return self.rotations([k])[0]
+
+    def rotations(self, steps: Sequence[int]) -> list[Ciphertext]:
+        """Several rotations, which share most of their work."""
+        rotated = self.native.rotate([rotation(k) for k in steps], self._needed().native)
+        return [self._with(ct) for ct in rotated]
+
+    def sum(self, stride: int = 1, count: int | None = None) -> Ciphertext:
+        """Slot ``i`` of the result is the sum of the ``count`` slots ``i``, ``i + stride``, and so
+        on, cyclically in each row.
+
+        By default all slots of each row are summed. This takes at most ``2 log2(count)`` rotations,
+        and the keys of ``sum_rotations(stride, count)``.
+        """
+        row = self.native.params_of().slots() // 2
+        at = terms(stride, count, row)
+        return self._with(self.native.sum(*at, self._needed().native))
+
+    def lookup(self, table: Table | ArrayLike | Callable[[Integers], ArrayLike]) -> Ciphertext:
+        """The entry of a table for each slot, in BFV: exact, whatever the table.
+
+        ``table`` is as for :class:`Table`, which is made once for many lookups. A table of ``k``
+        entries takes about ``log2(k) + 1`` levels, and one more if the ciphertext is not fresh from
+        a secret key. One of all 65,537 values takes 17: ``bfv.Params.named("bfv-tables")`` has
+        them.
+        """
+        if self.coefficients:
+            raise UsageError("the ciphertext holds coefficients, expected slots")
+        if not isinstance(table, Table):
+            table = Table(self.native.params_of(), table)
+        return self._with(self.native.lookup(table.native, self._needed().native))
+
+    def switch_key(self, key: SwitchKey) -> Ciphertext:
+        """The same message under the secret key that ``key`` leads to. The result has no keys."""
+        native = self.native.switch_key(key.native)
+        return Ciphertext(native, coefficients=self.coefficients)
 
     def swap_rows(self) -> Ciphertext:
         """Swap the two rows of slots."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, TypeVar
 
 from palladion import _native
 from palladion.errors import MissingKeyError, UsageError
-from palladion.schemes.arrays import rotation
+from palladion.schemes.arrays import between, rotation
 from palladion.security import Estimated
 
 P = TypeVar("P", bound="SchemeParams")
@@ -153,6 +153,19 @@ class EvaluationKeys(Stored):
     def nbytes(self) -> int:
         """Bytes in memory. The bytes of :meth:`to_bytes` are about half as many."""
         return self.native.nbytes()
+
+
+class SwitchKey(Stored):
+    """A key that re-encrypts from one secret key to another. It is public."""
+
+    core = _native.SchemeSwitch
+    native: _native.SchemeSwitch
+
+
+def sum_rotations(stride: int, count: int) -> list[int]:
+    """The rotations for which ``x.sum(stride, count)`` needs keys: ``floor(log2(count))``."""
+    stride, count = rotation(stride), between("the number of terms", count, 1)
+    return [stride * (count >> bits) for bits in range(1, count.bit_length())]
 
 
 def evaluation_keys(

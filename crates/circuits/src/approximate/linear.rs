@@ -118,6 +118,15 @@ impl LinearTransform {
         Ok(out)
     }
 
+    /// The rotations that need Galois keys when `matrix` is applied with at most `babies` baby
+    /// steps.
+    ///
+    /// # Panics
+    /// If the matrix or `babies` is zero.
+    pub fn rotations_of(matrix: &Matrix, babies: usize) -> BTreeSet<usize> {
+        rotations_of(matrix, babies)
+    }
+
     /// Level of the inputs.
     pub fn level(&self) -> usize {
         self.level

@@ -6,13 +6,20 @@ use crate::pack::secret_of;
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
 use exchange::EvaluationKeys;
 use ring::par_map;
+use rlwe::SwitchKey;
 use rlwe::lwe::LweBatch;
+use std::sync::LazyLock;
 
 /// The mode that computes with ciphertexts of BFV and with keys.
 pub struct Run<'k> {
     eval: Evaluator,
     keys: &'k EvaluationKeys,
+    /// The relinearization key, if it is not among the keys.
+    relinearization: Option<&'k SwitchKey>,
 }
+
+/// No keys.
+static NONE: LazyLock<EvaluationKeys> = LazyLock::new(EvaluationKeys::default);
 
 impl<'k> Run<'k> {
     /// Makes operations with the given keys.
@@ -20,6 +27,15 @@ impl<'k> Run<'k> {
         Self {
             eval: Evaluator::new(params),
             keys,
+            relinearization: None,
+        }
+    }
+
+    /// Makes operations that have a relinearization key alone, as tables need it.
+    pub fn with_relinearization(params: &Params, key: &'k SwitchKey) -> Self {
+        Self {
+            relinearization: Some(key),
+            ..Self::new(params, &NONE)
         }
     }
 
@@ -94,7 +110,10 @@ impl Operations for Run<'_> {
     }
 
     fn relinearize(&self, product: &Ciphertext, dropped: usize) -> Result<Ciphertext> {
-        let key = self.keys.relinearization()?;
+        let key = match self.relinearization {
+            Some(key) => key,
+            None => self.keys.relinearization()?,
+        };
         Ok(self.eval.relinearize_and_switch(product, key, dropped)?)
     }
 

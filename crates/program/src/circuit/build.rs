@@ -1,11 +1,14 @@
 //! The builder of circuits.
 
+use super::equal::Written;
 use super::infer::{Problem, same_scale};
 use super::ir::{Arithmetic, Circuit, Constant, ConstantId, FORMAT, Op, Step, Type, ValueId};
 use crate::error::{Error, Result};
 
 /// Writes a circuit, operation by operation. Each operation is checked when it is written. If its
 /// result would not decrypt, the error names the operation, what was found, and what was expected.
+/// An operation on ciphertexts that equals an earlier one is not written again: its value is the
+/// earlier one's.
 ///
 /// ```
 /// use palladion_program::circuit::{Arithmetic, CircuitBuilder, Type};
@@ -25,6 +28,7 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct CircuitBuilder {
     pub(super) circuit: Circuit,
+    written: Written,
 }
 
 impl CircuitBuilder {
@@ -45,7 +49,10 @@ impl CircuitBuilder {
             steps: Vec::new(),
         };
         circuit.verify_parameters()?;
-        Ok(Self { circuit })
+        Ok(Self {
+            circuit,
+            written: Written::default(),
+        })
     }
 
     /// The arithmetic that [`CircuitBuilder::new`] was given.
@@ -298,6 +305,10 @@ impl CircuitBuilder {
         let step = self.circuit.steps.len();
         let ty = self.circuit.infer(step, &op, stated);
         let ty = ty.map_err(|problem| refused(step, &op, problem))?;
+        if let Some(equal) = self.written.find(&self.circuit.steps, &op, ty) {
+            return Ok(equal);
+        }
+        self.written.note(&op, step);
         self.circuit.steps.push(Step { op, ty });
         Ok(step)
     }

@@ -12,6 +12,7 @@
 mod auto;
 mod bootstrapping;
 mod build;
+mod equal;
 mod infer;
 mod ir;
 mod linear;

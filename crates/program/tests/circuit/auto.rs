@@ -261,3 +261,29 @@ fn operands_of_another_builder_are_refused() {
     let sum = clone.add(x, x).unwrap();
     assert_eq!(clone.level(sum), Ok(Some(3)));
 }
+
+#[test]
+fn equal_operations_are_computed_once() {
+    let mut b = approximate();
+    let x = b.input("x", 3).unwrap();
+    let mut terms = Vec::new();
+    for k in 1..=4 {
+        let power = b.pow(x, k).unwrap();
+        let factor = b.number(1.0 / (k + 1) as f64).unwrap();
+        terms.push([power, factor]);
+    }
+    let sum = b.dot(&terms).unwrap();
+    // The same sums and products again, with their operands turned, are no other operations.
+    let [square, fourth] = [2, 4].map(|k| b.pow(x, k).unwrap());
+    let [one, other] = [[square, fourth], [fourth, square]].map(|[l, r]| b.mul(l, r).unwrap());
+    let total = b.add(one, other).unwrap();
+    let total = b.add(total, sum).unwrap();
+    b.output("y", total).unwrap();
+    let circuit = b.finish().unwrap();
+    let products = circuit.steps.iter().filter(|step| match &step.op {
+        Op::Mul { terms } => circuit.ty(terms[0][1]).encrypted,
+        _ => false,
+    });
+    // The powers 2, 3, 4 and 6, each once.
+    assert_eq!(products.count(), 4);
+}

@@ -49,7 +49,10 @@ impl CircuitBuilder {
         guard(py, || {
             let (arithmetic, levels) = (params.arithmetic(), params.max_level() + 1);
             let scales = match params.scheme() {
-                Scheme::Ckks(e) => (0..levels).map(|l| e.params().scale_at(l)).collect(),
+                Scheme::Ckks(p) => {
+                    let params = p.evaluator().params();
+                    (0..levels).map(|l| params.scale_at(l)).collect()
+                }
                 _ => vec![1.0; levels],
             };
             let builder = AutoBuilder::new(name, arithmetic, slots, scales)?;
@@ -120,7 +123,7 @@ impl CircuitBuilder {
     fn state_bootstrapping(&self, py: Python<'_>) -> PyResult<()> {
         let slots = self.slots;
         let stated = guard(py, || {
-            let params = self.params.ckks()?;
+            let params = self.params.ckks()?.evaluator();
             let spec = match slots == params.params().slots() {
                 true => BootstrapSpec::default(),
                 false => BootstrapSpec::for_slots(slots),

@@ -30,10 +30,10 @@ pub(crate) enum Made {
 
 impl Given {
     /// The parameters of a ciphertext.
-    pub(crate) fn params(&self) -> Option<&SchemeParams> {
+    pub(crate) fn params(&self) -> Option<SchemeParams> {
         match self {
-            Self::Ckks(ct) => Some(ct.get().params()),
-            Self::Exact(ct) => Some(ct.get().params()),
+            Self::Ckks(ct) => Some(ct.get().params_of()),
+            Self::Exact(ct) => Some(ct.get().params_of()),
             Self::Plain(_) => None,
         }
     }
@@ -46,7 +46,7 @@ pub(super) trait Passed: circuit::Scheme {
     /// The ciphertext, if it is one of this scheme.
     fn taken(&self, given: &Given) -> PyResult<Option<Self::Ciphertext>>;
     /// A result for Python.
-    fn made(params: &SchemeParams, ct: Self::Ciphertext) -> Made;
+    fn made(params: &SchemeParams, ct: Self::Ciphertext) -> PyResult<Made>;
 }
 
 impl Passed for ckks::Params {
@@ -61,8 +61,8 @@ impl Passed for ckks::Params {
         })
     }
 
-    fn made(params: &SchemeParams, ct: ckks::Ciphertext) -> Made {
-        Made::Ckks(CkksCiphertext::new(params, ct))
+    fn made(params: &SchemeParams, ct: ckks::Ciphertext) -> PyResult<Made> {
+        Ok(Made::Ckks(CkksCiphertext::new(params, ct)?))
     }
 }
 
@@ -78,8 +78,8 @@ impl Passed for Bfv {
         })
     }
 
-    fn made(params: &SchemeParams, ct: bfv::Ciphertext) -> Made {
-        Made::Exact(ExactCiphertext::new(params, ct))
+    fn made(params: &SchemeParams, ct: bfv::Ciphertext) -> PyResult<Made> {
+        Ok(Made::Exact(ExactCiphertext::new(params, ct)?))
     }
 }
 
@@ -98,8 +98,8 @@ impl Passed for bgv::Params {
         }
     }
 
-    fn made(params: &SchemeParams, ct: bgv::Ciphertext) -> Made {
-        Made::Exact(ExactCiphertext::new(params, ct.into_exact()))
+    fn made(params: &SchemeParams, ct: bgv::Ciphertext) -> PyResult<Made> {
+        Ok(Made::Exact(ExactCiphertext::new(params, ct.into_exact())?))
     }
 }
 
@@ -107,16 +107,16 @@ impl Passed for bgv::Params {
 macro_rules! in_scheme {
     ($params:expr, |$scheme:ident| $work:expr) => {
         match $params.scheme() {
-            Scheme::Ckks(e) => {
-                let $scheme = e.params();
+            Scheme::Ckks(p) => {
+                let $scheme = p.evaluator().params();
                 $work
             }
-            Scheme::Bfv(e) => {
-                let $scheme = &Bfv(e.params().clone());
+            Scheme::Bfv(p) => {
+                let $scheme = &Bfv(p.exact().params().clone());
                 $work
             }
-            Scheme::Bgv(e) => {
-                let $scheme = e.params();
+            Scheme::Bgv(p) => {
+                let $scheme = p.exact().params();
                 $work
             }
         }
@@ -158,10 +158,10 @@ impl<S: Passed> Inputs<S> {
 pub(super) fn made<S: Passed>(
     params: &SchemeParams,
     found: BTreeMap<String, S::Ciphertext>,
-) -> BTreeMap<String, Made> {
+) -> PyResult<BTreeMap<String, Made>> {
     let found = found.into_iter();
     found
-        .map(|(name, ct)| (name, S::made(params, ct)))
+        .map(|(name, ct)| Ok((name, S::made(params, ct)?)))
         .collect()
 }
 

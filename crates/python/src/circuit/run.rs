@@ -60,24 +60,6 @@ pub(crate) fn complex_inputs(inputs: &Bytes) -> PyResult<Slots> {
     slots_by_name(inputs, finite)
 }
 
-/// Raises if a key that the circuit needs is missing, for the first such key.
-pub(crate) fn check_keys(circuit: &Circuit, keys: &SchemeKeys) -> PyResult<()> {
-    let needs = circuit.keys();
-    if needs.relinearization.is_some() {
-        keys.relinearization()?;
-    }
-    for &steps in needs.rotations.keys() {
-        keys.for_rotation(steps as isize)?;
-    }
-    if needs.conjugation.is_some() {
-        keys.for_conjugation("the conjugation, or the swap of rows")?;
-    }
-    if needs.bootstrapping {
-        keys.sparse()?;
-    }
-    Ok(())
-}
-
 /// Runs the circuit, or its trace, on ciphertexts.
 pub(crate) fn encrypted(
     circuit: &Circuit,
@@ -85,7 +67,7 @@ pub(crate) fn encrypted(
     keys: &SchemeKeys,
     trace: Option<&Trace>,
 ) -> PyResult<BTreeMap<String, Made>> {
-    in_scheme!(keys.params, |scheme| run(
+    in_scheme!(keys.params_of(), |scheme| run(
         scheme, circuit, inputs, keys, trace
     ))
 }
@@ -99,7 +81,7 @@ fn run<S: Passed>(
 ) -> PyResult<BTreeMap<String, Made>> {
     let inputs = Inputs::new(scheme, inputs)?;
     let runner = Runner::new(scheme, circuit).or_raise()?;
-    let (arguments, own) = (inputs.arguments(), &keys.keys);
+    let (arguments, own) = (inputs.arguments(), keys.raw());
     let found = match trace {
         None => runner.run(&arguments, own).or_raise()?,
         Some(trace) => {
@@ -107,7 +89,7 @@ fn run<S: Passed>(
             replayed.or_raise()?.0
         }
     };
-    Ok(made::<S>(&keys.params, found))
+    made::<S>(&keys.params_of(), found)
 }
 
 /// The ciphertexts that a trace of the circuit loads, by their names there, and what they have in
@@ -117,12 +99,12 @@ pub(crate) fn given(
     keys: &SchemeKeys,
     inputs: &BTreeMap<String, Given>,
 ) -> PyResult<(BTreeMap<String, rlwe::Ciphertext>, Meeting)> {
-    let params = &keys.params;
+    let params = keys.params_of();
     in_scheme!(params, |scheme| {
         let inputs = Inputs::new(scheme, inputs)?;
         let border = Border::new(scheme, circuit).or_raise()?;
         let arguments = inputs.arguments();
-        let meeting = border.meet(&arguments, &keys.keys).or_raise()?;
+        let meeting = border.meet(&arguments, keys.raw()).or_raise()?;
         let given = border.given(&arguments).or_raise()?.into_iter();
         let given = given.map(|(name, ct)| (name, ct.clone())).collect();
         Ok((given, meeting))
@@ -142,7 +124,7 @@ pub(crate) fn outputs(
     ) -> PyResult<BTreeMap<String, Made>> {
         let border = Border::new(scheme, circuit).or_raise()?;
         let outputs = border.outputs(results, meeting).or_raise()?;
-        Ok(made::<S>(params, outputs))
+        made::<S>(params, outputs)
     }
     in_scheme!(params, |scheme| of(
         (scheme, params),

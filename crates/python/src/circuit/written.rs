@@ -11,7 +11,7 @@ use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 use trace::Trace;
 
-use super::passed::{Given, Made};
+use super::passed::{Given, Made, in_scheme};
 use super::run::{self, complex_bytes};
 use crate::error::ToPython;
 use crate::guard::guard;
@@ -43,9 +43,9 @@ impl Circuit {
             Ok(program::circuit::Circuit::from_json(text)?)
         })?;
         guard(py, || match params.scheme() {
-            Scheme::Ckks(e) => circuit::check(e.params(), &circuit),
-            Scheme::Bfv(e) => circuit::check(&Bfv(e.params().clone()), &circuit),
-            Scheme::Bgv(e) => circuit::check(e.params(), &circuit),
+            Scheme::Ckks(p) => circuit::check(p.evaluator().params(), &circuit),
+            Scheme::Bfv(p) => circuit::check(&Bfv(p.exact().params().clone()), &circuit),
+            Scheme::Bgv(p) => circuit::check(p.exact().params(), &circuit),
         })?;
         Ok(Self { circuit })
     }
@@ -98,28 +98,15 @@ impl Circuit {
         secret: &SchemeSecret,
         limit: f64,
     ) -> PyResult<SchemeKeys> {
-        params.check("secret key", &secret.params)?;
+        params.check("secret key", &secret.params_of())?;
         guard(py, || {
             let needs = self.circuit.keys();
-            let needs = match params.scheme() {
-                Scheme::Ckks(e) => {
-                    let checked = circuit::check_failure(e.params(), &self.circuit, limit);
-                    checked.map_err(ToPython::to_python)?;
-                    circuit::needs(e.params(), &needs)
-                }
-                Scheme::Bfv(e) => {
-                    let scheme = Bfv(e.params().clone());
-                    let checked = circuit::check_failure(&scheme, &self.circuit, limit);
-                    checked.map_err(ToPython::to_python)?;
-                    circuit::needs(&scheme, &needs)
-                }
-                Scheme::Bgv(e) => {
-                    let checked = circuit::check_failure(e.params(), &self.circuit, limit);
-                    checked.map_err(ToPython::to_python)?;
-                    circuit::needs(e.params(), &needs)
-                }
-            };
-            let keys = circuit_keys(&secret.key, &needs, &mut system_rng());
+            let needs = in_scheme!(params, |scheme| {
+                let checked = circuit::check_failure(scheme, &self.circuit, limit);
+                checked.map_err(ToPython::to_python)?;
+                circuit::needs(scheme, &needs)
+            });
+            let keys = circuit_keys(secret.raw(), &needs, &mut system_rng());
             let keys = keys.map_err(ToPython::to_python)?;
             Ok::<_, PyErr>(SchemeKeys::new(params, keys))
         })
@@ -152,8 +139,8 @@ impl Circuit {
         };
         guard(py, || {
             let inputs = run::complex_inputs(&inputs)?;
-            let params = params.ckks()?.params().clone();
-            let found = circuit::predict_within(&params, &self.circuit, &inputs, limit);
+            let params = params.ckks()?.evaluator().params();
+            let found = circuit::predict_within(params, &self.circuit, &inputs, limit);
             let found = found.map_err(ToPython::to_python)?.into_iter();
             Ok::<_, PyErr>(found.map(|(name, one)| (name, bytes(one))).collect())
         })
@@ -169,11 +156,15 @@ impl Circuit {
     ) -> PyResult<BTreeMap<String, (f64, f64, f64)>> {
         let found = guard(py, || {
             let found = match params.scheme() {
-                Scheme::Bfv(e) => {
-                    let scheme = Bfv(e.params().clone());
+                Scheme::Bfv(p) => {
+                    let scheme = Bfv(p.exact().params().clone());
                     circuit::predict_noise_within(&scheme, &self.circuit, limit)
                 }
-                _ => circuit::predict_noise_within(params.exact()?.params(), &self.circuit, limit),
+                Scheme::Bgv(p) => {
+                    let scheme = p.exact().params();
+                    circuit::predict_noise_within(scheme, &self.circuit, limit)
+                }
+                Scheme::Ckks(_) => return Err(params.other_scheme("bfv or bgv")),
             };
             found.map_err(ToPython::to_python)
         })?;
@@ -232,13 +223,13 @@ impl Circuit {
         inputs: &BTreeMap<String, Given>,
         keys: &SchemeKeys,
     ) -> PyResult<()> {
-        params.check("evaluation keys", &keys.params)?;
+        params.check("evaluation keys", &keys.params_of())?;
         for (name, given) in inputs {
             if let Some(found) = given.params() {
-                params.check(&format!("input {name}"), found)?;
+                params.check(&format!("input {name}"), &found)?;
             }
         }
-        run::check_keys(&self.circuit, keys)
+        keys.check(&self.circuit.keys())
     }
 }
 

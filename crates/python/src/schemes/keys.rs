@@ -1,62 +1,57 @@
 //! Keys of the three schemes.
 
-use std::collections::BTreeSet;
-
-use client::system_rng;
-use exchange::circuit::{Keys, SparseKeys};
+use exchange::circuit::Keys;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use rlwe::{GaloisKeys, PublicKey, SecretKey, SwitchKey, galois, store};
+use schemes::{Bfv, Bgv, Ckks, EvaluationKeys, Needs, PublicKey, SecretKey, rng};
 
 use super::InScheme;
+use super::one_of::{OneOf, each, map};
 use super::params::SchemeParams;
-use crate::error::MissingKeyError;
+use super::switch::SchemeSwitch;
 use crate::guard::{guard, guard_bytes};
 use crate::room::room;
 
 /// A secret key of a scheme.
 #[pyclass(frozen, module = "palladion._native")]
-pub(crate) struct SchemeSecret {
-    pub(crate) params: SchemeParams,
-    pub(crate) key: SecretKey,
-}
+pub(crate) struct SchemeSecret(pub(super) OneOf<SecretKey<Ckks>, SecretKey<Bfv>, SecretKey<Bgv>>);
 
 /// A public encryption key of a scheme.
 #[pyclass(frozen, module = "palladion._native")]
-pub(crate) struct SchemePublic {
-    pub(crate) params: SchemeParams,
-    pub(crate) key: PublicKey,
-}
+pub(crate) struct SchemePublic(pub(super) OneOf<PublicKey<Ckks>, PublicKey<Bfv>, PublicKey<Bgv>>);
 
 /// Evaluation keys of a scheme.
 #[pyclass(frozen, module = "palladion._native")]
-pub(crate) struct SchemeKeys {
-    pub(crate) params: SchemeParams,
-    pub(crate) keys: Keys,
+pub(crate) struct SchemeKeys(
+    pub(super) OneOf<EvaluationKeys<Ckks>, EvaluationKeys<Bfv>, EvaluationKeys<Bgv>>,
+);
+
+impl SchemeSecret {
+    /// The key of the layer below.
+    pub(crate) fn raw(&self) -> &rlwe::SecretKey {
+        each!(&self.0, key => key.raw())
+    }
 }
 
 #[pymethods]
 impl SchemeSecret {
-    fn params_of(&self) -> SchemeParams {
-        self.params.clone()
+    pub(crate) fn params_of(&self) -> SchemeParams {
+        SchemeParams(map!(&self.0, key => key.params().clone()))
     }
 
     #[staticmethod]
     fn generate(py: Python<'_>, params: &SchemeParams) -> PyResult<Self> {
-        let params = params.clone();
-        guard(py, || {
-            let key = SecretKey::generate(params.rlwe(), &mut system_rng());
-            Ok::<_, PyErr>(Self { params, key })
-        })
+        let key = guard(py, || {
+            Ok::<_, PyErr>(map!(&params.0, p => p.generate_secret(&mut rng())))
+        });
+        Ok(Self(key?))
     }
 
     fn public_key(&self, py: Python<'_>) -> PyResult<SchemePublic> {
-        guard(py, || {
-            Ok::<_, PyErr>(SchemePublic {
-                params: self.params.clone(),
-                key: PublicKey::generate(&self.key, &mut system_rng()),
-            })
-        })
+        let key = guard(py, || {
+            Ok::<_, PyErr>(map!(&self.0, key => key.public_key(&mut rng())))
+        });
+        Ok(SchemePublic(key?))
     }
 
     /// A relinearization key, and Galois keys for rotations and for the conjugation, which swaps
@@ -67,186 +62,137 @@ impl SchemeSecret {
         rotations: Vec<isize>,
         conjugation: bool,
     ) -> PyResult<SchemeKeys> {
+        let needs = Needs {
+            rotations: &rotations,
+            relinearize: true,
+            conjugate: conjugation,
+        };
         guard(py, || {
-            let (rlwe, mut rng) = (self.params.rlwe(), system_rng());
-            let (n, top) = (rlwe.n(), rlwe.max_level());
-            let mut galois = GaloisKeys::new();
-            let rotations = rotations.iter().map(|&k| galois::rotation_element(n, k));
-            let elements = rotations.chain(conjugation.then(|| galois::conjugation_element(n)));
-            let elements: BTreeSet<usize> = elements.filter(|&element| element != 1).collect();
-            let relinearization = self.key.relinearization_key(top, &mut rng);
-            let bytes = relinearization.byte_len().saturating_mul(elements.len());
+            let bytes = each!(&self.0, key => needs.byte_len(key.params()));
             room("making the evaluation keys", bytes as u64)?;
-            for element in elements {
-                galois.insert(element, self.key.galois_key(element, top, &mut rng));
-            }
-            let keys = Keys {
-                relinearization: Some(relinearization),
-                galois,
-                sparse: None,
+            let keys = map!(&self.0, key => key.keys(&needs, &mut rng()).or_raise()?);
+            Ok::<_, PyErr>(SchemeKeys(keys))
+        })
+    }
+
+    /// The key that re-encrypts from the secret `of` for this one.
+    fn switch_key(&self, py: Python<'_>, of: &Self) -> PyResult<SchemeSwitch> {
+        let (own, others) = (self.params_of(), of.params_of());
+        guard(py, || {
+            let key = match (&self.0, &of.0) {
+                (OneOf::Ckks(to), OneOf::Ckks(from)) => {
+                    OneOf::Ckks(to.switch_key(from, &mut rng()).or_raise()?)
+                }
+                (OneOf::Bfv(to), OneOf::Bfv(from)) => {
+                    OneOf::Bfv(to.switch_key(from, &mut rng()).or_raise()?)
+                }
+                (OneOf::Bgv(to), OneOf::Bgv(from)) => {
+                    OneOf::Bgv(to.switch_key(from, &mut rng()).or_raise()?)
+                }
+                _ => return Err(own.mismatch("secret key", &others)),
             };
-            Ok::<_, PyErr>(SchemeKeys::new(&self.params, keys))
+            Ok(SchemeSwitch(key))
         })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let made_for = self.params.made_for();
-        guard_bytes(py, || {
-            Ok::<_, PyErr>(store::secret_to_bytes(&self.key, made_for))
-        })
+        guard_bytes(py, || Ok::<_, PyErr>(each!(&self.0, key => key.to_bytes())))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, params: &SchemeParams, data: &[u8]) -> PyResult<Self> {
-        let params = params.clone();
         guard(py, || {
-            let key =
-                store::secret_from_bytes(params.rlwe(), params.made_for(), data).or_raise()?;
-            Ok::<_, PyErr>(Self { params, key })
+            let key = map!(&params.0, p => SecretKey::from_bytes(p, data)?);
+            Ok::<_, schemes::Error>(Self(key))
         })
     }
 }
 
 #[pymethods]
 impl SchemePublic {
-    fn params_of(&self) -> SchemeParams {
-        self.params.clone()
+    pub(crate) fn params_of(&self) -> SchemeParams {
+        SchemeParams(map!(&self.0, key => key.params().clone()))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let made_for = self.params.made_for();
-        guard_bytes(py, || {
-            Ok::<_, PyErr>(store::public_to_bytes(&self.key, made_for))
-        })
+        guard_bytes(py, || Ok::<_, PyErr>(each!(&self.0, key => key.to_bytes())))
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, params: &SchemeParams, data: &[u8]) -> PyResult<Self> {
-        let params = params.clone();
         guard(py, || {
-            let key =
-                store::public_from_bytes(params.rlwe(), params.made_for(), data).or_raise()?;
-            Ok::<_, PyErr>(Self { params, key })
+            let key = map!(&params.0, p => PublicKey::from_bytes(p, data)?);
+            Ok::<_, schemes::Error>(Self(key))
         })
     }
 }
 
 impl SchemeKeys {
+    /// Keys of the layer below.
     pub(crate) fn new(params: &SchemeParams, keys: Keys) -> Self {
-        let params = params.clone();
-        Self { params, keys }
+        Self(map!(&params.0, p => EvaluationKeys::of_raw(p, keys)))
     }
 
-    /// The keys to the sparse secret of bootstrapping, and back.
-    pub(crate) fn sparse(&self) -> PyResult<&SparseKeys> {
-        self.keys.sparse.as_ref().ok_or_else(|| {
-            MissingKeyError::new_err(
-                "no keys of bootstrapping: found those of products and rotations, expected those of Bootstrapper.keys, or of a circuit that bootstraps",
-            )
-        })
+    /// The keys of the layer below.
+    pub(crate) fn raw(&self) -> &Keys {
+        each!(&self.0, keys => keys.raw())
     }
 
-    pub(crate) fn relinearization(&self) -> PyResult<&SwitchKey> {
-        let key = self.keys.relinearization.as_ref();
-        key.ok_or_else(|| self.missing("relinearization key for products"))
-    }
-
-    /// The Galois keys, after checking that the one for the rotation by `k` is there.
-    pub(crate) fn for_rotation(&self, k: isize) -> PyResult<&GaloisKeys> {
-        let element = galois::rotation_element(self.params.rlwe().n(), k);
-        self.with(element, || format!("the rotation by {k}"))
-    }
-
-    /// The Galois keys, after checking that the one for the conjugation is there.
-    pub(crate) fn for_conjugation(&self, words: &str) -> PyResult<&GaloisKeys> {
-        let element = galois::conjugation_element(self.params.rlwe().n());
-        self.with(element, || words.to_owned())
-    }
-
-    fn galois(&self) -> &GaloisKeys {
-        &self.keys.galois
-    }
-
-    fn with(&self, element: usize, words: impl FnOnce() -> String) -> PyResult<&GaloisKeys> {
-        let keys = self.galois();
-        if element == 1 || keys.get(element).is_ok() {
-            return Ok(keys);
-        }
-        Err(self.missing(&format!("Galois key for {}", words())))
-    }
-
-    fn missing(&self, what: &str) -> PyErr {
-        let held = self.rotations();
-        let held: Vec<String> = held.iter().map(isize::to_string).collect();
-        MissingKeyError::new_err(format!(
-            "no {what}: found keys of the rotations [{}]{}",
-            held.join(", "),
-            if self.conjugation() {
-                " and of the conjugation"
-            } else {
-                ""
-            }
-        ))
+    /// Raises if a key is missing that `needs` names, for the first such key.
+    pub(crate) fn check(&self, needs: &program::circuit::KeyNeeds) -> PyResult<()> {
+        let check = || {
+            each!(&self.0, keys => {
+                if needs.relinearization.is_some() {
+                    keys.relinearization()?;
+                }
+                for &steps in needs.rotations.keys() {
+                    keys.for_rotation(steps as isize)?;
+                }
+                if needs.conjugation.is_some() {
+                    keys.for_conjugation("the conjugation, or the swap of rows")?;
+                }
+                if needs.bootstrapping {
+                    keys.sparse()?;
+                }
+            });
+            Ok::<_, schemes::Error>(())
+        };
+        check().or_raise()
     }
 }
 
 #[pymethods]
 impl SchemeKeys {
-    fn params_of(&self) -> SchemeParams {
-        self.params.clone()
+    pub(crate) fn params_of(&self) -> SchemeParams {
+        SchemeParams(map!(&self.0, keys => keys.params().clone()))
     }
 
     /// The rotations for which there are keys, from the farthest right to the farthest left.
     fn rotations(&self) -> Vec<isize> {
-        let n = self.params.rlwe().n();
-        let quarter = (n / 4) as isize;
-        let held = |k: &isize| {
-            let element = galois::rotation_element(n, *k);
-            self.galois().get(element).is_ok()
-        };
-        (-quarter + 1..=quarter).filter(held).collect()
+        each!(&self.0, keys => keys.rotations())
     }
 
     /// Whether there is a key for the conjugation, or the swap of rows.
     fn conjugation(&self) -> bool {
-        let element = galois::conjugation_element(self.params.rlwe().n());
-        self.galois().get(element).is_ok()
+        each!(&self.0, keys => keys.conjugation())
     }
 
     /// Bytes in memory.
     fn nbytes(&self) -> usize {
-        self.keys.byte_len()
+        each!(&self.0, keys => keys.byte_len())
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let made_for = self.params.made_for();
         guard_bytes(py, || {
-            let Keys {
-                relinearization,
-                galois,
-                sparse,
-            } = &self.keys;
-            Ok::<_, PyErr>(match (relinearization, sparse) {
-                (Some(relinearization), Some(sparse)) => {
-                    store::bootstrap_to_bytes(relinearization, galois, sparse.both(), made_for)
-                }
-                _ => store::evaluation_to_bytes(relinearization.as_ref(), galois, made_for),
-            })
+            Ok::<_, PyErr>(each!(&self.0, keys => keys.to_bytes()))
         })
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, params: &SchemeParams, data: &[u8]) -> PyResult<Self> {
-        let params = params.clone();
         guard(py, || {
-            let (relinearization, galois) =
-                store::evaluation_from_bytes(params.rlwe(), params.made_for(), data).or_raise()?;
-            let keys = Keys {
-                relinearization,
-                galois,
-                sparse: None,
-            };
-            Ok::<_, PyErr>(Self::new(&params, keys))
+            let keys = map!(&params.0, p => EvaluationKeys::from_bytes(p, data)?);
+            Ok::<_, schemes::Error>(Self(keys))
         })
     }
 }

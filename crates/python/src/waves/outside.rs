@@ -93,7 +93,7 @@ impl WavesOutside {
             }
             Source::Circuit { inputs, keys, .. } => {
                 let inputs = inputs.iter().map(|(name, ct)| (name.clone(), ct)).collect();
-                let keys = SwitchKeys::from(&keys.get().keys);
+                let keys = SwitchKeys::from(keys.get().raw());
                 Box::new(CircuitOutside::new(inputs, keys, results))
             }
             Source::Values => Box::new(values),
@@ -234,9 +234,9 @@ impl WavesOutside {
             return Err(UsageError::new_err("there is no circuit, expected one"));
         };
         let stored = self.stored()?;
-        let (circuit, params) = (&circuit.get().circuit, &keys.get().params);
+        let (circuit, params) = (&circuit.get().circuit, keys.get().params_of());
         guard(py, || {
-            run::outputs(circuit, params, (&stored.results, meeting))
+            run::outputs(circuit, &params, (&stored.results, meeting))
         })
     }
 

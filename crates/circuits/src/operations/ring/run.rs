@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use exchange::circuit::SparseKeys;
 use program::recording::{Rgsw, Scalar, Secret};
 use ring::{BasisConverter, Eval, Poly};
-use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey, switch_poly};
+use rlwe::{Ciphertext, Decomposed, Extended, GaloisKeys, Params, SwitchKey};
 use std::collections::BTreeMap;
 
 /// The mode that computes with ciphertexts and keys.
@@ -113,11 +113,7 @@ impl RingOperations for RunRing<'_> {
         let what = "key to the other secret";
         let key = self.secrets.iter().find(|(own, _)| *own == to);
         let (_, key) = key.ok_or(exchange::Error::MissingKey { what })?;
-        let (c0, c1) = a.pair()?;
-        let id = key.check_key(a)?;
-        let mut out = switch_poly(c1, key, None, 0)?.of_key(id);
-        out.components_mut()[0].add_assign(c0);
-        Ok(out)
+        Ok(a.switch_key(key)?)
     }
 
     fn external_product(&self, a: &Ciphertext, by: &Rgsw) -> Result<Ciphertext> {

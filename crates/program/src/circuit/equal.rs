@@ -1,0 +1,63 @@
+//! Operations that were written before, so that none is computed twice.
+
+use super::ir::{Op, Step, Type, ValueId};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Steps by a hash of their operation.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Written(HashMap<u64, Vec<ValueId>>);
+
+impl Written {
+    /// The step whose operation, operands and type are equal, if there is one. Factors and terms may
+    /// be in another order if all are ciphertexts.
+    pub(super) fn find(&self, steps: &[Step], op: &Op, ty: Type) -> Option<ValueId> {
+        let alike = self.0.get(&hash(op)?)?.iter().copied();
+        let sorted = sorted(steps, op);
+        let mut alike = alike.filter(|&value| steps[value].ty == ty);
+        alike.find(|&value| self::sorted(steps, &steps[value].op) == sorted)
+    }
+
+    /// Notes the operation of a step.
+    pub(super) fn note(&mut self, op: &Op, value: ValueId) {
+        if let Some(hash) = hash(op) {
+            self.0.entry(hash).or_default().push(value);
+        }
+    }
+}
+
+/// A hash that does not depend on the order of operands. `None` for what is never written once:
+/// inputs, constants, outputs, and repeated parts.
+fn hash(op: &Op) -> Option<u64> {
+    if let Op::Output { .. } | Op::Repeat { .. } | Op::Result { .. } = op {
+        return None;
+    }
+    let mut operands = op.operands();
+    operands.sort_unstable();
+    let mut hasher = DefaultHasher::new();
+    (op.name(), operands.first()?, &operands).hash(&mut hasher);
+    if let Op::Rotate { steps, .. } = op {
+        steps.hash(&mut hasher);
+    }
+    Some(hasher.finish())
+}
+
+/// The operation with operands in order, where their order means nothing.
+fn sorted(steps: &[Step], op: &Op) -> Op {
+    let turned = |[left, right]: [ValueId; 2]| match steps[right].ty.encrypted {
+        true => [left.min(right), left.max(right)],
+        false => [left, right],
+    };
+    match op {
+        &Op::Add { left, right } => {
+            let [left, right] = turned([left, right]);
+            Op::Add { left, right }
+        }
+        Op::Mul { terms } => {
+            let mut terms: Vec<_> = terms.iter().map(|&term| turned(term)).collect();
+            terms.sort_unstable();
+            Op::Mul { terms }
+        }
+        other => other.clone(),
+    }
+}
