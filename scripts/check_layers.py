@@ -62,7 +62,7 @@ STANDS_ON: dict[str, set[str]] = {
     "cryprot-net": set(),
     "mpc": {"cryprot-net"},
     # The door for users of Rust: features choose what is behind it.
-    "palladion": {"client", "compiler", "runtime", "evaluate", "sim"},
+    "palladion": {"client", "schemes", "compiler", "runtime", "evaluate", "sim"},
     "python": {
         "runtime",
         "inspect",
@@ -82,7 +82,7 @@ RESERVED = {"pyo3": {"python"}}
 MAY_HOLD_SECRETS = {
     *{"ring", "rlwe", "exact", "circuits"},
     *SCHEMES,
-    *{"client", "inspect", "timing", "python", "hybrid", "schemes"},
+    *{"client", "inspect", "timing", "python", "hybrid", "schemes", "palladion"},
 }
 # Words of crates that stand on no holder of secrets: they only look like such a type.
 NAMESAKES = {"mpc": {"Client"}}  # a variant of `Role`

@@ -1,15 +1,7 @@
+#![cfg_attr(feature = "full", doc = include_str!("../../../docs/rust.md"))]
 #![cfg_attr(
-    all(feature = "client", feature = "server", feature = "compile", feature = "sim"),
-    doc = include_str!("../../../docs/rust.md")
-)]
-#![cfg_attr(
-    not(all(
-        feature = "client",
-        feature = "server",
-        feature = "compile",
-        feature = "sim"
-    )),
-    doc = "Neural networks and computations on encrypted data. Enable all features for the guide."
+    not(feature = "full"),
+    doc = "Neural networks and computations on encrypted data. The feature `full` has the guide."
 )]
 #![forbid(unsafe_code)]
 
@@ -29,6 +21,16 @@ pub mod client {
     pub use client::{Client, ClientKeys, Decrypted, Error, Result};
     pub use exchange::files;
     pub use exchange::{Answer, EvaluationKeys, Exchange as Terms, Query};
+}
+
+#[cfg(feature = "schemes")]
+pub use schemes::{self, bfv, bgv, ckks};
+
+/// TFHE: bits and small integers, with a table in every bootstrapping.
+#[cfg(feature = "schemes")]
+pub mod tfhe {
+    pub use ring::torus::Fft;
+    pub use tfhe::*;
 }
 
 /// The server of compiled networks: it has the weights and the evaluation keys, and no secret.
