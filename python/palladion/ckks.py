@@ -494,9 +494,9 @@ def approximate(
     angles = np.pi * (np.arange(count) + 0.5) / count
     points = (a + b) / 2 + (b - a) / 2 * np.cos(angles)
     values = np.broadcast_to(real_numbers("values of the function", f(points)), count)
-    found = 2 / count * np.cos(np.outer(np.arange(count), angles)) @ values
-    found[0] /= 2
-    return Series(tuple(found.tolist()), float(a), float(b))
+    coefficients = 2 / count * np.cos(np.outer(np.arange(count), angles)) @ values
+    coefficients[0] /= 2
+    return Series(tuple(coefficients.tolist()), float(a), float(b))
 
 
 class Matrix:
@@ -510,16 +510,16 @@ class Matrix:
 
     def __init__(self, params: Params, rows: ArrayLike) -> None:
         try:
-            found = np.asarray(rows)
+            array = np.asarray(rows)
         except ValueError as error:
             raise UsageError(f"no array of numbers: {error}") from error
-        if found.ndim != 2 or found.dtype.kind not in "biufc":
+        if array.ndim != 2 or array.dtype.kind not in "biufc":
             raise UsageError(
-                f"a matrix of shape {found.shape} and type {found.dtype}, expected two dimensions "
+                f"a matrix of shape {array.shape} and type {array.dtype}, expected two dimensions "
                 "of numbers"
             )
-        self.shape: tuple[int, int] = (found.shape[0], found.shape[1])
-        entries = np.ascontiguousarray(found, np.complex128).tobytes()
+        self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
+        entries = np.ascontiguousarray(array, np.complex128).tobytes()
         self.native = _native.CkksMatrix(params.native, self.shape[1], entries)
 
     @property
@@ -534,11 +534,11 @@ class Matrix:
 
 def real_numbers(what: str, values: ArrayLike) -> list[float]:
     """Finite real numbers in one dimension."""
-    found = np.atleast_1d(np.asarray(values))
-    if found.ndim != 1 or found.dtype.kind not in "biuf" or not np.isfinite(found).all():
-        raise UsageError(f"{what} of shape {found.shape} and type {found.dtype}, expected finite "
+    array = np.atleast_1d(np.asarray(values))
+    if array.ndim != 1 or array.dtype.kind not in "biuf" or not np.isfinite(array).all():
+        raise UsageError(f"{what} of shape {array.shape} and type {array.dtype}, expected finite "
                          "real numbers in one dimension")  # fmt: skip
-    numbers: list[float] = found.astype(np.float64).tolist()
+    numbers: list[float] = array.astype(np.float64).tolist()
     return numbers
 
 

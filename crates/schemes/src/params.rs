@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::scheme::Scheme;
 use crate::secret::SecretKey;
+use crate::sets;
 use crate::spec::{PARAMETERS, Spec};
 use rand::CryptoRng;
 use rlwe::bytes::{BytesError, Fingerprint, Reader, fingerprint};
@@ -36,6 +37,11 @@ impl<S: Scheme> Params<S> {
             fingerprint,
             bytes,
         })))
+    }
+
+    /// Names of the sets that `named` knows, smallest first.
+    pub fn names() -> Vec<String> {
+        sets::names::<S>()
     }
 
     /// Generates a secret key.

@@ -38,7 +38,7 @@ fn entries() -> Vec<Entry> {
 }
 
 /// Names of the sets of a scheme, smallest first.
-pub fn names<S: Scheme>() -> Vec<String> {
+pub(crate) fn names<S: Scheme>() -> Vec<String> {
     let own = entries().into_iter().filter(|entry| entry.is_of(S::NAME));
     own.map(|entry| entry.name).collect()
 }

@@ -92,8 +92,8 @@ class Value(Packed):
         """Slot ``i`` of the result is the sum of the ``count`` slots ``i``, ``i + stride``, and so
         on.
 
-        ``count`` is a power of two. By default all slots are summed, in BGV and BFV those of each
-        row. This takes ``log2(count)`` rotations and no level.
+        By default all slots are summed, in BGV and BFV those of each row. This takes at most
+        ``2 log2(count)`` rotations and no level.
         """
         if count is None:
             if stride != 1:

@@ -7,8 +7,6 @@ use crate::error::{Error, Result};
 
 /// Writes a circuit, operation by operation. Each operation is checked when it is written. If its
 /// result would not decrypt, the error names the operation, what was found, and what was expected.
-/// An operation on ciphertexts that equals an earlier one is not written again: its value is the
-/// earlier one's.
 ///
 /// ```
 /// use palladion_program::circuit::{Arithmetic, CircuitBuilder, Type};
@@ -28,7 +26,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug)]
 pub struct CircuitBuilder {
     pub(super) circuit: Circuit,
-    written: Written,
+    /// The operations by which equal ones are found, if none is to be written twice.
+    written: Option<Written>,
 }
 
 impl CircuitBuilder {
@@ -51,8 +50,18 @@ impl CircuitBuilder {
         circuit.verify_parameters()?;
         Ok(Self {
             circuit,
-            written: Written::default(),
+            written: None,
         })
+    }
+
+    /// The same builder, which writes no operation on ciphertexts twice: the value of one that
+    /// equals an earlier one is the earlier one's.
+    #[must_use]
+    pub fn without_repetition(self) -> Self {
+        Self {
+            written: Some(Written::default()),
+            ..self
+        }
     }
 
     /// The arithmetic that [`CircuitBuilder::new`] was given.
@@ -305,10 +314,12 @@ impl CircuitBuilder {
         let step = self.circuit.steps.len();
         let ty = self.circuit.infer(step, &op, stated);
         let ty = ty.map_err(|problem| refused(step, &op, problem))?;
-        if let Some(equal) = self.written.find(&self.circuit.steps, &op, ty) {
-            return Ok(equal);
+        if let Some(written) = &mut self.written {
+            if let Some(equal) = written.find(&self.circuit.steps, &op, ty) {
+                return Ok(equal);
+            }
+            written.note(&op, step);
         }
-        self.written.note(&op, step);
         self.circuit.steps.push(Step { op, ty });
         Ok(step)
     }

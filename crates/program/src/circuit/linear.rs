@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 
 /// `y_j = sum_(i < count) x_(j + i stride)`, with indices modulo the number of slots of a row. It
-/// takes `log2(count)` rotations and additions.
+/// takes `floor(log2(count))` rotations and additions, and one more of both for each further bit of
+/// `count`.
 ///
 /// If `count * stride` is the number of slots, every slot gets the sum of its residue class modulo
 /// `stride`. A negative stride copies to the right.
@@ -14,23 +15,28 @@ use std::collections::BTreeMap;
 /// Source: Halevi, Shoup, CRYPTO 2014, section 4 (total sums, replication).
 ///
 /// # Errors
-/// [`Error::Shape`] if `count` is no power of two.
+/// [`Error::Shape`] if `count` is 0.
 pub fn sum_strided(
     b: &mut CircuitBuilder,
     x: ValueId,
     (stride, count): (isize, usize),
 ) -> Result<ValueId> {
-    if !count.is_power_of_two() {
+    if count == 0 {
         return Err(shape(
             "the number of terms of a sum over slots",
             count,
-            "a power of two",
+            "at least 1",
         ));
     }
-    let mut sum = x;
-    for bit in 0..count.ilog2() {
-        let rotated = b.rotate(sum, stride << bit)?;
-        sum = b.add(sum, rotated)?;
+    // `sum` has `terms` terms, a number of the highest bits of `count`.
+    let (mut sum, mut terms) = (x, 1usize);
+    for bit in (0..count.ilog2()).rev() {
+        let rotated = b.rotate(sum, stride.wrapping_mul(terms as isize))?;
+        (sum, terms) = (b.add(sum, rotated)?, 2 * terms);
+        if count >> bit & 1 == 1 {
+            let rotated = b.rotate(sum, stride)?;
+            (sum, terms) = (b.add(x, rotated)?, terms + 1);
+        }
     }
     Ok(sum)
 }

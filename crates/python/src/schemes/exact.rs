@@ -252,8 +252,8 @@ impl ExactCiphertext {
         let Exact::Bfv(x) = &x.0 else {
             return Err(self.params_of().other_scheme("bfv"));
         };
-        let found = guard(py, || x.of_packing(Packing::Slots).lookup(&table.0))?;
-        Ok(Self(Exact::Bfv(found)))
+        let entries = guard(py, || x.of_packing(Packing::Slots).lookup(&table.0))?;
+        Ok(Self(Exact::Bfv(entries)))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -147,7 +147,7 @@ impl crate::Ciphertext<Bfv> {
         };
         let layout = Layout::new(params.n(), params.n()).map_err(circuits::Error::from)?;
         let lut = table.shaped(&engine, &value.to_dry(), layout)?;
-        let found = lut.apply(&engine, layout, &value)?;
-        Ok(self.result(found.into_ciphertext()))
+        let entries = lut.apply(&engine, layout, &value)?;
+        Ok(self.result(entries.into_ciphertext()))
     }
 }

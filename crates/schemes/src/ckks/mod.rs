@@ -86,7 +86,7 @@ pub struct Sizes {
 }
 
 impl crate::Params<Ckks> {
-    /// The set of this name: see [`sets::names`].
+    /// The set of this name: see [`Params::names`](crate::Params::names).
     ///
     /// # Errors
     /// [`Error::UnknownSet`] and [`Error::OtherSet`].

@@ -53,7 +53,7 @@ impl ExactSizes {
 }
 
 impl<S: Exact> Params<S> {
-    /// The set of this name: see [`sets::names`].
+    /// The set of this name: see [`Params::names`].
     ///
     /// # Errors
     /// [`Error::UnknownSet`] and [`Error::OtherSet`].

@@ -32,7 +32,8 @@ enum Operand {
 }
 
 /// Writes a circuit with a [`CircuitBuilder`], and chooses levels, scales and rescales itself. Every
-/// operation refuses an operand of another builder with [`Error::Shape`].
+/// operation refuses an operand of another builder with [`Error::Shape`]. An operation that equals an
+/// earlier one is not written again.
 ///
 /// Every ciphertext has the scale of its level, or the square of that scale. In the second case it
 /// is a product that waits for its rescale. It keeps waiting in sums of ciphertexts, in products
@@ -93,7 +94,7 @@ impl AutoBuilder {
         }
         Ok(Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
-            b: CircuitBuilder::new(name, arithmetic, slots)?,
+            b: CircuitBuilder::new(name, arithmetic, slots)?.without_repetition(),
             scales,
             operands: Vec::new(),
             numbers: BTreeMap::new(),

@@ -157,7 +157,7 @@ impl AutoBuilder {
     /// Slot `j` of the result is the sum of `count` slots `j + i stride`. See [`sum_strided`].
     ///
     /// # Errors
-    /// [`Error::Shape`] for a plaintext, and if `count` is no power of two.
+    /// [`Error::Shape`] for a plaintext, and if `count` is 0.
     pub fn sum(&mut self, x: OperandId, at: (isize, usize)) -> Result<OperandId> {
         self.settled_operation("a summed operand", x, |b, x| sum_strided(b, x, at))
     }
