@@ -200,14 +200,14 @@ class Machine:
         """
         return _native.simulate_fft_products(self.text, n, digit, exact)
 
-    def bootstrap(self, given: BootstrapSet, multiplier: str = "direct") -> Bootstrapping:
+    def bootstrap(self, parameters: BootstrapSet, multiplier: str = "direct") -> Bootstrapping:
         """Tiles, time, power and energy of a blind rotation, and under ``whole`` those of a whole
         bootstrapping.
 
         ``multiplier`` is ``direct``, ``fft`` or ``fft as printed``.
         """
-        found = _native.simulate_pbs(self.text, given.sizes, multiplier)
-        return records.read(Bootstrapping, found)
+        data = _native.simulate_pbs(self.text, parameters.sizes, multiplier)
+        return records.read(Bootstrapping, data)
 
     def summary(self) -> SpatialSummary | VectorSummary:
         """Its family, name and sizes.
@@ -217,10 +217,10 @@ class Machine:
         FormatError
             If the text is no machine.
         """
-        found = _native.machine_summary(self.text)
-        if found["family"] == "spatial":
-            return records.read(SpatialSummary, found)
-        return records.read(VectorSummary, found)
+        data = _native.machine_summary(self.text)
+        if data["family"] == "spatial":
+            return records.read(SpatialSummary, data)
+        return records.read(VectorSummary, data)
 
     def varied(self, values: Mapping[str, int]) -> Machine:
         """The machine with other integers at these paths, and the areas and watts that follow.
@@ -290,27 +290,30 @@ PUBLISHED: Final = {"I": Published(6.19, 11.56), "II": Published(10.35, 21.33)}
 """Tables V and II of ATHENA, for direct multipliers."""
 
 
-def published(given: BootstrapSet, found: Bootstrapping) -> list[str]:
+def published(sizes: BootstrapSet, run: Bootstrapping) -> list[str]:
     """What the paper's time of a set can and cannot contain, with the arithmetic.
 
-    ``found`` is what :meth:`Machine.bootstrap` gives with direct multipliers.
+    ``run`` is what :meth:`Machine.bootstrap` gives with direct multipliers.
     """
-    printed, product = PUBLISHED[given.name].milliseconds, PUBLISHED[given.name].product_us
-    each = 1000 * printed / given.lwe_dimension
-    megabytes = found.switch_key_bytes / 1e6
-    least = found.switch_key_bytes / found.memory_megabytes_per_second / 1000
-    whole = found.whole.processor
+    printed, product = (
+        PUBLISHED[sizes.name].milliseconds,
+        PUBLISHED[sizes.name].product_us,
+    )
+    each = 1000 * printed / sizes.lwe_dimension
+    megabytes = run.switch_key_bytes / 1e6
+    least = run.switch_key_bytes / run.memory_megabytes_per_second / 1000
+    whole = run.whole.processor
     switch = next(part.us for part in whole.parts if part.name == "key switch") / 1000
-    rest = whole.latency_ms - found.latency_ms
+    rest = whole.latency_ms - run.latency_ms
     return [
-        f"The paper's {printed:.2f} ms are {each:.2f} us for each of {given.lwe_dimension} "
+        f"The paper's {printed:.2f} ms are {each:.2f} us for each of {sizes.lwe_dimension} "
         f"iterations, which depend on each other. Its table II prints {product:.2f} us for one "
         "product of an iteration. So the time has no room for the rotation and the sums of an "
         "iteration, and none for any part besides the blind rotation.",
         f"A key switch by samples reads {megabytes:.1f} MB of key. At the peak rate of the memory "
         f"that takes {least:.2f} ms, {100 * least / printed:.0f} % of the printed time; simulated "
         f"on the processor it takes {switch:.2f} ms.",
-        f"So {printed:.2f} ms can be the blind rotation ({found.latency_ms:.2f} simulated), and "
+        f"So {printed:.2f} ms can be the blind rotation ({run.latency_ms:.2f} simulated), and "
         f"cannot contain the key switch. The whole takes {whole.latency_ms:.2f} ms, "
         f"{rest:.2f} of them outside the blind rotation.",
         "The published program starts its clock when the graph starts, after the modulus switch "

@@ -15,7 +15,7 @@ from palladion.packaged import mnist_network, mnist_sample
 from palladion.prediction import threads
 
 NAMES: Final = ("ntt", "bfv", "bgv", "ckks", "tfhe", "lut", "loop")
-"""What can be measured, besides ``bootstrap``, which takes 7 GB of memory."""
+"""Measurements, besides ``bootstrap``, which takes 7 GB of memory."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Measurement:
     samples: int
 
 
-def measure(what: str, hear: Callable[[Measurement], object], samples: int = 5) -> None:
+def measure(name: str, hear: Callable[[Measurement], object], samples: int = 5) -> None:
     """Measure one of :data:`NAMES`, or ``bootstrap``. ``hear`` is called with each measurement.
 
     ``loop`` has the steps of the demo's program, including the client's work. Short operations are
@@ -40,9 +40,9 @@ def measure(what: str, hear: Callable[[Measurement], object], samples: int = 5) 
     UsageError
         If there is no such measurement.
     """
-    if what not in (*NAMES, "bootstrap"):
-        raise UsageError(f"no measurement {what!r}, expected one of {', '.join(NAMES)}")
-    if what == "loop":
+    if name not in (*NAMES, "bootstrap"):
+        raise UsageError(f"no measurement {name!r}, expected one of {', '.join(NAMES)}")
+    if name == "loop":
         for measurement in loop(samples):
             hear(measurement)
         return
@@ -50,7 +50,7 @@ def measure(what: str, hear: Callable[[Measurement], object], samples: int = 5) 
     def hear_row(row: Mapping[str, object]) -> None:
         hear(records.read(Measurement, row))
 
-    _native.bench(what, samples, hear_row)
+    _native.bench(name, samples, hear_row)
 
 
 def loop(samples: int) -> list[Measurement]:
