@@ -1,6 +1,6 @@
 # make build   the command .venv/bin/palladion
 # make demo    classify a real handwritten digit while it is encrypted
-# make test    every test, in Rust and in Python
+# make test    every test: test-rust and test-python
 # make lint    formatting, lints, types, layers
 # make wheel   a wheel that other machines take, and the source distribution, in wheels/
 # make bench, make bench-peers    our figures; ours beside other libraries'
@@ -17,7 +17,7 @@ SOURCES := Cargo.toml pyproject.toml \
 	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
-.PHONY: build demo test lint lint-rust lint-python wheel bench bench-peers clean
+.PHONY: build demo test test-rust test-python lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/built
@@ -25,9 +25,14 @@ build: $(VENV)/built
 demo: build
 	$(BIN)/palladion demo
 
-test: $(VENV)/dev
+test: test-rust test-python
+
+test-rust:
 	cargo test --workspace --locked --tests
 	cargo test --workspace --locked --doc
+	cargo check --locked --quiet --manifest-path tests/outside/Cargo.toml
+
+test-python: $(VENV)/dev
 	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 20
 
 # Side by side: mypy uses one core alone.
@@ -42,9 +47,11 @@ lint-rust:
 lint-python: $(VENV)/dev
 	$(BIN)/python scripts/check_layers.py
 	$(BIN)/python scripts/check_crates.py
+	$(BIN)/python scripts/structure.py --check
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/stubtest palladion._native --allowlist scripts/stubtest.txt --ignore-unused-allowlist
 
 wheel: wheels/built
 
