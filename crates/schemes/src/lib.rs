@@ -18,6 +18,10 @@
 //! # Ok::<(), palladion_schemes::Error>(())
 //! ```
 //!
+//! Operations are methods that return a [`Result`], not operators: a level may be used up and a key
+//! may be missing, and [`Error::kind`] tells which. A right operand is a ciphertext, a number or
+//! values: see [`Operand`].
+//!
 //! A server needs bytes alone. It reads parameters, keys and ciphertexts, and never sees a secret:
 //!
 //! ```
