@@ -1,8 +1,8 @@
 """Counts of what makes code hard to find and to read, each with a limit that may only fall.
 
-    python scripts/structure.py           # the counts
-    python scripts/structure.py --list    # and where they are
-    python scripts/structure.py --check   # fails if a count is above its limit
+python scripts/structure.py           # the counts
+python scripts/structure.py --list    # and where they are
+python scripts/structure.py --check   # fails if a count is above its limit
 """
 
 from __future__ import annotations
