@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -59,6 +60,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@contextmanager
+def serving(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A server in another process. It ends with the test, even with one that fails."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
 @pytest.fixture(scope="module")
 def server(program: Path) -> Iterator[tuple[str, str]]:
     """Address and certificate hash of a server in another process."""
@@ -66,7 +77,7 @@ def server(program: Path) -> Iterator[tuple[str, str]]:
     command = [sys.executable, "-m", "palladion.cli", "serve-hybrid", str(program), "--listen"]
     command += ["127.0.0.1:0", "--hash-file", str(hashes), "--any-client", "--json"]
     command += ["--inputs-per-client", "10000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with serving(command) as process:
         assert process.stdout is not None
         event = json.loads(process.stdout.readline())
         for _ in range(100):
@@ -74,7 +85,6 @@ def server(program: Path) -> Iterator[tuple[str, str]]:
                 break
             time.sleep(0.05)
         yield event["address"], hashes.read_text()
-        process.terminate()
 
 
 def test_a_query_gives_the_integer_networks_logits(server: tuple[str, str], tmp_path: Path) -> None:
@@ -240,7 +250,7 @@ def test_a_known_client_is_served_and_a_stranger_is_not(program: Path, tmp_path:
     assert "exists" in refused("identity", own)
     command = [sys.executable, "-m", "palladion.cli", "serve-hybrid", str(program), "--listen"]
     command += ["127.0.0.1:0", "--client", known, "--inputs-per-client", "2", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with serving(command) as process:
         assert process.stdout is not None
         event = json.loads(process.stdout.readline())
         assert event["inputs_of_client"] == 2
@@ -257,7 +267,6 @@ def test_a_known_client_is_served_and_a_stranger_is_not(program: Path, tmp_path:
         again = (*asked, "--identity", own, "--count", "2")
         assert json.loads(invoke(*again, "--json"))["predicted"] == [7]
         assert "2 of this one's are answered" in refused(*again)
-        process.terminate()
 
 
 def test_a_query_reads_its_inputs_first_and_does_not_wait_for_ever(tmp_path: Path) -> None:

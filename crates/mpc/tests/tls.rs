@@ -220,6 +220,35 @@ fn clients_are_known_by_their_certificates() {
     assert!(text.contains("palladion identity"), "{text}");
 }
 
+/// A refusal may come while the client sends. It has the same words then.
+#[test]
+fn a_client_that_sends_learns_that_it_is_refused() {
+    let [own, server] = [(); 2].map(|()| Identity::generate().expect("randomness"));
+    let trusted = server.fingerprint();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    thread::scope(|scope| {
+        let server = scope.spawn(move || {
+            let (socket, _) = listener.accept().expect("a client");
+            accept(socket, &server, &Clients::Known(Vec::new()), PATIENCE).map(drop)
+        });
+        let socket = TcpStream::connect(address).expect("listening");
+        let mut client = connect(socket, trusted, Some(&own), PATIENCE).expect("its own half");
+        server
+            .join()
+            .expect("the server ends")
+            .expect_err("unknown");
+        // The alert is read by then, or the socket is closed.
+        thread::sleep(Duration::from_millis(200));
+        let mut send = || {
+            client.send(&[0; 1 << 17])?;
+            client.flush()
+        };
+        let error = (0..100).find_map(|_| send().err()).expect("refused");
+        assert!(error.to_string().contains("palladion identity"), "{error}");
+    });
+}
+
 /// Shows a certificate, and signs with another key.
 #[derive(Debug)]
 struct Thief(Arc<CertifiedKey>);

@@ -317,15 +317,26 @@ impl TlsWriter {
         while !plain.is_empty() {
             let mut encrypted = Vec::new();
             let mut connection = lock(&self.connection);
+            // A refusal that came meanwhile is named, and not only as an alert.
+            connection.process_new_packets().map_err(refusal)?;
             let count = connection.writer().write(plain)?;
             while connection.wants_write() {
                 connection.write_tls(&mut encrypted)?;
             }
             drop(connection);
-            self.write_socket(&encrypted)?;
+            let sent = self.write_socket(&encrypted);
+            sent.map_err(|error| self.reason(error))?;
             plain = &plain[count..];
         }
         Ok(())
+    }
+
+    /// Why the other party takes nothing any more: its refusal, if one comes, or the error of the
+    /// socket.
+    fn reason(&self, error: io::Error) -> io::Error {
+        self.ahead.wait_for_end(GRACE);
+        let state = lock(&self.connection).process_new_packets().map(drop);
+        state.map_or_else(refusal, |()| error)
     }
 
     /// The other party has `patience` to take a part.
