@@ -82,10 +82,12 @@ def test_the_client_asks_the_system_for_nothing(monkeypatch: pytest.MonkeyPatch)
 def test_the_halves_do_not_meet_below_those_who_hold_both() -> None:
     table = check_layers.STANDS_ON
     under_client = check_layers.beneath(table, "client")
-    assert under_client == {"exchange", "bfv", "exact", "rlwe", "ring", "kernels", "program"}
+    assert under_client == {
+        *{"exchange", "bfv", "exact", "rlwe", "ring", "kernels", "program", "trace"}
+    }
     assert "client" not in check_layers.beneath(table, "runtime")
     both = {name for name in table if {"client", "runtime"} <= check_layers.beneath(table, name)}
-    assert both == {"inspect", "python"}
+    assert both == {"inspect", "palladion", "python"}
 
 
 def test_a_vector_instruction_behind_a_call_is_found() -> None:

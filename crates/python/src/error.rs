@@ -150,9 +150,10 @@ impl ToPython for program::Error {
     }
 }
 
+/// A trace is always read from a text.
 impl ToPython for trace::Error {
     fn to_python(self) -> PyErr {
-        of_trace(&self).of_operands().exception(self.to_string())
+        of_trace(&self).exception(self.to_string())
     }
 }
 
