@@ -91,27 +91,27 @@ impl<'a> Parser<'a> {
     }
 
     fn parse(&mut self) -> Checked<()> {
-        let mut words = Words::new(self.lines.next()?);
+        let mut words = Words::new(self.lines.next_line()?);
         words.expect("ring")?;
         self.trace.n = words.number("the ring degree")?;
         words.end()?;
         self.places.ring = self.lines.number();
-        let mut words = Words::new(self.lines.next()?);
+        let mut words = Words::new(self.lines.next_line()?);
         words.expect("moduli")?;
         (self.trace.moduli, self.trace.powers) = words.moduli()?;
         words.end()?;
         self.places.moduli = self.lines.number();
-        let mut line = self.lines.next()?;
+        let mut line = self.lines.next_line()?;
         while line.starts_with('@') {
             let constant = constant(line, self.trace.constants.len())?;
             self.trace.constants.push(constant);
             self.places.constants.push(self.lines.number());
-            line = self.lines.next()?;
+            line = self.lines.next_line()?;
         }
         while let Some(head) = line.strip_prefix("sub ") {
             let sub = self.sub(head)?;
             self.trace.subs.push(sub);
-            line = self.lines.next()?;
+            line = self.lines.next_line()?;
         }
         check(
             line == "main:",
@@ -189,7 +189,7 @@ impl<'a> Parser<'a> {
     fn instructions(&mut self, body: &mut Body, last: &str) -> Checked<(&'a str, Vec<usize>)> {
         let (mut value, mut places) = (body.parameters.len(), Vec::new());
         loop {
-            let line = self.lines.next()?;
+            let line = self.lines.next_line()?;
             let end = line.strip_prefix(last);
             if end.is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
                 body.instructions.shrink_to_fit();

@@ -39,7 +39,7 @@ pub fn constant(line: &str, next: usize) -> Checked<Constant> {
 
 fn sparse(words: &mut Words) -> Checked<Vec<(usize, i64)>> {
     let mut pairs = Vec::new();
-    while let Some(word) = words.next() {
+    while let Some(word) = words.next_word() {
         let Some((place, value)) = word.split_once(':') else {
             return Err(Problem::new("a word", shown(word), "place:word"));
         };

@@ -85,18 +85,18 @@ impl<'a> Parser<'a> {
             packings: Vec::new(),
             steps: Vec::new(),
         };
-        let mut line = self.lines.next()?;
+        let mut line = self.lines.next_line()?;
         while line.starts_with('@') {
             let next = recording.constants.len();
             recording.constants.push(constant(line, next)?);
             self.places.constants.push(self.lines.number());
-            line = self.lines.next()?;
+            line = self.lines.next_line()?;
         }
         while line.starts_with("packing ") {
             let next = recording.packings.len();
             recording.packings.push(packing(line, next)?);
             self.places.packings.push(self.lines.number());
-            line = self.lines.next()?;
+            line = self.lines.next_line()?;
         }
         self.steps(&mut recording, line)?;
         self.lines.end()?;
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
         head: Head,
         read: impl FnOnce(&mut Words<'a>) -> Checked<T>,
     ) -> Checked<T> {
-        let mut words = Words::new(self.lines.next()?);
+        let mut words = Words::new(self.lines.next_line()?);
         self.places.heads[head as usize] = self.lines.number();
         words.expect(head.name())?;
         let found = read(&mut words)?;
@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
                 recording.steps.push(step);
                 self.places.steps.push(self.lines.number());
             }
-            line = self.lines.next()?;
+            line = self.lines.next_line()?;
         }
         recording.steps.shrink_to_fit();
         Ok(())
@@ -225,7 +225,7 @@ fn none_or<'a, T>(
     read: impl FnOnce(&mut Words<'a>) -> Checked<T>,
 ) -> Checked<Option<T>> {
     if words.peek() == Some("none") {
-        words.next();
+        words.next_word();
         return Ok(None);
     }
     read(words).map(Some)
@@ -234,7 +234,7 @@ fn none_or<'a, T>(
 /// Reads all words in the rest of a line.
 fn all<T>(words: &mut Words, read: impl Fn(&str) -> Checked<T>) -> Checked<Vec<T>> {
     let mut items = Vec::new();
-    while let Some(word) = words.next() {
+    while let Some(word) = words.next_word() {
         items.push(read(word)?);
     }
     items.shrink_to_fit();

@@ -131,7 +131,7 @@ fn list<T>(words: &mut Words, item: impl Fn(&str) -> Checked<T>) -> Checked<Vec<
     let mut items = Vec::new();
     while let Some(word) = words.peek().filter(|word| word.starts_with('%')) {
         items.push(item(word)?);
-        words.next();
+        words.next_word();
     }
     items.shrink_to_fit();
     Ok(items)
@@ -204,7 +204,7 @@ fn packing(words: &mut Words) -> Checked<usize> {
 /// Reads products such as `%0*slots @1*5`.
 fn mul_plain(words: &mut Words) -> Checked<Vec<(ValueId, Plain, u64)>> {
     let mut terms = Vec::new();
-    while let Some(word) = words.next() {
+    while let Some(word) = words.next_word() {
         let [value, kind] = product("a term", word, "a value and a plaintext as %1*slots @2*5")?;
         let value = marked("a factor", value, "%", "")?;
         let word = words.word("the plaintext")?;

@@ -33,7 +33,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns the next line. It must exist.
-    pub fn next(&mut self) -> Checked<&'a str> {
+    pub fn next_line(&mut self) -> Checked<&'a str> {
         if let Some(line) = self.find() {
             return Ok(line);
         }

@@ -26,25 +26,25 @@ impl<'a> Words<'a> {
     }
 
     /// Returns the next word, if there is one.
-    pub fn next(&mut self) -> Option<&'a str> {
+    pub fn next_word(&mut self) -> Option<&'a str> {
         self.seen.take().or_else(|| self.rest.next())
     }
 
     /// Returns the next word without taking it.
     pub fn peek(&mut self) -> Option<&'a str> {
-        self.seen = self.next();
+        self.seen = self.next_word();
         self.seen
     }
 
     /// Returns the next word. It must exist.
     pub fn word(&mut self, what: &str) -> Checked<&'a str> {
-        let word = self.next();
+        let word = self.next_word();
         word.ok_or_else(|| Problem::new(what, "the end of the line", "a word"))
     }
 
     /// Reads a word that must be `expected`.
     pub fn expect(&mut self, expected: &str) -> Checked<()> {
-        let word = self.next();
+        let word = self.next_word();
         let found = shown(word.unwrap_or("the end of the line"));
         check(word == Some(expected), "the next word", found, || {
             format!("`{expected}`")
@@ -53,7 +53,7 @@ impl<'a> Words<'a> {
 
     /// Refuses words that are left.
     pub fn end(&mut self) -> Checked<()> {
-        match self.next() {
+        match self.next_word() {
             None => Ok(()),
             Some(word) => Err(Problem::new("the next word", shown(word), "none")),
         }
@@ -97,7 +97,7 @@ impl<'a> Words<'a> {
     pub fn moduli(&mut self) -> Checked<(Vec<u64>, Vec<u32>)> {
         let moduli = self.numbers("a modulus")?;
         let mut powers = Vec::new();
-        while let Some(word) = self.next() {
+        while let Some(word) = self.next_word() {
             powers.push(marked("a power of two", word, "2^", "")?);
         }
         Ok((moduli, powers))
