@@ -1,4 +1,4 @@
-//! Schedules of ours are accepted, and 1,000 that were changed are refused.
+//! Tests that the checker accepts schedules of the passes, and refuses 1,000 that were changed.
 
 use super::{Violation, check};
 use crate::vector::machine::Machine;
@@ -6,7 +6,7 @@ use crate::vector::passes::{Event, INSIDE, Options, Place, Schedule, schedule};
 use crate::vector::testing::{Knobs, Random, work};
 use crate::vector::work::Work;
 
-/// Events of a kind with their places.
+/// Indices of the events that `which` selects.
 fn places(schedule: &Schedule, which: impl Fn(Event) -> bool) -> Vec<usize> {
     let events = schedule.events().enumerate();
     events
@@ -20,7 +20,8 @@ fn remove(schedule: &mut Schedule, place: usize) {
     schedule.starts.remove(place);
 }
 
-/// Makes one change after which the schedule cannot be right, and says which; `None` if there is nothing to change so.
+/// Makes one change that breaks the schedule. Returns a description of the change, or `None` if the
+/// schedule has no place for it.
 fn mutate(
     schedule: &mut Schedule,
     (machine, work): (&Machine, &Work),
@@ -133,7 +134,7 @@ fn mutate(
         }
         14 => {
             if machine.buffer_limbs(work.n()) > 0 {
-                // What the buffer has passes no ports either.
+                // Limbs in the buffer pass no ports either.
                 return None;
             }
             let operand = random.below(work.operands(i).count());

@@ -1,11 +1,11 @@
-//! A machine's file with other numbers: what a sweep tries.
+//! A machine's file with other integers, as a sweep tries them.
 //!
-//! Keys are named by their path: `memory.latency`, `unit.ntt.lanes`. `cluster.ports` is that of all clusters,
-//! `cluster.NAME.ports` that of one. `lanes` is that of all units: the widest have as many, the others keep their
-//! proportion to them.
+//! A path names a key: `memory.latency`, `unit.ntt.lanes`. `cluster.ports` sets the ports of all
+//! clusters, `cluster.NAME.ports` the ports of one. `lanes` sets the lanes of all units: the widest
+//! units get this number, the others keep their proportion to them.
 //!
-//! Area and watts follow, since the file has those of one size: they grow with the power that `[scaling]` names, linearly
-//! where it names none.
+//! Areas and watts follow, because the file has figures for one size. They grow with the power of
+//! the size that `[scaling]` names. The default power is 1.
 //!
 //! | what changes | what grows with it |
 //! |---|---|
@@ -17,20 +17,22 @@
 //! | bytes in a second | the memory |
 //! | clock | watts of all but the memory, no area |
 //!
-//! So with powers of 1 the energy of an operation stays what it is, whatever lanes, ports, bandwidth and clock.
+//! With powers of 1, lanes, ports, bandwidth and clock therefore leave the energy of an operation
+//! as it is.
 
 use super::literal::{Literal, Scaling};
 use crate::error::{Error, Result};
 use toml::{Table, Value};
 
-/// All units' lanes.
+/// The path that sets the lanes of all units.
 const LANES: &str = "lanes";
 
-/// The file of a machine with other integers in the place of some, and with the areas and watts that follow.
+/// Replaces integers in the file of a machine, and scales the areas and watts that depend on them.
+/// `changes` has paths with their new values.
 ///
 /// # Errors
-/// [`Error::Key`] for a path that names no integer of the file, and those of
-/// [`Machine::from_toml`](super::Machine::from_toml), of the file as it was and as it is then.
+/// [`Error::Key`] for a path that names no integer of the file, and the errors of
+/// [`Machine::from_toml`](super::Machine::from_toml) for the file before and after the changes.
 pub fn varied(text: &str, changes: &[(String, i64)]) -> Result<String> {
     super::Machine::from_toml(text)?;
     let mut table = parsed(text)?;
@@ -62,7 +64,7 @@ pub fn varied(text: &str, changes: &[(String, i64)]) -> Result<String> {
     Ok(changed)
 }
 
-/// The paths of all integers of a machine's file.
+/// Lists the paths of all integers of a machine's file.
 ///
 /// # Errors
 /// [`Error::Toml`] for a text that is no TOML.
@@ -101,7 +103,7 @@ fn list(value: &Value, path: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Sets the integers that a path names, and counts them.
+/// Sets all integers that a path names. Returns their number.
 fn set(value: &mut Value, path: &[&str], to: i64) -> usize {
     match (value, path) {
         (Value::Integer(found), []) => {
@@ -147,7 +149,7 @@ fn set_lanes(table: &mut Table, to: i64) -> Result<()> {
     Ok(())
 }
 
-/// Lets areas and watts follow what has changed.
+/// Scales areas and watts by the sizes that differ between `before` and `after`.
 fn scale(table: &mut Table, before: &Literal, after: &Literal) {
     let grown = |before: u64, after: u64, power: f64| (after as f64 / before as f64).powf(power);
     let by = after.scaling.unwrap_or_default();
@@ -210,7 +212,7 @@ fn scale(table: &mut Table, before: &Literal, after: &Literal) {
 }
 
 impl Scaling {
-    /// The powers in words, for reports.
+    /// Describes the powers in one line, for reports.
     fn words(self) -> String {
         let all = [
             ("lanes", self.lanes),
@@ -227,10 +229,11 @@ impl Scaling {
     }
 }
 
-/// With which powers of what the areas and watts of a machine's file grow in a sweep, in words.
+/// Describes the powers of sizes with which the areas and watts of a machine's file grow in a
+/// sweep.
 ///
 /// # Errors
-/// Those of [`Machine::from_toml`](super::Machine::from_toml).
+/// The errors of [`Machine::from_toml`](super::Machine::from_toml).
 pub fn scaling(text: &str) -> Result<String> {
     super::Machine::from_toml(text)?;
     Ok(literal(text)?.scaling.unwrap_or_default().words())

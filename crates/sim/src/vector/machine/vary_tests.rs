@@ -1,4 +1,5 @@
-//! Files with other numbers: what is set, what follows, and what is refused.
+//! Tests of files with other integers: values that are set, figures that follow, and changes that
+//! are refused.
 
 use super::vary::{integers, scaling, varied};
 use super::{Literal, Machine};
@@ -70,7 +71,8 @@ fn areas_and_watts_follow_what_is_set() {
     assert_eq!(found.cluster[0].units["ntt"], 3);
 }
 
-/// What an instruction takes does not depend on how wide and how fast the machine is, only when.
+/// The energy of an instruction does not depend on the width and the speed of the machine. Only the
+/// time does.
 #[test]
 fn energy_stays_and_time_falls() {
     use crate::vector::{Options, Report, schedule};
@@ -88,7 +90,8 @@ fn energy_stays_and_time_falls() {
         let found =
             schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
         let report = Report::new(&machine, &work, &found);
-        // Orders that are tried differ in what they move, so each part is taken by what it does.
+        // Candidate orders differ in the bytes that they move, so the energy of the memory is
+        // divided by these bytes.
         let moved = report.traffic.total() as f64;
         let joules = report
             .joules

@@ -1,4 +1,4 @@
-//! Queues before and behind single instructions.
+//! Queues of work before and after single instructions.
 
 use super::chains::Chains;
 use super::queue::{Job, least};
@@ -8,14 +8,14 @@ use crate::vector::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Most instructions of a queue.
+/// Largest number of instructions in a queue.
 const LONGEST: usize = 1 << 14;
 
-/// For each instruction those that read its result.
+/// For each instruction, the instructions that read its result.
 pub(super) struct Readers {
     all: Vec<u32>,
     first: Vec<u32>,
-    /// Whether a result is written to memory in the end.
+    /// For each instruction, whether its result is an output.
     output: Vec<bool>,
 }
 
@@ -56,10 +56,10 @@ impl Readers {
     }
 }
 
-/// What stands around an instruction, and how far away it is.
+/// A search for the work around one instruction, with the distance of each limb from it.
 pub(super) struct Queues {
     servers: Vec<u64>,
-    /// For each limb that is found the cycles between it and the instruction.
+    /// For each limb that the search has met, the cycles between the limb and the instruction.
     away: Vec<Option<u64>>,
 }
 
@@ -74,8 +74,8 @@ impl Queues {
         }
     }
 
-    /// The first cycle in which an instruction can begin if units do what it needs one after the other, and the memory
-    /// channel and the generators bring what is needed from outside.
+    /// A lower bound on the first cycle of the instruction `result`. Units, memory channel and
+    /// generators do all the jobs that the instruction needs, one after the other.
     pub(super) fn before(
         &mut self,
         machine: &Machine,
@@ -84,7 +84,7 @@ impl Queues {
     ) -> u64 {
         let mut jobs = vec![Vec::new(); self.servers.len()];
         let mut outside: Vec<u32> = Vec::new();
-        // The last one first, so that all that read it are done.
+        // The latest instruction comes first, so that all its readers are done before it.
         let mut open: BinaryHeap<usize> = BinaryHeap::from([result]);
         let mut found = 0;
         while let Some(next) = open.pop() {
@@ -117,7 +117,7 @@ impl Queues {
         self.units(jobs).max(self.loads(machine, work, outside))
     }
 
-    /// What memory and generators take at least for limbs that are needed.
+    /// A lower bound on the cycles in which memory and generators deliver `limbs`.
     fn loads(&mut self, machine: &Machine, work: &Work, limbs: Vec<u32>) -> u64 {
         let n = work.n();
         let [mut loads, mut seeds] = [Vec::new(), Vec::new()];
@@ -137,8 +137,9 @@ impl Queues {
         least(loads, 1).max(least(seeds, 1))
     }
 
-    /// Cycles from the one in which a result is there to the end, if units do what needs it one after the other, and the
-    /// memory channel writes outputs.
+    /// A lower bound on the cycles from the availability of the result of `first` to the end. Units
+    /// do all the jobs that need the result, one after the other, and the memory channel writes the
+    /// outputs.
     pub(super) fn behind(
         &mut self,
         machine: &Machine,
@@ -147,7 +148,8 @@ impl Queues {
     ) -> u64 {
         let mut jobs = vec![Vec::new(); self.servers.len()];
         let mut writes = Vec::new();
-        // The first one first, so that all that it reads are done.
+        // The earliest instruction comes first, so that all instructions that it reads are done
+        // before it.
         let mut open = BinaryHeap::from([Reverse(first)]);
         let mut found = 0;
         while let Some(Reverse(next)) = open.pop() {
@@ -182,7 +184,8 @@ impl Queues {
         self.units(jobs).max(least(writes, 1))
     }
 
-    /// What units take at least.
+    /// A lower bound on the cycles in which the units finish `jobs`, which are listed by kind of
+    /// unit.
     fn units(&self, jobs: Vec<Vec<Job>>) -> u64 {
         let queues = jobs.into_iter().zip(&self.servers);
         let least = queues.map(|(jobs, &servers)| least(jobs, servers));

@@ -1,20 +1,20 @@
-//! The stream of instructions of each part of a machine, and its stalls.
+//! The instruction streams of the parts of a machine, with their stalls.
 
 use crate::vector::machine::Machine;
 use crate::vector::passes::Schedule;
 use crate::vector::tracks::tracks;
 use crate::vector::work::Work;
 
-/// What a unit, the ports of a cluster or a channel does from cycle 0 to the end.
+/// Counts for a unit, the ports of a cluster or a channel, from cycle 0 to the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// Its name, behind that of its cluster.
+    /// Name, after the name of its cluster if it has one.
     pub name: String,
-    /// Instructions or transfers of its stream.
+    /// Number of instructions or transfers.
     pub instructions: u64,
-    /// Cycles in which it is occupied.
+    /// Cycles in which the part is busy.
     pub busy: u64,
-    /// Stalls: how often it is idle between an instruction and the next one of its stream, or before the first.
+    /// Number of stalls: idle times before the first instruction, or between two instructions.
     pub stalls: u64,
     /// Cycles of all stalls.
     pub stalled: u64,
@@ -23,7 +23,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// All parts of a machine, cluster by cluster.
+    /// Counts for all parts of a machine, cluster by cluster.
     pub fn all(machine: &Machine, work: &Work, schedule: &Schedule) -> Vec<Self> {
         let tracks = tracks(machine, work, schedule).into_iter();
         tracks

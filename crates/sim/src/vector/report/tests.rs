@@ -1,4 +1,5 @@
-//! Parts of a report add up, whatever the program and the machine, and steps are what their trace says.
+//! Tests that the parts of a report add up, for any program and machine, and that steps are those
+//! of the trace.
 
 use super::activity;
 use super::bound::chains_and_work;
@@ -68,7 +69,8 @@ fn an_instruction_is_of_the_step_in_which_its_call_stands() {
     assert_eq!(whole.steps(), ["the whole program"]);
 }
 
-/// The shares of time of a report beside those of its parts of time, and beside a count cycle by cycle.
+/// Compares the shares of a report with the intervals of its series, and with a count cycle by
+/// cycle.
 #[test]
 fn shares_over_time_are_those_of_the_whole() {
     let mut random = Random::new(2);
@@ -163,7 +165,8 @@ fn latencies_are_those_of_the_units() {
     );
 }
 
-/// Cycles in which kinds of clusters work, beside a count cycle by cycle; and overlaps of steps, by their definition.
+/// Compares the working cycles of kinds of clusters with a count cycle by cycle, and overlaps of
+/// steps with their definition.
 #[test]
 fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
     let mut random = Random::new(6);
@@ -259,7 +262,8 @@ fn no_schedule_is_faster_than_its_bounds() {
     }
 }
 
-/// What is under way in a search over all schedules: when limbs are there, and when units and the channel are free.
+/// A state of a search over all schedules: the cycles from which limbs are available, and from
+/// which units and the channel are free.
 #[derive(Clone)]
 struct Search {
     there: Vec<Option<u64>>,
@@ -268,8 +272,8 @@ struct Search {
     end: u64,
 }
 
-/// The shortest time over all orders in which instructions, loads and the write of the output begin, with all units in one
-/// cluster, ports without a limit, and room for all limbs.
+/// The shortest time over all orders in which instructions, loads and the write of the output
+/// begin. All units are in one cluster, ports have no limit, and all limbs have room.
 fn shortest(machine: &Machine, work: &Work, state: &Search, best: &mut u64) {
     if state.end >= *best {
         return;

@@ -1,4 +1,4 @@
-//! A timeline read back, by a reader of protocol buffers that knows nothing of the writer.
+//! Tests that read a timeline back with an independent reader of protocol buffers.
 
 use super::{MAX_SLICES, check_length, timeline};
 use crate::error::Error;

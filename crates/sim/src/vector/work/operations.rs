@@ -1,11 +1,12 @@
-//! What each instruction of a trace is, limb by limb.
+//! Instructions on limbs for each instruction of a trace.
 
 use super::Kind;
 use super::flatten::Flattener;
 use trace::{Instruction, Limbs, Op, Type, ValueId};
 
 impl Flattener<'_> {
-    /// Adds the limbs of the results of an instruction that is no call.
+    /// Flattens one instruction of the trace, which is no call. Appends the limbs of its results to
+    /// `values`.
     pub(super) fn operation(
         &mut self,
         instruction: &Instruction,
@@ -69,7 +70,7 @@ impl Flattener<'_> {
         values.push(result);
     }
 
-    /// One instruction for each limb, on the limbs of the same place of all operands.
+    /// Adds an instruction for each limb. It reads the limb with the same index of each operand.
     fn each(&mut self, kind: Kind, limbs: &Limbs, operands: &[&Vec<u32>]) -> Vec<u32> {
         let one = |(place, modulus)| {
             self.push(kind, modulus, operands.iter().map(|operand| operand[place]))
@@ -93,7 +94,8 @@ impl Flattener<'_> {
         limbs.iter().enumerate().map(one).collect()
     }
 
-    /// Limb by limb all rows, so that the limbs of one modulus are read together.
+    /// Adds the rows of a combination limb by limb, so that instructions which read the limbs of
+    /// one modulus are together.
     fn combine(
         &mut self,
         columns: &[ValueId],
@@ -111,7 +113,8 @@ impl Flattener<'_> {
         results
     }
 
-    /// What each value has is put into what those before it gave.
+    /// Adds the gathering of words from several values. Each value adds its words to the result of
+    /// the values before.
     fn extract(&mut self, read: &[ValueId], limbs: &Limbs, values: &[Vec<u32>]) -> Vec<u32> {
         let one = |(place, modulus)| {
             let (first, _) = self.operands(read.iter().map(|&value| values[value][place]));
@@ -120,7 +123,8 @@ impl Flattener<'_> {
         limbs.iter().enumerate().map(one).collect()
     }
 
-    /// Each limb is scaled; the quotient and every limb of the result are sums over these.
+    /// Adds a basis conversion. It scales each limb. The quotient and every limb of the result are
+    /// sums over the scaled limbs.
     fn convert(&mut self, value: &[u32], from: &Limbs, to: &Limbs) -> Vec<u32> {
         let scaled = from
             .iter()

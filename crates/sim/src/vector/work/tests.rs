@@ -1,4 +1,5 @@
-//! Flattened traces have the passes of the trace, limb by limb, and read what the trace reads.
+//! Tests that flattened traces have the passes of the trace, limb by limb, and read the limbs that
+//! the trace reads.
 
 use super::{Kind, MAX_TERMS, Source, Work};
 use std::collections::BTreeMap;
@@ -6,7 +7,7 @@ use trace::{Body, Limbs, Op, Trace, TraceBuilder, Type};
 
 const KEY_SWITCH: &str = include_str!("../../../../trace/tests/fhetch/key_switch.trace");
 
-/// Instructions by kind and modulus: the definition, read off the text of a trace.
+/// Counts instructions by kind and modulus as the definition says, from the text of a trace.
 fn by_definition(trace: &Trace, body: &Body, found: &mut BTreeMap<(Kind, usize), usize>) {
     let mut types: Vec<&Type> = body.parameters.iter().collect();
     for instruction in &body.instructions {
@@ -98,7 +99,8 @@ fn a_key_switch_has_the_passes_of_its_trace() {
     );
 }
 
-/// Every operation, sums that are longer than an instruction, and what is loaded, sampled and stored twice.
+/// A trace with every operation, with sums longer than an instruction, and with limbs that are
+/// loaded, sampled and stored twice.
 #[test]
 fn every_operation_has_the_passes_of_its_trace() {
     let mut builder = TraceBuilder::new(16, &[97, 193, 257, 353]).expect("moduli");
