@@ -149,7 +149,7 @@ pub enum Violation {
 /// Checks a schedule of `work` on `machine`.
 ///
 /// # Errors
-/// The first [`Violation`] in order of the events.
+/// The first [`Violation`] that the replay meets.
 pub fn check(machine: &Machine, work: &Work, schedule: &Schedule) -> Result<(), Violation> {
     replay::Replay::new(machine, work, schedule)?.run()
 }

@@ -193,7 +193,8 @@ fn a_thousand_changed_schedules_are_refused() {
     }
 }
 
-/// An addition and the addition of its result, on a machine of one cluster's width.
+/// A program of two additions, the second of which reads the result of the first, with its schedule
+/// on the machine `tiny`.
 fn two_additions() -> (Machine, Work, Schedule) {
     let text = "palladion-trace/1\nring 16\nmoduli 97\n\nmain:\n  %0: eval 0..1 = load x\n  %1: eval 0..1 = add %0 %0\n  \
                 %2: eval 0..1 = add %1 %1\n  store y %2\nend\n";

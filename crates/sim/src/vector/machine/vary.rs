@@ -7,7 +7,7 @@
 //! Areas and watts follow, because the file has figures for one size. They grow with the power of
 //! the size that `[scaling]` names. The default power is 1.
 //!
-//! | what changes | what grows with it |
+//! | changed sizes | figures that grow with them |
 //! |---|---|
 //! | lanes of a unit | the unit |
 //! | bytes, and the width of all ports, of the scratchpad | the scratchpad |

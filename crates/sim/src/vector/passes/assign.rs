@@ -1,23 +1,24 @@
-//! Which cluster executes an instruction.
+//! The assignment of instructions to clusters, for plans without list scheduling.
 //!
-//! An instruction goes where an operand was made, as long as that cluster is not far ahead of the least loaded one. The
-//! load is counted in passes for each unit. Lanes, ports and bandwidth do not count, so that they change no choice.
+//! An instruction goes to the cluster that produced one of its operands, unless this cluster is far
+//! ahead of the least loaded one. Load is counted in passes for each unit. Lanes, ports and
+//! bandwidth do not count, so they change no choice.
 
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
 
-/// Passes that a cluster may be ahead of the least loaded one.
+/// Passes by which a cluster may be ahead of the least loaded one.
 const AHEAD: u64 = 4;
-/// Units of load in a pass: divided by the number of units of the kind in the cluster.
+/// Load of one pass, before it is divided by the number of units of the kind in the cluster.
 const PASS: u64 = 720_720;
 
 pub(super) struct Assign<'a> {
     machine: &'a Machine,
-    /// For each operation the clusters that have its units.
+    /// For each operation, the clusters that execute it.
     able: Vec<Vec<u16>>,
-    /// For each cluster and kind of unit the passes so far.
+    /// For each cluster and kind of unit, the load so far.
     load: Vec<Vec<u64>>,
-    /// For each limb the cluster that made it, or `ELSEWHERE`.
+    /// For each limb, the cluster that produced it, or `ELSEWHERE`.
     made: Vec<u16>,
 }
 
@@ -40,7 +41,7 @@ impl<'a> Assign<'a> {
         }
     }
 
-    /// The cluster of an instruction, which is counted there.
+    /// Chooses the cluster of an instruction, and adds the instruction to its load.
     pub(super) fn cluster(&mut self, work: &Work, instruction: usize) -> u16 {
         let kind = work.kind(instruction);
         let unit = self.machine.uses(kind)[0];
@@ -56,7 +57,7 @@ impl<'a> Assign<'a> {
             let cluster = self.made[limb as usize];
             (cluster != ELSEWHERE && able.binary_search(&cluster).is_ok()).then_some(cluster)
         };
-        // A sum goes on where it is.
+        // A sum continues on the cluster where it began.
         let chosen = if sum != NONE {
             self.made[sum as usize]
         } else {

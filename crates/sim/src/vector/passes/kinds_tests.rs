@@ -1,4 +1,5 @@
-//! Clusters of several kinds, and closed forms of the units of Athena's accelerator.
+//! Tests of machines with several kinds of clusters, and closed forms of the units of Athena's
+//! accelerator.
 
 use super::{Options, Schedule, schedule};
 use crate::vector::check::check;
@@ -9,7 +10,7 @@ use crate::vector::work::Work;
 use trace::{Builder, Constant, Limbs, TraceBuilder, Type, ValueId};
 
 const N: usize = 1 << 15;
-/// Primes that are 1 modulo 2^16.
+/// Primes `q` with `q = 1` modulo 2^16.
 const MODULI: [u64; 5] = [65537, 786_433, 1_179_649, 1_769_473, 2_424_833];
 
 fn run(machine: &Machine, work: &Work) -> Schedule {
@@ -18,7 +19,7 @@ fn run(machine: &Machine, work: &Work) -> Schedule {
     found
 }
 
-/// A trace of polynomials of `N = 2^15`.
+/// A trace of polynomials with `N = 2^15`.
 fn of(write: impl FnOnce(&mut Builder<'_>) -> ValueId) -> Work {
     let mut builder = TraceBuilder::new(N, &MODULI).expect("moduli");
     let mut main = builder.main();
@@ -80,14 +81,15 @@ fn what_the_other_kind_made_last_does_not_pass_the_ports() {
         ports: 1,
         registers: 0,
     };
-    // 128 bytes of a limb over one port of 16 bytes; without registers an operand that is read twice comes twice.
+    // A limb has 128 bytes, and the port has 16. Without registers an operand that is read twice
+    // passes the port twice.
     for (buffer, limbs) in [(0, 2 + 1), (1, 1)] {
         let found = run(&knobs.apart(buffer), &work);
         assert_eq!(found.ports(1), limbs * 8, "{buffer} limbs in the buffer");
     }
 }
 
-/// Section 4.2.3 of the paper: on average close to a cycle for each sample, of 2,048 entries.
+/// Section 4.2.3 of the paper: a sample of 2,048 entries takes about one cycle on average.
 #[test]
 fn athena_extracts_a_sample_a_cycle_from_however_many_polynomials() {
     let athena = Machine::named("athena").expect("built in");
@@ -123,7 +125,8 @@ fn athena_extracts_a_sample_a_cycle_from_however_many_polynomials() {
     }
 }
 
-/// Section 4.2.2: on the first data path both factors of a term are vectors, on the second one is broadcast.
+/// Section 4.2.2: on the first data path both factors of a term are vectors, on the second one is
+/// broadcast.
 #[test]
 fn the_data_paths_of_an_fru_take_a_term_in_as_many_cycles_and_other_ports() {
     let athena = Machine::named("athena").expect("built in");
@@ -168,7 +171,8 @@ fn the_data_paths_of_an_fru_take_a_term_in_as_many_cycles_and_other_ports() {
     }
 }
 
-/// Section 4.3 and figure 7: sums in region 1, products of ciphertexts and their key switches in region 0.
+/// Section 4.3 and figure 7: sums in region 1, products of ciphertexts and their key switches in
+/// region 0.
 #[test]
 fn sums_and_products_of_a_table_work_side_by_side() {
     let athena = Machine::named("athena").expect("built in");

@@ -1,30 +1,31 @@
-//! Operations that stay within their limbs come together, however many they are.
+//! Layers: operations that stay within their limbs come together, however many they are.
 //!
-//! Sums, products word by word and combinations make a limb from limbs of the same modulus. Key
-//! switches and divisions read limbs of several other moduli: they *cross*. Plaintexts do not, since
-//! all limbs are made from the one modulo `t`. What reads the result of an
-//! operation that crosses is in a later layer. All operations of a layer that do not cross are walked
-//! modulus by modulus. So a table reads the limbs of its powers once for each modulus, for all of its
-//! sums, and not once for each sum. An operation between two that cross, as a product before its key
-//! switch, is walked with the later one.
+//! Sums, products word by word and combinations compute a limb from limbs of the same modulus. Key
+//! switches and divisions read limbs of several other moduli: they *cross*. Transforms of
+//! plaintexts do not cross, because all their limbs come from the one modulo `t`. An operation that
+//! reads the result of a crossing operation is in a later layer. The operations of a layer that do
+//! not cross are walked modulus by modulus. So a table reads the limbs of its powers once for each
+//! modulus, for all of its sums, and not once for each sum. An operation between two crossing ones,
+//! such as a product before its key switch, is walked with the later one.
 
 use super::walk;
 use crate::vector::work::{NONE, Work};
 use std::collections::HashMap;
 
-/// What layers are found in.
+/// The part of the program in which layers are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Within {
-    /// Each step of the program: those of a network hold many operations.
+    /// Each step of the program. The steps of a network hold many operations.
     Step,
-    /// The whole program: each step of a circuit is one operation.
+    /// The whole program. Each step of a circuit is one operation.
     Program,
-    /// The same, and up to so many operations of a layer that cross and read one hint are walked together: each limb of
-    /// the hint is read for all of them, one after the other, and needs no room after that.
+    /// The whole program. In addition up to this many operations of a layer that cross and read one
+    /// hint are walked together. Each limb of the hint is then read for all of them, one after the
+    /// other, and needs no room afterwards.
     Streams(usize),
 }
 
-/// Orders operations by layers.
+/// Orders instructions by the layers of their operations.
 pub(super) fn by_layers(work: &Work, order: &[u32], within: Within) -> Vec<u32> {
     let group = |instruction: &u32| work.groups[*instruction as usize];
     let operations: Vec<&[u32]> = order.chunk_by(|a, b| group(a) == group(b)).collect();
@@ -44,21 +45,22 @@ pub(super) fn by_layers(work: &Work, order: &[u32], within: Within) -> Vec<u32> 
     walk::within(work, &order, &regions)
 }
 
-/// Place of an operation among the layers, in order. Those that are equal are walked together.
+/// The layer of an operation. Layers are ordered by their fields. Operations with equal layers are
+/// walked together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Layer {
     step: usize,
-    /// Number of layers before it in its step.
+    /// Number of layers before this one in its step.
     depth: u32,
-    /// Place of the operation that crosses, or `NONE` for those that do not.
+    /// Index of the crossing operation, or `NONE` for operations that do not cross.
     crossing: u32,
 }
 
-/// The layer of each operation. What it reads is in an earlier layer, or in its own.
+/// The layer of each operation. Operands of an operation are in earlier layers or in its own.
 fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
     let mut owner = vec![NONE; work.instructions()];
     let mut found: Vec<Layer> = Vec::with_capacity(operations.len());
-    // For each operation the only one that reads it, or `NONE` for several.
+    // For each operation, the only operation that reads it, or `NONE` if there are several.
     let mut reader: Vec<Option<u32>> = Vec::with_capacity(operations.len());
     let mut follows_sum = Vec::with_capacity(operations.len());
     for (place, operation) in operations.iter().enumerate() {
@@ -119,11 +121,13 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
     found
 }
 
-/// Lets operations that cross share the place of the first one of their layer that reads the same hint.
+/// Lets up to `most` crossing operations of a layer share the place of the first one that reads the
+/// same hint.
 fn stream(work: &Work, operations: &[&[u32]], found: &mut [Layer], most: usize) {
-    // For each layer and hint the place of the first operation, and how many have it.
+    // For each layer and hint, the place of the first operation, and the number of operations at
+    // this place.
     let mut streams: HashMap<(u32, u32), (u32, usize)> = HashMap::new();
-    // For each place of an operation that crosses the one that it now has.
+    // For each crossing operation, by its old place, its new place.
     let mut moved: Vec<u32> = (0..operations.len() as u32).collect();
     for (place, operation) in operations.iter().enumerate() {
         let layer = found[place];
@@ -147,8 +151,8 @@ fn stream(work: &Work, operations: &[&[u32]], found: &mut [Layer], most: usize) 
     }
 }
 
-/// What only reads limbs from outside, as the transform of a plaintext, comes with the first that reads it: nothing is
-/// made long before it is used.
+/// Moves operations that read only limbs from outside, such as the transform of a plaintext, to the
+/// layer of their first reader, so that results do not wait long for their use.
 fn with_first_reader(work: &Work, operations: &[&[u32]], (owner, found): (&[u32], &mut [Layer])) {
     let mut first: Vec<Option<Layer>> = vec![None; operations.len()];
     for (place, operation) in operations.iter().enumerate().rev() {

@@ -1,4 +1,4 @@
-//! Closed forms, rooflines, and what more of a resource does.
+//! Tests of closed forms, rooflines, and the effect of more of a resource.
 
 use super::{Eviction, Options, Order, Schedule, Spread, layers, schedule};
 use crate::error::Error;
@@ -16,7 +16,7 @@ fn run(machine: &Machine, work: &Work, options: Options) -> Schedule {
     found
 }
 
-/// A trace of one limb and `N = 2^12`.
+/// A trace of one limb with `N = 2^12`.
 fn of(write: impl FnOnce(&mut Builder<'_>) -> ValueId) -> Work {
     let mut builder = TraceBuilder::new(4096, &[40961]).expect("moduli");
     let mut main = builder.main();
@@ -79,7 +79,7 @@ fn one_operation_takes_exactly_its_closed_form() {
 fn extremes_come_within_5_percent_of_their_rooflines() {
     let machine = Machine::named("tiny").expect("built in");
     let one = Type::eval(0..1);
-    // Two loads and a write for each addition.
+    // Each addition has two loads and a write.
     let loads = {
         let mut builder = TraceBuilder::new(4096, &[40961]).expect("moduli");
         let mut main = builder.main();
@@ -101,7 +101,7 @@ fn extremes_come_within_5_percent_of_their_rooflines() {
         found.gap()
     );
 
-    // Chains of transforms, which need nothing but their units.
+    // Chains of transforms need nothing but their units.
     let transforms = {
         let mut builder = TraceBuilder::new(4096, &[40961]).expect("moduli");
         let mut main = builder.main();
@@ -133,8 +133,9 @@ fn extremes_come_within_5_percent_of_their_rooflines() {
     );
 }
 
-/// 300 random traces on random machines; each resource is doubled, alone. For all but the scratchpad this is proven
-/// (docs/adr/0024). There it is only found: one limb more, instead of twice as many, slows one of 200.
+/// Doubles each resource alone, for 300 random traces on random machines. For all resources but the
+/// scratchpad the claim is proven (docs/adr/0024). For the scratchpad it is only an observation:
+/// one limb more, instead of twice as many, slows one schedule of 200.
 #[test]
 fn more_of_a_resource_never_slows_a_schedule() {
     for seed in 0..300 {
