@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use circuits::approximate::Samples;
 use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 
-/// `sigma(-t)` is near `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song, Cheon, Park, AAAI 2019, section 3).
+/// `sigma(-t)` is near `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song, Cheon, Park,
+/// AAAI 2019, section 3).
 pub const A1: f64 = -1.20096 / 8.0;
 /// See [`A1`].
 pub const A3: f64 = 0.81562 / 512.0;
@@ -20,36 +21,37 @@ pub const A3: f64 = 0.81562 / 512.0;
 /// Levels of an iteration.
 pub const DEPTH: usize = 4;
 
-/// Arguments of an iteration.
+/// An input of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Given {
-    /// A ciphertext of its batch.
+    /// Ciphertext number `i` of the batch.
     Batch(usize),
-    /// In plain: the mask of the sum over samples, times 1 minus the momentum.
+    /// A plaintext: the mask of the sum over samples, times 1 minus the momentum.
     Ahead,
-    /// In plain: 1 minus the momentum.
+    /// A plaintext: 1 minus the momentum.
     Keep,
-    /// In plain: the momentum.
+    /// A plaintext: the momentum.
     Lag,
-    /// In plain: `i`.
+    /// A plaintext: `i`.
     Imaginary,
 }
 
-/// What an iteration is written for.
+/// The parameters of an iteration.
 pub(super) struct Iteration {
     pub(super) layout: Samples,
     /// Scale of the ciphertexts of a batch, and of the results.
     pub(super) scale: f64,
     /// Ciphertexts of a batch.
     pub(super) count: usize,
-    /// Learning rate over the samples of a batch.
+    /// Learning rate divided by the number of samples of a batch.
     pub(super) step: f64,
-    /// Which iteration of its pair it is.
+    /// Index of the iteration in its pair: 0 or 1.
     pub(super) half: usize,
 }
 
 impl Iteration {
-    /// From `w` and `v`, at one level and scale, to those after an iteration, [`DEPTH`] levels lower.
+    /// Writes an iteration. Takes `w` and `v` at one level and scale. Returns the new `w` and `v`,
+    /// [`DEPTH`] levels lower.
     pub(super) fn write(
         &self,
         b: &mut CircuitBuilder,
@@ -140,7 +142,7 @@ impl Iteration {
     }
 }
 
-/// The error for weights at a level from which there is no way down.
+/// The error for weights whose level is too low for an iteration.
 pub(super) fn too_low(found: usize, least: usize) -> Error {
     Error::Shape {
         what: "the level of the weights",
@@ -149,7 +151,7 @@ pub(super) fn too_low(found: usize, least: usize) -> Error {
     }
 }
 
-/// What iteration `t` of that momentum is given.
+/// Adds an input of iteration `t`, whose momentum is `momentum`.
 pub(super) fn value(
     b: &mut CircuitBuilder,
     (layout, t, momentum): (&Samples, usize, f64),

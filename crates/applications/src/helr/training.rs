@@ -14,26 +14,27 @@ use program::circuit::{Circuit, CircuitBuilder, Type, ValueId};
 /// Weights are below this bound. A bootstrapping takes slots below 1.
 const BOUND: f64 = 4.0;
 
-/// What a training is written for.
+/// The parameters of a training.
 pub struct Training<'a> {
     /// Parameters with bootstrapping.
     pub params: &'a Params,
-    /// Where samples and features stand.
+    /// The layout of samples and features in slots.
     pub layout: Samples,
     /// Ciphertexts of a batch.
     pub count: usize,
-    /// Learning rate over the samples of a batch.
+    /// Learning rate divided by the number of samples of a batch.
     pub step: f64,
-    /// Momentum of each iteration, two at least and an even number.
+    /// Momentum of each iteration. The number of iterations is even and at least two.
     pub momenta: Vec<f64>,
 }
 
 impl Training<'_> {
-    /// From the inputs `w` and `v` and the [`part`](super::part)s of all batches to the output `w`.
+    /// Builds the circuit from the inputs `w` and `v` and the [`part`](super::part)s of all batches
+    /// to the output `w`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch without ciphertexts, and those of the
-    /// builder.
+    /// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch
+    /// without ciphertexts, and those of the builder.
     pub fn circuit(&self) -> Result<Circuit> {
         let mut body = self.builder("two iterations")?;
         let top = self.top()?;
@@ -90,12 +91,12 @@ impl Training<'_> {
         Ok(b)
     }
 
-    /// The highest level of an iteration.
+    /// The highest level at which an iteration starts.
     fn top(&self) -> Result<usize> {
         Ok(Bootstrapper::stated(self.params, &BootstrapSpec::default())?.level)
     }
 
-    /// The arguments of iteration `t`.
+    /// Adds an input of iteration `t`.
     fn value(&self, b: &mut CircuitBuilder, t: usize, given: Given, ty: Type) -> Result<ValueId> {
         value(b, (&self.layout, t, self.momenta[t]), given, ty)
     }
@@ -152,7 +153,7 @@ impl Training<'_> {
     }
 }
 
-/// The slots of the plaintext input.
+/// The slots of the plaintext input [`IMAGINARY`](super::IMAGINARY).
 pub fn imaginary() -> Vec<Complex64> {
     vec![Complex64::I]
 }

@@ -102,7 +102,7 @@ impl BlindRotation {
         self.simulate_in(Around::NOTHING)
     }
 
-    /// As [`BlindRotation::simulate`], with the channels and what is around.
+    /// Like [`BlindRotation::simulate`], with the supply and the shared channels of `around`.
     pub(super) fn simulate_in(&self, around: Around) -> Result<Simulated> {
         const FEW: usize = 6;
         let iterations = self.floorplan.parameters.lwe_dimension;
@@ -150,7 +150,7 @@ impl BlindRotation {
         self.emulate_in(Around::NOTHING, accumulator, exponents, rows)
     }
 
-    /// As [`BlindRotation::emulate`], with the channels and what is around.
+    /// Like [`BlindRotation::emulate`], with the supply and the shared channels of `around`.
     pub(super) fn emulate_in(
         &self,
         around: Around,

@@ -1,4 +1,4 @@
-//! Keys that the file of a spatial machine lacks, and what to write in their place.
+//! A check for keys that the file of a spatial machine lacks. The error says which lines to write.
 
 use crate::error::{Error, Result};
 use crate::family::built_in;
