@@ -128,8 +128,8 @@ impl Benchmarks {
     /// # Errors
     /// [`Error::Benchmark`] if there is none.
     pub fn named(name: &str) -> Result<Benchmark> {
-        let found = Self::ALL.into_iter().find(|b| b.name == name);
-        found.ok_or_else(|| Error::Benchmark {
+        let benchmark = Self::ALL.into_iter().find(|b| b.name == name);
+        benchmark.ok_or_else(|| Error::Benchmark {
             found: name.into(),
             expected: Self::ALL.map(|b| b.name).join(", "),
         })

@@ -81,8 +81,8 @@ impl Database {
         let unequal = self.power(&mut b, differences[0], t - 1)?;
         let one = b.constant("one", &[1.0], (b.ty(unequal).level, 1.0))?;
         // The selection: -1 in the row with the query's key, 0 in all others.
-        let found = b.sub(unequal, one)?;
-        let row = self.read(&mut b, found)?;
+        let selection = b.sub(unequal, one)?;
+        let row = self.read(&mut b, selection)?;
         b.output(ROW, row)?;
         Ok(b.finish()?)
     }
@@ -136,10 +136,10 @@ impl Database {
         let (mut result, mut products) = (x, 0);
         let mut times = |b: &mut CircuitBuilder, x, y| {
             products += 1;
-            let made = product(b, x, y)?;
+            let product = product(b, x, y)?;
             match self.cooled.contains(&products) {
-                true => Result::Ok(b.rescale(made)?),
-                false => Ok(made),
+                true => Result::Ok(b.rescale(product)?),
+                false => Ok(product),
             }
         };
         for bit in (0..exponent.ilog2()).rev() {

@@ -57,21 +57,24 @@ pub fn names() -> Vec<&'static str> {
 /// # Errors
 /// [`Error::UnknownMachine`] if there is no built-in machine of this name.
 pub fn built_in(name: &str) -> Result<&'static str> {
-    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    let machine = BUILT_IN.iter().find(|(known, _)| *known == name);
     let unknown = || Error::UnknownMachine {
         found: name.to_owned(),
         expected: names(),
     };
-    found.map(|(_, text)| *text).ok_or_else(unknown)
+    machine.map(|(_, text)| *text).ok_or_else(unknown)
 }
 
 /// Refuses the file of a machine of another family than `expected`.
 pub(crate) fn expect_family(text: &str, expected: &'static str) -> Result<()> {
-    let found = family_of(text)?;
-    if found == expected {
+    let family = family_of(text)?;
+    if family == expected {
         return Ok(());
     }
-    Err(Error::Family { found, expected })
+    Err(Error::Family {
+        found: family,
+        expected,
+    })
 }
 
 fn family_of(text: &str) -> Result<String> {

@@ -56,14 +56,14 @@ impl Iteration {
         &self,
         b: &mut CircuitBuilder,
         [w, v]: [ValueId; 2],
-        given: Source<'_>,
+        inputs: Source<'_>,
     ) -> Result<[ValueId; 2]> {
         let (layout, scale) = (&self.layout, self.scale);
         let Type { level, .. } = b.ty(v);
         let target = level
             .checked_sub(DEPTH)
             .ok_or_else(|| too_low(level, DEPTH))?;
-        let gradient = self.gradient(b, v, given)?;
+        let gradient = self.gradient(b, v, inputs)?;
         // The mask is 1, because the step is in the scale.
         let gradient = b.read(gradient, self.step)?;
         let modulus = b.arithmetic().divisor(target + 1);
@@ -75,7 +75,7 @@ impl Iteration {
         let ty = plain(scale * modulus / b.ty(gradient).scale);
         let first = &layout.first(1.0)[..layout.samples()];
         let mask = b.constant("mask", first, (ty.level, ty.scale))?;
-        let ahead = given(b, self.half, Given::Ahead, ty)?;
+        let ahead = inputs(b, self.half, Given::Ahead, ty)?;
         let mut change = |mask: ValueId| -> Result<ValueId> {
             let masked = b.mul(gradient, mask)?;
             let masked = b.rescale(masked)?;
@@ -86,8 +86,8 @@ impl Iteration {
         let new = b.add(change, old)?;
         // v = (1 - gamma) w' + gamma w, and w' is the change plus v.
         let ty = plain(scale * modulus / b.ty(v).scale);
-        let keep = given(b, self.half, Given::Keep, ty)?;
-        let lag = given(b, self.half, Given::Lag, ty)?;
+        let keep = inputs(b, self.half, Given::Keep, ty)?;
+        let lag = inputs(b, self.half, Given::Lag, ty)?;
         let [w, v] = [b.drop_to(w, target + 1)?, b.drop_to(v, target + 1)?];
         let momentum = b.dot(&[[v, keep], [w, lag]])?;
         let momentum = b.rescale(momentum)?;
@@ -95,7 +95,7 @@ impl Iteration {
     }
 
     /// `sum_s sigma(-z_s v) z_s`, in the first slot of each feature, three levels below `v`.
-    fn gradient(&self, b: &mut CircuitBuilder, v: ValueId, given: Source<'_>) -> Result<ValueId> {
+    fn gradient(&self, b: &mut CircuitBuilder, v: ValueId, inputs: Source<'_>) -> Result<ValueId> {
         let (layout, level) = (&self.layout, b.ty(v).level);
         let (mut terms, mut total) = (Vec::new(), None);
         for i in 0..self.count {
@@ -105,7 +105,7 @@ impl Iteration {
                 level,
                 scale,
             };
-            let z = given(b, self.half, Given::Batch(i), ty)?;
+            let z = inputs(b, self.half, Given::Batch(i), ty)?;
             let x = b.mul(z, v)?;
             let x = b.rescale(x)?;
             let x = sum_strided(b, x, layout.over_features())?;

@@ -32,10 +32,10 @@ pub fn iteration(
         step,
         half: 0,
     };
-    let mut given = |b: &mut CircuitBuilder, _: usize, given: Given, ty: Type| {
+    let mut inputs = |b: &mut CircuitBuilder, _: usize, given: Given, ty: Type| {
         value(b, (&layout, 0, momentum), given, ty)
     };
-    let [w, v] = iteration.write(&mut b, state, &mut given)?;
+    let [w, v] = iteration.write(&mut b, state, &mut inputs)?;
     b.output("w", w)?;
     b.output("v", v)?;
     Ok(b.finish()?)

@@ -47,12 +47,12 @@ impl Training<'_> {
         };
         let mut order = Vec::new();
         let carried = [body.input("w", low)?, body.input("v", low)?];
-        let mut given = |b: &mut CircuitBuilder, half: usize, given: Given, ty: Type| {
+        let mut inputs = |b: &mut CircuitBuilder, half: usize, given: Given, ty: Type| {
             order.push((half, given));
             Ok(b.input(&format!("{given:?}.{half}"), ty)?)
         };
-        let high = self.refreshed(&mut body, carried, &mut given)?;
-        let [w, v] = self.pair(&mut body, high, &mut given)?;
+        let high = self.refreshed(&mut body, carried, &mut inputs)?;
+        let [w, v] = self.pair(&mut body, high, &mut inputs)?;
         body.output("w", w)?;
         body.output("v", v)?;
         let body = body.finish()?;
@@ -106,7 +106,7 @@ impl Training<'_> {
         &self,
         b: &mut CircuitBuilder,
         mut state: [ValueId; 2],
-        given: Source<'_>,
+        inputs: Source<'_>,
     ) -> Result<[ValueId; 2]> {
         for half in 0..2 {
             let iteration = Iteration {
@@ -116,7 +116,7 @@ impl Training<'_> {
                 step: self.step,
                 half,
             };
-            state = iteration.write(b, state, given)?;
+            state = iteration.write(b, state, inputs)?;
         }
         Ok(state)
     }
@@ -126,7 +126,7 @@ impl Training<'_> {
         &self,
         b: &mut CircuitBuilder,
         [w, v]: [ValueId; 2],
-        given: Source<'_>,
+        inputs: Source<'_>,
     ) -> Result<[ValueId; 2]> {
         let level = b.ty(v).level;
         let plain = |level: usize, scale: f64| Type {
@@ -135,7 +135,7 @@ impl Training<'_> {
             scale,
         };
         let modulus = b.arithmetic().divisor(level);
-        let i = given(b, 0, Given::Imaginary, plain(level, modulus))?;
+        let i = inputs(b, 0, Given::Imaginary, plain(level, modulus))?;
         let v = b.mul(v, i)?;
         let v = b.rescale(v)?;
         let w = b.scaled_to(w, 1.0, (level - 1, b.ty(v).scale))?;
@@ -148,7 +148,7 @@ impl Training<'_> {
         let w = b.add(conjugate, both)?;
         let v = b.sub(conjugate, both)?;
         // At scale 1, `i` is an integer, and its product takes no level.
-        let i = given(b, 0, Given::Imaginary, plain(b.ty(v).level, 1.0))?;
+        let i = inputs(b, 0, Given::Imaginary, plain(b.ty(v).level, 1.0))?;
         Ok([w, b.mul(v, i)?])
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn trace(seed: u64, length: usize) -> Trace {
     for _ in 0..length {
         let mut one = || values[random.below(values.len())];
         let (a, b, c) = (one(), one(), one());
-        let made = match random.below(6) {
+        let result = match random.below(6) {
             0 => main.add(a, b),
             1 => main.mul(a, b),
             2 => main.dot(vec![a, b, c], vec![b, c, a]),
@@ -54,7 +54,7 @@ pub(super) fn trace(seed: u64, length: usize) -> Trace {
                 main.join(vec![own, raised])
             }
         };
-        values.push(made);
+        values.push(result);
     }
     let last = values[values.len() - 1];
     main.store("z", last);

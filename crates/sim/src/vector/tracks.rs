@@ -160,14 +160,14 @@ pub(super) fn occupancy(schedule: &Schedule) -> Vec<(u64, i64)> {
     // Within a cycle, releases (-1) sort before arrivals (+1), because limbs that leave make room.
     let mut changes: Vec<(u64, i64)> = changes.collect();
     changes.sort_unstable();
-    let mut found: Vec<(u64, i64)> = Vec::new();
+    let mut counts: Vec<(u64, i64)> = Vec::new();
     let mut limbs = 0;
     for (cycle, change) in changes {
         limbs += change;
-        match found.last_mut() {
+        match counts.last_mut() {
             Some(last) if last.0 == cycle => last.1 = limbs,
-            _ => found.push((cycle, limbs)),
+            _ => counts.push((cycle, limbs)),
         }
     }
-    found
+    counts
 }

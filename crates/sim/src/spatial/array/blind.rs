@@ -68,8 +68,8 @@ impl BlindRotation {
     /// As [`Floorplan::new`].
     pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         let floorplan = Floorplan::of(machine, parameters, multiplier)?;
-        let made = Self { floorplan };
-        let graph = Graph::new(&made.floorplan, Around::NOTHING, 1, Job::default())?;
+        let rotation = Self { floorplan };
+        let graph = Graph::new(&rotation.floorplan, Around::NOTHING, 1, Job::default())?;
         let memory = graph.network.memory();
         fits(
             machine,
@@ -78,12 +78,13 @@ impl BlindRotation {
             machine.data_memory(),
         )?;
         debug_assert!(
-            made.floorplan
+            rotation
+                .floorplan
                 .kinds()
                 .iter()
                 .all(|k| k.tiles == graph.network.count(k.name))
         );
-        Ok(made)
+        Ok(rotation)
     }
 
     /// The tiles and channels.

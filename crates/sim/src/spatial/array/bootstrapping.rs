@@ -296,10 +296,13 @@ impl Bootstrapping {
         let exponents = modulus_switch(sample, (2 * n).ilog2());
         let (mask, body) = exponents.split_at(self.sizes.to);
         let start = accumulator(test, parameters.rank, body[0]);
-        let found = self
+        let rotated = self
             .rotation
             .emulate_in(self.around(), &start, mask, keys.bootstrap)?;
-        Ok((extract(&found.accumulator, n), found.milliseconds * 1000.0))
+        Ok((
+            extract(&rotated.accumulator, n),
+            rotated.milliseconds * 1000.0,
+        ))
     }
 }
 

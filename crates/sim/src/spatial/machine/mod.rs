@@ -153,8 +153,8 @@ impl Machine {
     /// # Errors
     /// [`Error::NoMapping`] if the machine's file has no layout for this degree.
     pub fn mapping(&self, n: usize) -> Result<Mapping> {
-        let found = self.literal.mapping.iter().find(|m| m.n == n);
-        found.copied().ok_or_else(|| Error::NoMapping {
+        let mapping = self.literal.mapping.iter().find(|m| m.n == n);
+        mapping.copied().ok_or_else(|| Error::NoMapping {
             machine: self.name().to_owned(),
             n,
             known: self.literal.mapping.iter().map(|m| m.n).collect(),

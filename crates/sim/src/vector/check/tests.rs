@@ -53,8 +53,8 @@ fn mutate(
             "an instruction comes twice"
         }
         3 => {
-            let made = |limb: u32| (limb as usize) < work.instructions();
-            let operand = work.operands(i).find(|&limb| made(limb))?;
+            let is_result = |limb: u32| (limb as usize) < work.instructions();
+            let operand = work.operands(i).find(|&limb| is_result(limb))?;
             let before = schedule
                 .events
                 .iter()
@@ -211,20 +211,23 @@ fn a_result_is_legal_in_its_cycle_and_illegal_in_the_one_before() {
     let mut early = good.clone();
     let place = places(&good, |event| event == Event::Issue(1))[0];
     early.starts[place] -= 1;
-    let found = check(&machine, &work, &early).expect_err("one cycle too early");
+    let violation = check(&machine, &work, &early).expect_err("one cycle too early");
     let ready = good.starts[place];
     let Violation::Dependence {
         ref state,
         cycle,
         limb,
         ..
-    } = found
+    } = violation
     else {
-        panic!("{found}")
+        panic!("{violation}")
     };
     assert_eq!((cycle, limb), (ready - 1, 0));
     assert!(state.contains(&ready.to_string()), "{state}");
-    assert!(found.to_string().contains("instruction 1 (add)"), "{found}");
+    assert!(
+        violation.to_string().contains("instruction 1 (add)"),
+        "{violation}"
+    );
 }
 
 #[test]
@@ -241,17 +244,17 @@ fn a_scratchpad_that_is_too_small_is_found() {
     let good = schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
     assert_eq!(check(&machine, &work, &good), Ok(()));
     knobs.limbs = 8;
-    let found = check(&knobs.machine(), &work, &good);
+    let verdict = check(&knobs.machine(), &work, &good);
     assert!(
         matches!(
-            found,
+            verdict,
             Err(Violation::Capacity {
                 capacity: 8,
                 found: 9,
                 ..
             })
         ),
-        "{found:?}"
+        "{verdict:?}"
     );
 }
 
@@ -272,10 +275,10 @@ fn a_register_file_that_is_too_small_is_found() {
         registers: 1,
         ..knobs
     };
-    let found = check(&smaller.machine(), &work, &good);
+    let verdict = check(&smaller.machine(), &work, &good);
     assert!(
-        matches!(found, Err(Violation::Registers { capacity: 1, found, .. }) if found > 1),
-        "{found:?}"
+        matches!(verdict, Err(Violation::Registers { capacity: 1, found, .. }) if found > 1),
+        "{verdict:?}"
     );
 }
 

@@ -69,9 +69,9 @@ pub fn varied(text: &str, changes: &[(String, i64)]) -> Result<String> {
 /// # Errors
 /// [`Error::Toml`] for a text that is no TOML.
 pub fn integers(text: &str) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    list(&Value::Table(parsed(text)?), "", &mut found);
-    Ok(found)
+    let mut paths = Vec::new();
+    list(&Value::Table(parsed(text)?), "", &mut paths);
+    Ok(paths)
 }
 
 fn parsed(text: &str) -> Result<Table> {
@@ -82,21 +82,21 @@ fn literal(text: &str) -> Result<Literal> {
     toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))
 }
 
-fn list(value: &Value, path: &str, found: &mut Vec<String>) {
+fn list(value: &Value, path: &str, paths: &mut Vec<String>) {
     let behind = |name: &str| match path {
         "" => name.to_owned(),
         path => format!("{path}.{name}"),
     };
     match value {
-        Value::Integer(_) => found.push(path.to_owned()),
+        Value::Integer(_) => paths.push(path.to_owned()),
         Value::Table(table) => table
             .iter()
             .filter(|(name, _)| !path.is_empty() || *name != "scaling")
-            .for_each(|(name, value)| list(value, &behind(name), found)),
+            .for_each(|(name, value)| list(value, &behind(name), paths)),
         Value::Array(several) => {
             for one in several {
                 let name = one.get("name").and_then(Value::as_str);
-                list(one, &behind(name.unwrap_or("")), found);
+                list(one, &behind(name.unwrap_or("")), paths);
             }
         }
         _ => {}
@@ -106,8 +106,8 @@ fn list(value: &Value, path: &str, found: &mut Vec<String>) {
 /// Sets all integers that a path names. Returns their number.
 fn set(value: &mut Value, path: &[&str], to: i64) -> usize {
     match (value, path) {
-        (Value::Integer(found), []) => {
-            *found = to;
+        (Value::Integer(integer), []) => {
+            *integer = to;
             1
         }
         (Value::Table(table), [name, rest @ ..]) => {
@@ -142,8 +142,8 @@ fn set_lanes(table: &mut Table, to: i64) -> Result<()> {
         });
     }
     for one in &mut lanes {
-        if let Value::Integer(found) = one {
-            *found = (i128::from(*found) * i128::from(to) / widest).max(1) as i64;
+        if let Value::Integer(integer) = one {
+            *integer = (i128::from(*integer) * i128::from(to) / widest).max(1) as i64;
         }
     }
     Ok(())

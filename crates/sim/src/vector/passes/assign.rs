@@ -19,7 +19,7 @@ pub(super) struct Assign<'a> {
     /// For each cluster and kind of unit, the load so far.
     load: Vec<Vec<u64>>,
     /// For each limb, the cluster that produced it, or `ELSEWHERE`.
-    made: Vec<u16>,
+    producers: Vec<u16>,
 }
 
 const ELSEWHERE: u16 = u16::MAX;
@@ -37,7 +37,7 @@ impl<'a> Assign<'a> {
             machine,
             able: able.to_vec(),
             load: vec![vec![0; machine.units().len()]; clusters.len()],
-            made: vec![ELSEWHERE; work.limbs()],
+            producers: vec![ELSEWHERE; work.limbs()],
         }
     }
 
@@ -54,12 +54,12 @@ impl<'a> Assign<'a> {
         let limit = load(&least) + AHEAD * PASS;
         let sum = work.continues[instruction];
         let near = |limb: u32| {
-            let cluster = self.made[limb as usize];
+            let cluster = self.producers[limb as usize];
             (cluster != ELSEWHERE && able.binary_search(&cluster).is_ok()).then_some(cluster)
         };
         // A sum continues on the cluster where it began.
         let chosen = if sum != NONE {
-            self.made[sum as usize]
+            self.producers[sum as usize]
         } else {
             let mut near = work
                 .operands(instruction)
@@ -67,7 +67,7 @@ impl<'a> Assign<'a> {
                 .filter(|cluster| load(cluster) < limit);
             near.next().unwrap_or(least)
         };
-        self.made[instruction] = chosen;
+        self.producers[instruction] = chosen;
         let terms = work.terms(instruction) as u64;
         for &unit in self.machine.uses(kind) {
             let count = self.machine.clusters()[usize::from(chosen)].units[unit] as u64;

@@ -147,8 +147,8 @@ impl<'a> Queues<'a> {
     /// The home of an instruction: the home of its family, if this cluster executes the operation.
     /// The first instruction of a family chooses the home. It takes the cluster that produced an
     /// operand of the same modulus, unless this is far ahead, or else the least loaded cluster.
-    /// `made` has the cluster of each result.
-    fn home(&mut self, instruction: usize, made: &[u16]) -> u16 {
+    /// `clusters` has the cluster of each result.
+    fn home(&mut self, instruction: usize, clusters: &[u16]) -> u16 {
         let work = self.work;
         let family = self.family[instruction] as usize;
         let able = &self.able[work.kind(instruction) as usize];
@@ -161,7 +161,7 @@ impl<'a> Queues<'a> {
         let least = least.expect("machines are checked");
         let limit = load(least) + AHEAD;
         let near = |limb: u32| {
-            let cluster = *made.get(limb as usize)?;
+            let cluster = *clusters.get(limb as usize)?;
             let same =
                 executes(&cluster) && work.modulus(limb as usize) == work.modulus(instruction);
             same.then_some(cluster)

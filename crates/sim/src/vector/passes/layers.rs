@@ -59,7 +59,7 @@ struct Layer {
 /// The layer of each operation. Operands of an operation are in earlier layers or in its own.
 fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
     let mut owner = vec![NONE; work.instructions()];
-    let mut found: Vec<Layer> = Vec::with_capacity(operations.len());
+    let mut layers: Vec<Layer> = Vec::with_capacity(operations.len());
     // For each operation, the only operation that reads it, or `NONE` if there are several.
     let mut reader: Vec<Option<u32>> = Vec::with_capacity(operations.len());
     let mut follows_sum = Vec::with_capacity(operations.len());
@@ -70,7 +70,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
             Within::Step => work.step(operation[0] as usize),
             Within::Program | Within::Streams(_) => 0,
         };
-        let step = found.last().map_or(step, |last| last.step.max(step));
+        let step = layers.last().map_or(step, |last| last.step.max(step));
         let (mut other, mut crosses, mut depth, mut follows) = (None, false, 0, false);
         for &i in *operation {
             for limb in work.operands(i as usize) {
@@ -84,7 +84,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
                 if from != own {
                     let read = &mut reader[from as usize];
                     *read = Some(read.map_or(own, |other| if other == own { own } else { NONE }));
-                    let before = found[from as usize];
+                    let before = layers[from as usize];
                     if before.step == step {
                         let crossed = before.crossing != NONE;
                         follows |= !crossed;
@@ -94,7 +94,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
             }
         }
         let crossed = depth % 2 == 1;
-        found.push(Layer {
+        layers.push(Layer {
             step,
             depth: depth / 2 + u32::from(crossed || crosses),
             crossing: if crosses { own } else { NONE },
@@ -102,35 +102,35 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
         reader.push(None);
         follows_sum.push(follows);
     }
-    for place in 0..found.len() {
-        if found[place].crossing == NONE
+    for place in 0..layers.len() {
+        if layers[place].crossing == NONE
             && !follows_sum[place]
             && let Some(next) = reader[place]
             && next != NONE
-            && found[next as usize].crossing != NONE
+            && layers[next as usize].crossing != NONE
         {
-            found[place] = found[next as usize];
+            layers[place] = layers[next as usize];
         }
     }
     if let Within::Streams(most) = within {
-        stream(work, operations, &mut found, most);
+        stream(work, operations, &mut layers, most);
     }
     if within != Within::Step {
-        with_first_reader(work, operations, (&owner, &mut found));
+        with_first_reader(work, operations, (&owner, &mut layers));
     }
-    found
+    layers
 }
 
 /// Lets up to `most` crossing operations of a layer share the place of the first one that reads the
 /// same hint.
-fn stream(work: &Work, operations: &[&[u32]], found: &mut [Layer], most: usize) {
+fn stream(work: &Work, operations: &[&[u32]], layers: &mut [Layer], most: usize) {
     // For each layer and hint, the place of the first operation, and the number of operations at
     // this place.
     let mut streams: HashMap<(u32, u32), (u32, usize)> = HashMap::new();
     // For each crossing operation, by its old place, its new place.
     let mut moved: Vec<u32> = (0..operations.len() as u32).collect();
     for (place, operation) in operations.iter().enumerate() {
-        let layer = found[place];
+        let layer = layers[place];
         if layer.crossing != place as u32 {
             continue;
         }
@@ -146,25 +146,25 @@ fn stream(work: &Work, operations: &[&[u32]], found: &mut [Layer], most: usize) 
         stream.1 += 1;
         moved[place] = stream.0;
     }
-    for layer in found.iter_mut().filter(|layer| layer.crossing != NONE) {
+    for layer in layers.iter_mut().filter(|layer| layer.crossing != NONE) {
         layer.crossing = moved[layer.crossing as usize];
     }
 }
 
 /// Moves operations that read only limbs from outside, such as the transform of a plaintext, to the
 /// layer of their first reader, so that results do not wait long for their use.
-fn with_first_reader(work: &Work, operations: &[&[u32]], (owner, found): (&[u32], &mut [Layer])) {
+fn with_first_reader(work: &Work, operations: &[&[u32]], (owner, layers): (&[u32], &mut [Layer])) {
     let mut first: Vec<Option<Layer>> = vec![None; operations.len()];
     for (place, operation) in operations.iter().enumerate().rev() {
         let limbs = operation.iter().flat_map(|&i| work.operands(i as usize));
         let before = limbs.filter_map(|limb| owner.get(limb as usize));
         let mut before = before.filter(|&&from| from as usize != place).peekable();
-        if before.peek().is_none() && found[place].crossing == NONE {
-            found[place] = first[place].unwrap_or(found[place]);
+        if before.peek().is_none() && layers[place].crossing == NONE {
+            layers[place] = first[place].unwrap_or(layers[place]);
         }
         for &from in before {
             let first = &mut first[from as usize];
-            *first = Some(first.map_or(found[place], |first| first.min(found[place])));
+            *first = Some(first.map_or(layers[place], |first| first.min(layers[place])));
         }
     }
 }

@@ -212,8 +212,8 @@ pub fn schedule(
                     let listed = profile.map(|one| list::order(machine, work, &graph, one));
                     let mut step = |_: usize| go_on(done, steps);
                     let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
-                    let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
-                    fastest = found.or(fastest);
+                    let placed = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
+                    fastest = placed.or(fastest);
                 }
             }
             done += attempts * reserves.len();
@@ -294,15 +294,15 @@ fn mixed(work: &Work, orders: &[Vec<u32>], transfers: &[&[usize]]) -> Vec<u32> {
 
 /// Lists the orders of instructions to try, each once.
 fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
-    let given: Vec<Vec<u32>> = match options.order {
+    let base_orders: Vec<Vec<u32>> = match options.order {
         Order::Program => vec![(0..work.instructions() as u32).collect()],
         Order::Hints => AHEADS.map(|ahead| order::by_hints(work, ahead)).into(),
     };
     let regions = one_or_all(options.region, REGIONS[many]);
-    let walked = given.iter().flat_map(|given| {
+    let walked = base_orders.iter().flat_map(|base| {
         regions.iter().map(|&region| match region {
-            0 => given.clone(),
-            size => walk::by_results(work, given, size),
+            0 => base.clone(),
+            size => walk::by_results(work, base, size),
         })
     });
     let short = work.instructions() < LONG * work.steps().len();
@@ -316,8 +316,8 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
         (_, true) => &[Within::Program],
         (_, false) => &[Within::Step],
     };
-    let layered = given.iter().flat_map(|given| {
-        let layered = |&within| layers::by_layers(work, given, within);
+    let layered = base_orders.iter().flat_map(|base| {
+        let layered = |&within| layers::by_layers(work, base, within);
         within.iter().map(layered)
     });
     let all: Vec<Vec<u32>> = match options.region {

@@ -189,9 +189,9 @@ impl<'a> Model<'a> {
         let clusters = self.files.len();
         let able = |&cluster: &usize| self.able_in(class, cluster / 64) >> (cluster % 64) & 1 == 1;
         let mut places = (self.last + 1..clusters).chain(0..=self.last);
-        let found = places.find(able).expect("one is able");
-        self.last = found;
-        found as u16
+        let cluster = places.find(able).expect("one is able");
+        self.last = cluster;
+        cluster as u16
     }
 
     /// Notes the end and the result of an event that begins now. Units are not counted here.

@@ -54,25 +54,25 @@ pub(super) fn plan(
 /// for the step of the next instruction, and the last events for the last step.
 pub(super) fn transfers(machine: &Machine, work: &Work, events: &[u32]) -> Vec<usize> {
     let generates = !machine.uses(Operation::Sample).is_empty();
-    let mut found = vec![0; work.steps().len()];
+    let mut counts = vec![0; work.steps().len()];
     let (mut since, mut last) = (0, 0);
     for &event in events {
         match Event::unpack(event) {
             Event::Fetch(limb) => {
                 let input = work.input(limb);
-                let made = generates && input.is_some_and(|input| input.source.sampled());
-                since += usize::from(!made);
+                let generated = generates && input.is_some_and(|input| input.source.sampled());
+                since += usize::from(!generated);
             }
             Event::WriteBack(_) => since += 1,
             Event::Release(_) => {}
             Event::Issue(instruction) => {
                 last = work.step(instruction as usize);
-                found[last] += std::mem::take(&mut since);
+                counts[last] += std::mem::take(&mut since);
             }
         }
     }
-    found[last] += since;
-    found
+    counts[last] += since;
+    counts
 }
 
 /// Returns true if planned events load some limb of a hint twice.
@@ -152,7 +152,7 @@ impl<'a> Pad<'a> {
 
     /// Executes the instruction at a position. `touched` has its operands and then its result.
     fn step(&mut self, position: u32, touched: &[Use]) {
-        let (made, read) = touched.split_last().expect("an instruction makes a limb");
+        let (result, read) = touched.split_last().expect("an instruction makes a limb");
         // Operands stay. The ones that are in the scratchpad are marked first, so that loads do not
         // push them out.
         for one in read {
@@ -164,8 +164,8 @@ impl<'a> Pad<'a> {
                 self.events.push(Event::Fetch(one.limb).pack());
             }
         }
-        self.take(made.limb);
-        self.events.push(Event::Issue(made.limb).pack());
+        self.take(result.limb);
+        self.events.push(Event::Issue(result.limb).pack());
         let now = self.events.len() as u32;
         for &one in touched {
             self.touched[one.limb as usize] = now;

@@ -140,8 +140,8 @@ mod tests {
             reads.dedup();
             let again = again - reads.len();
             let mut next = std::collections::BTreeMap::new();
-            for (file, found) in ways {
-                let found = found + again + reads.iter().filter(|limb| file.contains(limb)).count();
+            for (file, hits) in ways {
+                let hits = hits + again + reads.iter().filter(|limb| file.contains(limb)).count();
                 let mut all = [&file[..], &reads[..], &[i as u32]].concat();
                 all.sort_unstable();
                 all.dedup();
@@ -151,7 +151,7 @@ mod tests {
                         let best = next
                             .entry(kept.map(|place| all[place]).collect())
                             .or_insert(0);
-                        *best = found.max(*best);
+                        *best = hits.max(*best);
                     }
                 }
             }
@@ -181,11 +181,11 @@ mod tests {
                 );
             }
             for room in 1..3 {
-                let found = held[room]
+                let hits = held[room]
                     .iter()
                     .map(|held| (held << 1).count_ones() as usize);
                 assert_eq!(
-                    found.sum::<usize>(),
+                    hits.sum::<usize>(),
                     most(&work, room),
                     "seed {seed}, {room} limbs"
                 );

@@ -109,9 +109,9 @@ pub(super) fn by_time(
         for instruction in ends {
             spread.model.end(instruction as usize);
         }
-        for made in gives {
-            let made = made as usize;
-            for &reader in &readers[first[made] as usize..first[made + 1] as usize] {
+        for result in gives {
+            let result = result as usize;
+            for &reader in &readers[first[result] as usize..first[result + 1] as usize] {
                 let waits = &mut spread.waits[reader as usize];
                 *waits -= 1;
                 if *waits == 0 {

@@ -124,8 +124,8 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
                 step.spans(start, start + transfer + machine.memory_latency());
             }
             Event::WriteBack(limb) => {
-                let made = (limb as usize).min(work.instructions() - 1);
-                let step = &mut steps[work.step(made)];
+                let producer = (limb as usize).min(work.instructions() - 1);
+                let step = &mut steps[work.step(producer)];
                 if work.outputs().binary_search(&limb).is_ok() {
                     step.traffic.outputs += bytes;
                 } else {

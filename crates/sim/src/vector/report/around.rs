@@ -22,21 +22,21 @@ pub(super) struct Readers {
 impl Readers {
     pub(super) fn new(work: &Work) -> Self {
         let count = work.instructions();
-        let made = |i: usize| {
+        let results_read = |i: usize| {
             work.operands(i)
                 .map(|limb| limb as usize)
                 .filter(move |&limb| limb < count)
         };
         let mut first = vec![0u32; count + 1];
         (0..count)
-            .flat_map(made)
+            .flat_map(results_read)
             .for_each(|limb| first[limb + 1] += 1);
         for i in 0..count {
             first[i + 1] += first[i];
         }
         let (mut all, mut next) = (vec![0; first[count] as usize], first.clone());
         for i in 0..count {
-            for limb in made(i) {
+            for limb in results_read(i) {
                 all[next[limb] as usize] = i as u32;
                 next[limb] += 1;
             }
@@ -86,7 +86,7 @@ impl Queues {
         let mut outside: Vec<u32> = Vec::new();
         // The latest instruction comes first, so that all its readers are done before it.
         let mut open: BinaryHeap<usize> = BinaryHeap::from([result]);
-        let mut found = 0;
+        let mut length = 0;
         while let Some(next) = open.pop() {
             let (busy, _) = chains.takes[next];
             let away = self.away[next].take();
@@ -99,18 +99,18 @@ impl Queues {
             }
             for limb in work.operands(next) {
                 let known = &mut self.away[limb as usize];
-                let made = chains.takes.get(limb as usize);
+                let takes = chains.takes.get(limb as usize);
                 if known.is_none() {
-                    match made {
+                    match takes {
                         None => outside.push(limb),
-                        Some(_) if found == LONGEST => continue,
+                        Some(_) if length == LONGEST => continue,
                         Some(_) => {
-                            found += 1;
+                            length += 1;
                             open.push(limb as usize);
                         }
                     }
                 }
-                let latency = made.map_or(0, |(_, latency)| *latency);
+                let latency = takes.map_or(0, |(_, latency)| *latency);
                 *known = (*known).max(Some(way + latency));
             }
         }
@@ -151,7 +151,7 @@ impl Queues {
         // The earliest instruction comes first, so that all instructions that it reads are done
         // before it.
         let mut open = BinaryHeap::from([Reverse(first)]);
-        let mut found = 0;
+        let mut length = 0;
         while let Some(Reverse(next)) = open.pop() {
             let (busy, latency) = chains.takes[next];
             let away = self.away[next].take();
@@ -172,10 +172,10 @@ impl Queues {
             for reader in readers.of(next) {
                 let known = &mut self.away[reader];
                 if known.is_none() {
-                    if found == LONGEST {
+                    if length == LONGEST {
                         continue;
                     }
-                    found += 1;
+                    length += 1;
                     open.push(Reverse(reader));
                 }
                 *known = (*known).max(Some(there));

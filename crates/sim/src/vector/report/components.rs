@@ -33,7 +33,7 @@ impl Component {
                     Some(cluster) => format!("{cluster}: {name}"),
                     None => name,
                 };
-                let mut found = Self {
+                let mut component = Self {
                     name,
                     instructions: track.slices.len() as u64,
                     busy: 0,
@@ -44,13 +44,13 @@ impl Component {
                 let mut free = 0;
                 for slice in &track.slices {
                     let stall = slice.start.saturating_sub(free);
-                    found.stalls += u64::from(stall > 0);
-                    found.stalled += stall;
-                    found.longest = found.longest.max(stall);
-                    found.busy += slice.end - slice.start;
+                    component.stalls += u64::from(stall > 0);
+                    component.stalled += stall;
+                    component.longest = component.longest.max(stall);
+                    component.busy += slice.end - slice.start;
                     free = slice.end;
                 }
-                found
+                component
             })
             .collect()
     }

@@ -199,17 +199,17 @@ fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
                 of.iter().filter(|both| both[0] && both[1]).count() as u64,
             )
         };
-        let found = &report.together;
+        let together = &report.together;
         assert_eq!(
-            (found.works.clone(), found.together),
+            (together.works.clone(), together.together),
             counted(&working[steps])
         );
         for step in &report.steps {
             let place = work.steps().iter().position(|name| *name == step.name);
             let place = place.expect("a step of the work");
-            let found = &step.together;
+            let together = &step.together;
             assert_eq!(
-                (found.works.clone(), found.together),
+                (together.works.clone(), together.together),
                 counted(&working[place])
             );
             let later = begins[place + 1..]
@@ -217,13 +217,13 @@ fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
                 .copied()
                 .min()
                 .unwrap_or(u64::MAX);
-            let shared = (found.begins..found.ends).filter(|&cycle| cycle >= later);
+            let shared = (together.begins..together.ends).filter(|&cycle| cycle >= later);
             assert_eq!(step.overlap, shared.count() as u64);
         }
         let series = Series::new(&machine, &work, &schedule, 7);
         let names: Vec<&str> = series.works.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["cluster", "sums", "together"]);
-        let whole = [found.works[0], found.works[1], found.together];
+        let whole = [together.works[0], together.works[1], together.together];
         for ((name, shares), cycles) in series.works.iter().zip(whole) {
             let mean = shares.iter().sum::<f64>() / 7.0;
             let share = cycles as f64 / schedule.cycles() as f64;
@@ -247,8 +247,8 @@ fn no_schedule_is_faster_than_its_bounds() {
             region: Some(50 * (seed as usize % 2)),
             ..Options::default()
         };
-        let found = schedule(&machine, &work, options, &mut |_, _| true).expect("it fits");
-        let report = Report::new(&machine, &work, &found);
+        let schedule = schedule(&machine, &work, options, &mut |_, _| true).expect("it fits");
+        let report = Report::new(&machine, &work, &schedule);
         assert!(report.bound.cycles() <= report.bound.tightest());
         assert!(
             report.bound.tightest() <= report.cycles,
@@ -332,12 +332,12 @@ fn the_bound_of_queues_is_at_most_the_shortest_of_all_schedules() {
         for _ in 0..2 + random.below(3) {
             let mut one = || values[random.below(values.len())];
             let (a, b) = (one(), one());
-            let made = match random.below(3) {
+            let result = match random.below(3) {
                 0 => main.mul(a, b),
                 1 => main.automorphism(a, 5),
                 _ => main.add(a, b),
             };
-            values.push(made);
+            values.push(result);
         }
         main.store("z", values[values.len() - 1]);
         let work = Work::new(&builder.finish().expect("a trace")).expect("short enough");

@@ -102,17 +102,17 @@ pub(super) fn together(kinds: &[Vec<Span>]) -> Vec<Span> {
         .flat_map(|&(from, to)| [(from, 1), (to, -1)])
         .collect();
     edges.sort_unstable();
-    let (mut found, mut working, mut since) = (Vec::new(), 0, 0);
+    let (mut spans, mut working, mut since) = (Vec::new(), 0, 0);
     for (cycle, change) in edges {
         let before = working;
         working += change;
         match (before, working) {
             (1, 2) => since = cycle,
-            (2, 1) if cycle > since => found.push((since, cycle)),
+            (2, 1) if cycle > since => spans.push((since, cycle)),
             _ => {}
         }
     }
-    found
+    spans
 }
 
 /// Joins spans that touch or overlap. `spans` are in order of their first cycles.

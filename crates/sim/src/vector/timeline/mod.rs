@@ -91,15 +91,15 @@ fn checked(window: Option<Range<u64>>, cycles: u64) -> Result<Range<u64>> {
 
 /// Refuses more slices than the viewer opens. The error names a window with about half as many.
 fn check_length(tracks: &[Track], window: &Range<u64>) -> Result<()> {
-    let found: usize = tracks.iter().map(|track| track.slices.len()).sum();
-    if found <= MAX_SLICES {
+    let slices: usize = tracks.iter().map(|track| track.slices.len()).sum();
+    if slices <= MAX_SLICES {
         return Ok(());
     }
-    let span = u128::from(window.end - window.start) * (MAX_SLICES as u128 / 2) / found as u128;
+    let span = u128::from(window.end - window.start) * (MAX_SLICES as u128 / 2) / slices as u128;
     let end = window.start + (span as u64).max(1);
     Err(Error::Parameters {
         what: "the number of slices of the timeline",
-        found,
+        found: slices,
         expected: format!(
             "at most {MAX_SLICES}: cut a window of cycles, as {}:{end}, with --timeline-cycles A:B",
             window.start
@@ -137,8 +137,8 @@ impl<'a> Writer<'a> {
                 Some(_) => ("load input", None),
             },
             Event::WriteBack(limb) => {
-                let made = (limb as usize) < work.instructions();
-                ("write", made.then(|| work.step(limb as usize)))
+                let is_result = (limb as usize) < work.instructions();
+                ("write", is_result.then(|| work.step(limb as usize)))
             }
         }
     }

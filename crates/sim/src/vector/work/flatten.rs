@@ -66,14 +66,14 @@ impl Work {
 /// first instruction.
 fn steps(trace: &Trace) -> (Vec<u32>, Vec<String>) {
     let named = trace.steps.iter();
-    let mut found: Vec<(u32, String)> = named
+    let mut steps: Vec<(u32, String)> = named
         .map(|step| (step.first as u32, step.name.clone()))
         .collect();
-    if found.first().is_none_or(|&(first, _)| first > 0) {
-        let name = if found.is_empty() { WHOLE } else { BEFORE };
-        found.insert(0, (0, name.to_owned()));
+    if steps.first().is_none_or(|&(first, _)| first > 0) {
+        let name = if steps.is_empty() { WHOLE } else { BEFORE };
+        steps.insert(0, (0, name.to_owned()));
     }
-    found.into_iter().unzip()
+    steps.into_iter().unzip()
 }
 
 fn check_length(trace: &Trace) -> Result<()> {

@@ -13,14 +13,17 @@ impl Flattener<'_> {
         types: &[&Type],
         values: &mut Vec<Vec<u32>>,
     ) {
-        let Instruction { op, types: made } = instruction;
+        let Instruction {
+            op,
+            types: result_types,
+        } = instruction;
         if let Op::Combine {
             values: columns,
             rows,
             ..
         } = op
         {
-            let results = self.combine(columns, rows.len(), &made[0].limbs, values);
+            let results = self.combine(columns, rows.len(), &result_types[0].limbs, values);
             values.extend(results);
             return;
         }
@@ -29,7 +32,7 @@ impl Flattener<'_> {
             self.work.outputs.extend(&values[*value]);
             return;
         }
-        let limbs = &made[0].limbs;
+        let limbs = &result_types[0].limbs;
         let result = match op {
             Op::Load { name, .. } => self.load(name, limbs),
             Op::Constant { constant, .. } => self.constant(Some(*constant), limbs),
