@@ -57,15 +57,15 @@ impl BlindRotation {
     /// Lays out a blind rotation.
     ///
     /// # Errors
-    /// As [`Floorplan::new`].
+    /// Those of [`Floorplan::new`].
     pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
         Self::of(machine, parameters, Multiplier::Direct)
     }
 
-    /// As [`BlindRotation::new`], with multipliers of one kind.
+    /// Lays out a blind rotation with multipliers of the kind `multiplier`.
     ///
     /// # Errors
-    /// As [`Floorplan::new`].
+    /// Those of [`Floorplan::new`].
     pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         let floorplan = Floorplan::of(machine, parameters, multiplier)?;
         let rotation = Self { floorplan };

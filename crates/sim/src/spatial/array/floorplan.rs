@@ -110,10 +110,10 @@ impl Floorplan {
         Self::of(machine, parameters, Multiplier::Direct)
     }
 
-    /// As [`Floorplan::new`], with multipliers of one kind.
+    /// Lays out a blind rotation with multipliers of the kind `multiplier`.
     ///
     /// # Errors
-    /// As [`Floorplan::new`].
+    /// Those of [`Floorplan::new`].
     pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         parameters.check()?;
         let mapping = machine.mapping(parameters.n)?;

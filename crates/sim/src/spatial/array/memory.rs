@@ -13,9 +13,9 @@ use crate::spatial::network::{FIRST, Kernel, NONE, Network, Phase, Port, port};
 /// The source of the words of the channels into the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Supply {
-    /// Every word is there when a channel sends it.
+    /// Every word is available when a channel sends it.
     Ready,
-    /// From the memory behind the logic.
+    /// The words come from the memory behind the logic.
     Memory,
 }
 

@@ -17,6 +17,7 @@ pub(super) struct Stay {
     pub(super) needed: u64,
 }
 
+/// The state of a replay: limbs in scratchpad and memory, and all uses of resources so far.
 pub(super) struct Replay<'a> {
     pub(super) machine: &'a Machine,
     pub(super) work: &'a Work,

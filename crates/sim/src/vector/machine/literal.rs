@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+/// The file of a vector machine. Fields are the keys of the file.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Literal {
@@ -51,6 +52,7 @@ impl Default for Scaling {
     }
 }
 
+/// The table `scratchpad`. Each of its banks has `ports` ports of `port_bytes` bytes per cycle.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scratchpad {
@@ -62,6 +64,7 @@ pub(super) struct Scratchpad {
     pub(super) watts: f64,
 }
 
+/// The table `network`: the connections between scratchpad and clusters.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Network {
@@ -70,6 +73,7 @@ pub(super) struct Network {
     pub(super) watts: f64,
 }
 
+/// The table `memory`: the memory and its channel. The latency is in cycles.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Memory {
@@ -79,6 +83,7 @@ pub(super) struct Memory {
     pub(super) watts: f64,
 }
 
+/// A table `cluster`: a kind of clusters, with the number of its units of each kind.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClusterLiteral {
@@ -103,6 +108,7 @@ pub(super) enum Executed {
     Listed(Vec<String>),
 }
 
+/// A table `unit`: a kind of unit. Interval and latency are in cycles.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UnitLiteral {

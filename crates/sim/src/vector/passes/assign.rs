@@ -12,6 +12,7 @@ const AHEAD: u64 = 4;
 /// Load of one pass, before it is divided by the number of units of the kind in the cluster.
 const PASS: u64 = 720_720;
 
+/// The load of all clusters, and the cluster of each limb, during assignment.
 pub(super) struct Assign<'a> {
     machine: &'a Machine,
     /// For each operation, the clusters that execute it.

@@ -62,6 +62,7 @@ struct Channel {
     busy: bool,
 }
 
+/// The state of list scheduling: waiting events, and the order so far.
 struct List<'a> {
     work: &'a Work,
     graph: &'a Graph,

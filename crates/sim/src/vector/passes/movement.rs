@@ -94,6 +94,7 @@ pub(super) fn writes(work: &Work, events: &[u32]) -> bool {
     written.count() > work.outputs.len()
 }
 
+/// The scratchpad during planning: the limbs that it holds, and the events so far.
 struct Pad<'a> {
     work: &'a Work,
     eviction: Eviction,

@@ -59,6 +59,7 @@ pub(super) fn by_hints(work: &Work, ahead: usize) -> Vec<u32> {
     turns.order
 }
 
+/// The state of the search for an order: the operations that are done and those that can begin.
 struct Turns<'a> {
     operations: &'a Operations,
     ahead: usize,

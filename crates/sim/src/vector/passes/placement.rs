@@ -74,6 +74,7 @@ pub(super) fn place(
     Ok(Some(placer.schedule))
 }
 
+/// The state of the machine during placement: times from which each resource is free.
 struct Placer<'a> {
     machine: &'a Machine,
     work: &'a Work,
@@ -95,6 +96,7 @@ struct Placer<'a> {
     costs: Costs,
 }
 
+/// The times from which the units and the ports of a cluster are free.
 struct ClusterState {
     /// For each kind of unit, the cycles from which its units are free.
     units: Vec<Vec<u64>>,

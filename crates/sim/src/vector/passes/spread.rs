@@ -26,7 +26,7 @@ pub(super) struct Reach {
     pub(super) held: usize,
     /// Number of places in the input order from the first instruction that has not begun.
     pub(super) window: usize,
-    /// The same number while too many results are held.
+    /// The window, in places, while too many results are held.
     pub(super) narrow: usize,
 }
 
@@ -148,6 +148,7 @@ fn readers(work: &Work, uses: &[u32]) -> (Vec<u32>, Vec<u32>) {
 /// Instructions by rank, the lowest first.
 type Heap = BinaryHeap<Reverse<(u32, u32)>>;
 
+/// The state of spreading: instructions that can begin, and the order so far.
 struct Spread<'a> {
     work: &'a Work,
     reach: Reach,

@@ -110,6 +110,7 @@ fn check_length(tracks: &[Track], window: &Range<u64>) -> Result<()> {
 /// The name of a slice: its operation or transfer, and its step if it has one.
 type Name = (&'static str, Option<usize>);
 
+/// A timeline under construction, with the numbers of the names of slices.
 struct Writer<'a> {
     machine: &'a Machine,
     work: &'a Work,
