@@ -28,15 +28,18 @@ pub(super) struct Replay<'a> {
     /// For each limb, the cycle from which it is in memory. Inputs are there from the beginning and
     /// are not listed.
     memory: HashMap<u32, u64>,
+    /// For each instruction, how often it was issued.
     pub(super) issued: Vec<u8>,
     pub(super) units: BTreeMap<(u16, usize, u8), Vec<Use>>,
     pub(super) ports: Vec<Vec<Use>>,
     channel: Vec<Use>,
     generators: Vec<Use>,
+    /// Cycles in which a limb enters (`true`) or leaves the scratchpad.
     changes: Vec<(u64, bool)>,
     pub(super) files: Vec<File>,
     /// For each kind of clusters, the limbs that they produced last, the latest first.
     pub(super) buffers: Vec<VecDeque<u32>>,
+    /// Cycle in which the last event so far ends.
     end: u64,
 }
 

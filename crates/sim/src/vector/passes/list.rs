@@ -69,11 +69,13 @@ struct List<'a> {
     profile: Profile,
     /// For each event, its rank. The event with the longest chain after it has the lowest rank.
     ranks: Vec<u32>,
+    /// For each event, how many events it still waits for.
     waits: Vec<u32>,
     order: Vec<u32>,
     instructions: Queues<'a>,
     memory: Channel,
     generators: Channel,
+    /// Whether the machine has generators.
     generates: bool,
     model: Model<'a>,
 }

@@ -10,6 +10,7 @@ pub(super) struct Model<'a> {
     work: &'a Work,
     profile: Profile,
     classes: Vec<Class>,
+    /// For each operation, its class.
     class_of: [u8; Operation::ALL.len()],
     /// For each cluster and kind of unit, the number of free units. For each kind of unit, the
     /// clusters that have a free one.
@@ -26,6 +27,7 @@ pub(super) struct Model<'a> {
     next: Vec<usize>,
     /// The cluster that [`next_able`](Self::next_able) chose last.
     last: usize,
+    /// The current tick.
     now: usize,
     /// Rings by tick: events that end, events whose results become available, and clusters whose
     /// ports become free.

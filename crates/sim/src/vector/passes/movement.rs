@@ -111,10 +111,13 @@ struct Pad<'a> {
     /// Keys of limbs in the scratchpad, with some that are out of date. Old keys are dropped before
     /// the heap outgrows the scratchpad.
     ranks: BinaryHeap<u64>,
+    /// Number of free slots.
     free: usize,
+    /// For each limb, whether it is in the scratchpad.
     here: Vec<bool>,
     /// For each limb, whether it can be had again from memory or from a seed.
     saved: Vec<bool>,
+    /// For each limb, whether it is an output.
     output: Vec<bool>,
     events: Vec<u32>,
     /// For each limb, the number of events up to its last production, load or read.

@@ -70,12 +70,15 @@ struct Turns<'a> {
     undone: Vec<u32>,
     /// For each operation, how many of its readers are not done.
     readers: Vec<u32>,
+    /// For each operation, whether it is done.
     done: Vec<bool>,
+    /// The first operation that is not done.
     oldest: usize,
     /// For each hint, the operations that can begin.
     by_hint: Vec<BinaryHeap<Reverse<u32>>>,
     /// Pairs of a hint's first operation that can begin, and the hint.
     heads: BTreeSet<(u32, u32)>,
+    /// Instructions of the operations that are done, in order.
     order: Vec<u32>,
 }
 

@@ -88,7 +88,9 @@ struct Placer<'a> {
     /// For each kind of clusters, the limbs that it produced last. Clusters of other kinds read
     /// them.
     buffers: Vec<Buffer>,
+    /// Cycle from which the memory channel is free.
     memory: u64,
+    /// Cycle from which the generators are free.
     generators: u64,
     graph: &'a Graph,
     /// For each release, by its event, the cycle in which the limb left.
@@ -100,7 +102,9 @@ struct Placer<'a> {
 struct ClusterState {
     /// For each kind of unit, the cycles from which its units are free.
     units: Vec<Vec<u64>>,
+    /// Cycle from which the ports are free.
     ports: u64,
+    /// First cycle of the latest instruction.
     last_start: u64,
     bytes_per_cycle: u64,
 }

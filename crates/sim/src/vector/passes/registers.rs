@@ -68,6 +68,7 @@ struct File {
     met: Vec<u32>,
     /// Kept limbs by the position of their next meeting, with some entries that are out of date.
     ranks: BinaryHeap<(u32, u32)>,
+    /// Number of limbs that are kept.
     kept: usize,
 }
 

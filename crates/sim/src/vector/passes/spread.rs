@@ -153,6 +153,7 @@ struct Spread<'a> {
     work: &'a Work,
     reach: Reach,
     order: &'a [u32],
+    /// For each instruction, its rank by the longest chain after it. Empty for a window.
     ranks: Vec<u32>,
     /// For each instruction, its place in the input order.
     place: Vec<u32>,
@@ -160,7 +161,9 @@ struct Spread<'a> {
     uses: Vec<u32>,
     /// For each instruction, how many operands are not available yet.
     waits: Vec<u32>,
+    /// For each instruction, whether it has begun.
     begun: Vec<bool>,
+    /// Instructions that have begun, in order.
     spread: Vec<u32>,
     /// For each class, the instructions that can begin, by rank and by place. An instruction that
     /// has begun stays in one of the two heaps until it is the first there.
@@ -168,7 +171,9 @@ struct Spread<'a> {
     by_place: Vec<Heap>,
     /// Instructions whose operands are available, but which are too far ahead, by place.
     parked: Heap,
+    /// Place in the input order of the first instruction that has not begun.
     oldest: usize,
+    /// Number of results that later instructions still read.
     held: usize,
     model: Model<'a>,
 }

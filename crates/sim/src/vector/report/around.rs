@@ -13,6 +13,7 @@ const LONGEST: usize = 1 << 14;
 
 /// For each instruction, the instructions that read its result.
 pub(super) struct Readers {
+    /// Readers of all results: those of result `i` are `all[first[i]..first[i + 1]]`.
     all: Vec<u32>,
     first: Vec<u32>,
     /// For each instruction, whether its result is an output.
@@ -58,6 +59,7 @@ impl Readers {
 
 /// A search for the work around one instruction, with the distance of each limb from it.
 pub(super) struct Queues {
+    /// For each kind of unit, the number of units in all clusters.
     servers: Vec<u64>,
     /// For each limb that the search has met, the cycles between the limb and the instruction.
     away: Vec<Option<u64>>,

@@ -19,6 +19,7 @@ pub(super) struct Flattener<'a> {
     trace: &'a Trace,
     pub(super) work: Work,
     pub(super) inputs: Inputs,
+    /// Index of the current instruction of the main body.
     group: u32,
 }
 
