@@ -9,8 +9,8 @@ use crate::vector::work::Work;
 const FEW: usize = 1 << 17;
 /// Smallest number of instructions of an operation for which queues around it are looked at.
 pub(super) const LARGE: usize = 64;
-/// Number of an operation's results whose queues before them are looked at, and of its first
-/// instructions whose queues after them are.
+/// For each large operation, the number of results that get a queue before them, and of first
+/// instructions that get a queue after them.
 const RESULTS: usize = 2;
 
 /// The longest chains around each instruction. All instructions are as fast as on an idle machine.
