@@ -126,8 +126,8 @@ pub(super) struct UnitLiteral {
 pub(super) enum CostShape {
     /// Each word passes once: `N / lanes`.
     Stream {},
-    /// Each word passes once for each stage of butterflies of `radix` points: `ceil(log N / log
-    /// radix) N / lanes`.
+    /// Each word passes once for each stage of butterflies of `radix` points:
+    /// `ceil(log N / log radix) N / lanes`.
     Stages { radix: u64 },
     /// A matrix with rows of `lanes` words, whose rows and columns pass on the way in and on the
     /// way out: `2 (lanes + N / lanes)`.

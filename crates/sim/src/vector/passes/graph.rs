@@ -1,9 +1,10 @@
 //! The dependences between the events of a plan.
 //!
 //! A plan fixes the limbs that enter and leave the scratchpad, and the limb whose room each one
-//! takes: with a capacity of `c` limbs, the `a`-th limb that enters takes the room of the `(a -
-//! c)`-th that leaves. The plan does not fix the order in which units, ports and channels serve
-//! events. Any order in which each event comes after the events that it waits for is a schedule.
+//! takes: with a capacity of `c` limbs, the `a`-th limb that enters takes the room of the
+//! `(a - c)`-th that leaves. The plan does not fix the order in which units, ports and channels
+//! serve events. Any order in which each event comes after the events that it waits for is a
+//! schedule.
 
 use super::schedule::Event;
 use crate::vector::work::{NONE, Work};
