@@ -1,4 +1,4 @@
-//! Programs with parameters: what F1's evaluation measures, in words of 32 bits.
+//! Benchmarks: the programs of F1's evaluation with their parameters, in words of 32 bits.
 
 use crate::bootstrapping::{self, unpacked, unpacked_spec};
 use crate::error::{Error, Result};
@@ -15,13 +15,13 @@ use std::collections::BTreeMap;
 /// Bits of a word of F1.
 const WORD: u32 = 32;
 
-/// A benchmark's program, and the parameters that it is written for.
+/// A benchmark's program, with the parameters for which it is written.
 pub enum Written {
     /// A circuit of CKKS.
     Approximate(Params, Circuit),
     /// A circuit of BGV.
     Exact(bgv::Params, Circuit),
-    /// A bootstrapping of BGV, which is no circuit of slots.
+    /// A bootstrapping of BGV. It is not a circuit of slots.
     Bootstrapping(Bootstrap),
 }
 
@@ -36,21 +36,22 @@ impl Written {
     }
 }
 
-/// A program with parameters. The secure ones are checked to have 128 bits.
+/// A program with parameters. Benchmarks are checked to have 128 bits of security, except those
+/// with `insecure` in their names.
 pub struct Benchmark {
-    /// Its name; parameters below 128 bits of security carry `insecure` in it.
+    /// Name. It contains `insecure` if the parameters have less than 128 bits of security.
     pub name: &'static str,
-    /// What it computes, and on what.
+    /// One line: the computation, its data, and the ring degree.
     pub summary: &'static str,
     write: fn(Words) -> Result<Written>,
 }
 
 impl Benchmark {
-    /// The program, with digits of key switching of at most `digit_limbs` limbs.
+    /// Writes the program, with digits of key switching of at most `digit_limbs` limbs.
     ///
     /// # Errors
-    /// [`rlwe::Error::Insecure`] if special moduli for such digits leave less than 128 bits of security, unless the benchmark
-    /// is an insecure one.
+    /// [`rlwe::Error::Insecure`] if the special moduli for such digits leave less than 128 bits of
+    /// security, unless the benchmark is an insecure one.
     pub fn write(&self, digit_limbs: usize) -> Result<Written> {
         let bits = WORD;
         (self.write)(Words { bits, digit_limbs })
@@ -61,7 +62,7 @@ impl Benchmark {
 pub struct Benchmarks;
 
 impl Benchmarks {
-    /// In the order of F1's figure 5.
+    /// The benchmarks, in the order of F1's figure 5.
     pub const ALL: [Benchmark; 11] = [
         Benchmark {
             name: "lola-cifar",
@@ -122,32 +123,35 @@ impl Benchmarks {
         },
     ];
 
-    /// The benchmark of a name.
+    /// The benchmark with this name.
     ///
     /// # Errors
     /// [`Error::Benchmark`] if there is none.
     pub fn named(name: &str) -> Result<Benchmark> {
-        let found = Self::ALL.into_iter().find(|b| b.name == name);
-        found.ok_or_else(|| Error::Benchmark {
+        let benchmark = Self::ALL.into_iter().find(|b| b.name == name);
+        benchmark.ok_or_else(|| Error::Benchmark {
             found: name.into(),
             expected: Self::ALL.map(|b| b.name).join(", "),
         })
     }
 }
 
-/// Levels above level 0 that F1's HELR starts with, L = 16 (not checked against the longer paper).
+/// Levels above level 0 with which F1's HELR starts, L = 16 (not checked against the longer paper).
 const F1_HELR_LEVELS: usize = 15;
-/// Limbs that F1's bootstrappings raise to, `L_max` = 24 (not checked against the longer paper).
+/// Limbs to which F1's bootstrappings raise, `L_max` = 24 (not checked against the longer paper).
 const F1_LIMBS: usize = 24;
-/// Limbs of a lookup: the norm of the two words, 16 squarings, which drop 19, a column, and two that the sum over all slots asks for.
+/// Limbs of a lookup: the norm of the two words, 16 squarings, which drop 19, a column, and two
+/// that the sum over all slots needs.
 const LOOKUP_LIMBS: usize = 23;
-/// Words of a key and columns, as in the example `lookup`: a hash of an image, its label, and a row of its pixels.
+/// Number of words of a key, and of columns, as in the example `lookup`: a hash of an image, its
+/// label, and a row of its pixels.
 const LOOKUP_TABLE: [u64; 2] = [2, 15];
-/// Squarings after which a lookup drops a second limb. A fifth one in a row is refused; after the last one noise is small enough.
+/// Squarings after which a lookup drops a second limb. The builder refuses a fifth squaring in a
+/// row without one. After the last squaring noise is small enough.
 const LOOKUP_COOLED: [usize; 3] = [4, 8, 12];
 /// Limbs of a BGV bootstrapping.
 const BGV_LIMBS: usize = 20;
-/// Levels that a CKKS bootstrapping leaves: more do not fit 24 limbs.
+/// Levels that a CKKS bootstrapping leaves. More do not fit 24 limbs.
 const CKKS_LEFT: usize = 1;
 
 fn lola_cifar(words: Words) -> Result<Written> {
@@ -188,7 +192,8 @@ fn helr(
     let params = check(&ParamsSpec::in_words(n, &levels, words, f64::from(WORD))?)?;
     let layout = Samples::new(params.slots() / SIZE, SIZE)?;
     let count = SIZE / layout.samples();
-    // Neither number changes what is done: a learning rate of 1, and the first momentum that is not 0.
+    // The two numbers change no instruction: a learning rate of 1, and the first momentum that is
+    // not 0.
     let circuit = helr::iteration(&params, (layout, count), [1.0 / SIZE as f64, -0.28])?;
     Ok(Written::Approximate(params, circuit))
 }
@@ -202,7 +207,7 @@ fn lookup(
         .spec(n, &vec![WORD; limbs])
         .map_err(bgv::Error::from)?;
     let params = check(&spec, T_FERMAT)?;
-    // As many rows as slots. Keys differ in each word, and no value is 0.
+    // The table has as many rows as slots. Keys differ in each word, and no value is 0.
     let [key, record] = LOOKUP_TABLE;
     let column = |of: &dyn Fn(u64) -> u64| (0..n as u64).map(|row| of(row) % T_FERMAT).collect();
     let table = Database {

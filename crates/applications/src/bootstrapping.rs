@@ -1,4 +1,4 @@
-//! One bootstrapping, of CKKS and of BGV.
+//! Applications of one bootstrapping, in CKKS and in BGV.
 
 use crate::error::Result;
 use circuits::approximate::{BootstrapSpec, Bootstrapper, arithmetic_of};
@@ -8,20 +8,20 @@ use program::circuit::{Circuit, CircuitBuilder, Type};
 use ring::ntt_primes_avoiding;
 use rlwe::Words;
 
-/// Bits of the modulus of the messages, which is read as two words or one.
+/// Bits of the lowest modulus, which holds messages. It is one or two words.
 const FIRST: u32 = 60;
-/// Bits of a level of the reduction: less leaves less precision, and more leaves fewer for the matrix after it, which divides by the
-/// difference.
+/// Bits of a level of the modular reduction. Fewer bits leave less precision. More bits leave fewer
+/// for the matrix after the reduction, which divides by the difference.
 const REDUCTION: u32 = 58;
 /// Bits of a level of the matrices before the reduction.
 const MATRICES: u32 = 56;
-/// Smallest bits of a level of which every ring here has primes.
+/// Smallest number of bits of a level for which every ring here has primes.
 const UNUSED: u32 = 28;
 
 /// The circuit of one CKKS bootstrapping: from the input `low` at level 0 to the output `high`.
 ///
 /// # Errors
-/// From the builder, and [`circuits::Error::Shape`] for too few levels.
+/// Errors of the builder, and [`circuits::Error::Shape`] for too few levels.
 pub fn ckks(params: &Params, spec: &BootstrapSpec) -> Result<Circuit> {
     let slots = spec.slots.unwrap_or(params.slots());
     let mut b = CircuitBuilder::new("bootstrapping", arithmetic_of(params), slots)?;
@@ -37,7 +37,7 @@ pub fn ckks(params: &Params, spec: &BootstrapSpec) -> Result<Circuit> {
     Ok(b.finish()?)
 }
 
-/// A spec for messages of a single number ("unpacked"), which stands in all slots.
+/// The specification for messages of a single number ("unpacked"), which is in all slots.
 pub fn unpacked() -> BootstrapSpec {
     BootstrapSpec {
         babies: 1,
@@ -45,30 +45,32 @@ pub fn unpacked() -> BootstrapSpec {
     }
 }
 
-/// Parameters for [`unpacked`] messages in a machine's words, with `left` levels of a word after a bootstrapping.
+/// Parameters for [`unpacked`] messages in a machine's words. `left` levels of one word remain
+/// after a bootstrapping.
 ///
-/// Levels from the bottom: 60 bits, `left` of a word, a word for slots to coefficients, eight of 58 bits for the reduction, two of
-/// 56 bits for coefficients to slots. With words of 32 bits, those are `23 + left` limbs. Above them are limbs that an
-/// unpacked bootstrapping does not use, two for degrees of 2^14 and 2^15: [`Bootstrapper`] counts levels for all slots.
+/// Levels from the bottom: 60 bits, `left` levels of a word, a word for slots to coefficients,
+/// eight levels of 58 bits for the reduction, two of 56 bits for coefficients to slots. With words
+/// of 32 bits, these are `23 + left` limbs. Above are limbs that an unpacked bootstrapping does not
+/// use, two for degrees of 2^14 and 2^15: [`Bootstrapper`] counts levels for all slots.
 ///
 /// # Errors
-/// As [`Words::primes`].
+/// Those of [`Words::primes`].
 pub fn unpacked_spec(n: usize, left: usize, words: Words) -> Result<ParamsSpec> {
     let word = words.bits.min(MATRICES);
     let mut levels = vec![FIRST];
     levels.extend(vec![word; left + 1]);
     levels.extend(vec![REDUCTION; unpacked().reduction_levels()]);
-    // A matrix, and what it divides by.
+    // The levels of the matrix and of its divisor.
     levels.extend([MATRICES; 2]);
     let counted = Bootstrapper::transform_levels(n / 2).max(2);
     levels.extend(vec![UNUSED.min(word); counted - 2]);
     Ok(ParamsSpec::in_words(n, &levels, words, f64::from(word))?)
 }
 
-/// A BGV bootstrapping in a machine's words: `limbs` of them.
+/// A BGV bootstrapping over `limbs` words of a machine.
 ///
 /// # Errors
-/// As [`Bootstrap::moduli`] and [`Bootstrap::new`].
+/// Those of [`Bootstrap::moduli`] and [`Bootstrap::new`].
 pub fn bgv(
     n: usize,
     limbs: usize,

@@ -1,4 +1,4 @@
-//! What can be wrong with an application.
+//! Errors of the `applications` layer.
 
 use std::path::PathBuf;
 use thiserror::Error;
@@ -6,46 +6,46 @@ use thiserror::Error;
 /// Result of the `applications` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with an application's parameters or its model.
+/// An error in an application's parameters or in its model.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A benchmark that there is not.
+    /// The name of a benchmark is unknown.
     #[error("the benchmark is {found:?}, expected one of {expected}")]
     Benchmark {
-        /// Name that was asked for.
+        /// The unknown name.
         found: String,
-        /// Names that there are.
+        /// Names of all benchmarks.
         expected: String,
     },
-    /// From the circuits.
+    /// An error of the circuits.
     #[error(transparent)]
     Circuits(#[from] circuits::Error),
-    /// From the scheme of approximate numbers.
+    /// An error of the scheme of approximate numbers.
     #[error(transparent)]
     Ckks(#[from] ckks::Error),
-    /// From the scheme of exact numbers.
+    /// An error of the scheme of exact numbers.
     #[error(transparent)]
     Exact(#[from] bgv::Error),
-    /// A file that is no model.
+    /// A file does not hold the model.
     #[error("{path}: {what} is {found}, expected {expected}")]
     Model {
         /// The file.
         path: PathBuf,
-        /// What of it is wrong.
+        /// The part of the file that is wrong.
         what: String,
-        /// What stands there.
+        /// The value in the file.
         found: String,
-        /// What was expected.
+        /// The value that the application needs.
         expected: String,
     },
-    /// From the circuit's builder.
+    /// An error of the circuit's builder.
     #[error(transparent)]
     Program(#[from] program::Error),
-    /// Something of a shape that an application does not take.
+    /// A value has a shape that the application does not take.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// What has a shape.
+        /// The value.
         what: &'static str,
         /// Shape found.
         found: String,

@@ -1,9 +1,11 @@
-//! Programs that papers measure: written once, for whoever runs, predicts, records or simulates them.
+//! Applications: the programs that papers measure. Each is written once, for execution, prediction,
+//! recording and simulation.
 //!
-//! *Concept.* An application is a function from [arithmetic](program::circuit::Arithmetic) to a circuit. A [`Benchmark`] is an
-//! application with parameters, as F1's evaluation has it: in words of 32 bits. It gives what a recording is made of.
+//! *Concept.* An application is a function from [arithmetic](program::circuit::Arithmetic) to a
+//! circuit. A [`Benchmark`] is an application with parameters, as F1's evaluation has it: in words
+//! of 32 bits. Recordings are built from benchmarks.
 //!
-//! *May use* the circuits. Keys, runs and traces are for those above.
+//! *May use* the circuits. Keys, runs and traces belong to the layers above.
 
 #![forbid(unsafe_code)]
 

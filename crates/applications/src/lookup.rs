@@ -1,28 +1,29 @@
-//! The circuit that finds a row of a table by an encrypted key.
+//! The circuit that reads a row of a table by an encrypted key.
 //!
 //! Rows lie in slots. A key is one or more words modulo `t`. Modulo a prime, `x^(t-1)` is 0 for
-//! `x = 0` and 1 for every other `x` (Fermat). So `(q - k)^(t-1) - 1` tells in each slot if the
-//! word `k` of a row equals the query's word `q`: it is -1 if it does, 0 if not. Times the table,
-//! it is that row, and does not tell where the row is. A key that no row has gives zeros.
+//! `x = 0` and 1 for every other `x` (Fermat). So `(q - k)^(t-1) - 1` compares the word `k` of the
+//! row in each slot with the query's word `q`: it is -1 if they are equal, and 0 if not. The
+//! product of this selection and the table is the selected row, and does not tell where the row is.
+//! A key that no row has gives zeros.
 //!
 //! Several words are compared at once. The differences `x` and `y` of two words become
-//! `x^2 + x y + c y^2`, where `1 - 4 c` is not a square modulo `t`. Four times that is
-//! `(2 x + y)^2 - (1 - 4 c) y^2`, which is 0 for `x = y = 0` alone: it is the norm of a number of the
+//! `x^2 + x y + c y^2`, where `1 - 4 c` is not a square modulo `t`. Four times this form is
+//! `(2 x + y)^2 - (1 - 4 c) y^2`, which is 0 for `x = y = 0` alone: the norm of a number of the
 //! field of `t^2` elements. So one power is enough for all words.
 //!
 //! The table of `rows` times `columns` is read by its diagonals: the selection times diagonal `k`,
-//! rotated by `k`, has in slot `j` a value of column `j mod p`, where the period `p` is the power of
-//! two from the number of columns on. The sum over `k` is taken by halves, with the keys that the
-//! sum over the slots of a column needs too: `p - 1 + log2(slots / p)` rotations in all, where each
-//! column for itself would take `log2 slots`.
+//! rotated by `k`, has in slot `j` a value of column `j mod p`. The period `p` is the number of
+//! columns, rounded up to a power of two. The sum over `k` is taken by halves, with keys that the
+//! sum over the slots of a column needs too: `p - 1 + log2(slots / p)` rotations in all. Separate
+//! sums would take `log2 slots` rotations for each column.
 //!
 //! Depth: a product for each doubling of the words, `log2 t` squarings for `t = 2^16 + 1`, or up to
 //! twice as many products for another `t`. Then one product with a diagonal, and sums of slots.
 //!
 //! Source of the diagonals: Halevi and Shoup, "Algorithms in HElib", CRYPTO 2014, section 4.3.
 //!
-//! Source: F1 (MICRO 2021) takes this program, after HElib's example of the same name, as its BGV
-//! benchmark.
+//! Source of the program: F1 (MICRO 2021) has it as its BGV benchmark, after HElib's example of the
+//! same name.
 
 use crate::error::{Error, Result};
 use program::circuit::{Arithmetic, Circuit, CircuitBuilder, Type, ValueId, sum_strided};
@@ -31,23 +32,24 @@ use ring::Modulus;
 /// The server's database: a table of integers in the clear.
 #[derive(Clone, Debug, Default)]
 pub struct Database {
-    /// The words of the keys, by word: residues modulo `t`.
+    /// For each word of a key, its values in all rows: residues modulo `t`.
     pub keys: Vec<Vec<u64>>,
-    /// The values, by column: residues modulo `t`.
+    /// For each column, its values in all rows: residues modulo `t`.
     pub columns: Vec<Vec<u64>>,
-    /// The products of the power after which a second limb is divided away, counted from 1.
+    /// The products of the power, counted from 1, after which a second limb is divided away.
     pub cooled: Vec<usize>,
 }
 
 impl Database {
-    /// Makes the circuit from inputs [`word_name`], each a word of the query in all slots, to the
-    /// output [`ROW`], with the value of column `j mod p` in slot `j`, where `p` is [`Database::period`].
-    /// Slots from the number of columns to `p` are 0.
+    /// Builds the circuit. Input [`word_name`]`(j)` is word `j` of the query, in all slots. The
+    /// output [`ROW`] has in slot `j` the value of column `j mod p`, where `p` is
+    /// [`Database::period`]. Slots from the number of columns to `p` are 0.
     ///
     /// # Errors
-    /// [`Error::Shape`] for approximate arithmetic, no words, rows of different numbers, two rows with one key, no columns and
-    /// more of them than half of the slots; those of [`CircuitBuilder`] for more rows than slots, values that are not below `t`
-    /// and too few levels.
+    /// [`Error::Shape`] for approximate arithmetic, for no words, for columns of different lengths,
+    /// for two rows with one key, for no columns, and for more columns than half of the slots.
+    /// Those of [`CircuitBuilder`] for more rows than slots, for values that are not below `t`, and
+    /// for too few levels.
     pub fn circuit(&self, arithmetic: Arithmetic, slots: usize) -> Result<Circuit> {
         let Arithmetic::Exact { t, .. } = arithmetic else {
             return Err(shape("the arithmetic", "approximate".into(), "exact"));
@@ -78,19 +80,20 @@ impl Database {
         }
         let unequal = self.power(&mut b, differences[0], t - 1)?;
         let one = b.constant("one", &[1.0], (b.ty(unequal).level, 1.0))?;
-        // -1 in the row that is found.
-        let found = b.sub(unequal, one)?;
-        let row = self.read(&mut b, found)?;
+        // The selection: -1 in the row with the query's key, 0 in all others.
+        let selection = b.sub(unequal, one)?;
+        let row = self.read(&mut b, selection)?;
         b.output(ROW, row)?;
         Ok(b.finish()?)
     }
 
-    /// Slots after which the columns of a result come again: the power of two from their number on.
+    /// Period of the columns in the slots of a result: the number of columns, rounded up to a power
+    /// of two.
     pub fn period(&self) -> usize {
         self.columns.len().next_power_of_two()
     }
 
-    /// Minus the selection times the table.
+    /// The row that a selection of -1 and 0 selects: minus the selection times the table.
     fn read(&self, b: &mut CircuitBuilder, selection: ValueId) -> Result<ValueId> {
         let (period, slots, row) = (self.period(), b.slots(), b.row());
         if self.columns.is_empty() || period > row {
@@ -110,7 +113,8 @@ impl Database {
             let product = b.mul(selection, values)?;
             sums.push(b.rescale(product)?);
         }
-        // The sum of what diagonal k gives, rotated by k: bit by bit of k.
+        // The sum of the products with all diagonals, the one with diagonal `k` rotated by `k`: bit
+        // by bit of `k`.
         let mut steps = 1;
         while sums.len() > 1 {
             let pairs = sums.chunks(2);
@@ -126,15 +130,16 @@ impl Database {
         Ok(b.add(sum, other)?)
     }
 
-    /// `x^exponent`, the exponent not 0, by squarings and products from its highest bit down; each takes a level or two.
+    /// `x^exponent` for a positive exponent, by squarings and products from its highest bit down.
+    /// Each product takes a level or two.
     fn power(&self, b: &mut CircuitBuilder, x: ValueId, exponent: u64) -> Result<ValueId> {
         let (mut result, mut products) = (x, 0);
         let mut times = |b: &mut CircuitBuilder, x, y| {
             products += 1;
-            let made = product(b, x, y)?;
+            let product = product(b, x, y)?;
             match self.cooled.contains(&products) {
-                true => Result::Ok(b.rescale(made)?),
-                false => Ok(made),
+                true => Result::Ok(b.rescale(product)?),
+                false => Ok(product),
             }
         };
         for bit in (0..exponent.ilog2()).rev() {
@@ -175,17 +180,18 @@ pub fn word_name(j: usize) -> String {
     format!("key.{j}")
 }
 
-/// Name of the output: the row that is found.
+/// Name of the output: the selected row.
 pub const ROW: &str = "row";
 
-/// The values, padded with zeros to at least a power of two.
+/// The values as real numbers, padded with zeros to at least `slots`.
 fn filled(values: &[u64], slots: usize) -> Vec<f64> {
     let mut values: Vec<f64> = values.iter().map(|&v| v as f64).collect();
     values.resize(values.len().max(slots), 0.0);
     values
 }
 
-/// `x^2 + x y + c y^2`, a level below the lower one: 0 only if both are, modulo the prime `t`.
+/// `x^2 + x y + c y^2`, a level below the lower of the two operands. Modulo the prime `t` it is 0
+/// only if both operands are.
 fn norm(b: &mut CircuitBuilder, x: ValueId, y: ValueId, t: u64) -> Result<ValueId> {
     let levels = [b.ty(x).level, b.ty(y).level];
     let level = levels[0].min(levels[1]);
@@ -198,7 +204,8 @@ fn norm(b: &mut CircuitBuilder, x: ValueId, y: ValueId, t: u64) -> Result<ValueI
     let norm = if levels[0] == levels[1] {
         b.dot(&[[x, sum], [times, y]])?
     } else {
-        // A value that was dropped has another factor of BGV, which a sum of two values mends.
+        // A value that was dropped to a lower level has another factor of BGV. A sum of two values
+        // corrects it.
         let products = (b.mul(x, sum)?, b.mul(times, y)?);
         b.add(products.0, products.1)?
     };

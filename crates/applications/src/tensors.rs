@@ -1,19 +1,19 @@
-//! Weights: from safetensors files, or made up.
+//! Weights of networks, from safetensors files or synthetic.
 
 use crate::error::{Error, Result};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Where weights come from.
+/// A source of weights.
 pub(crate) trait Weights {
-    /// The tensor `name`, values for each output of that many inputs.
+    /// Reads the tensor `name`: for each output, one value for each input.
     ///
     /// # Errors
-    /// [`Error::Model`] if there is none of that size.
+    /// [`Error::Model`] if there is no such tensor of this size.
     fn read(&mut self, name: &str, size: Size) -> Result<Vec<f64>>;
 }
 
-/// Of a tensor: a matrix of weights, or biases, which have one input.
+/// The size of a tensor: a matrix of weights, or biases, which have one input.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
     pub(crate) outputs: usize,
@@ -76,9 +76,11 @@ impl Weights for Tensors {
     }
 }
 
-/// Weights that are no model's: every one differs from 0, and a layer's sums stay about as large as its inputs.
+/// Synthetic weights, of no trained model. Each differs from 0, and the sums of a layer stay about
+/// as large as its inputs.
 ///
-/// The instructions of a trace depend on no weight, so these are enough for a simulation.
+/// The instructions of a trace depend on no weight, so synthetic weights are enough for a
+/// simulation.
 pub(crate) struct Synthetic {
     state: u64,
 }

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::{spatial, vector};
 
-/// Machines that come with the program, by name, with their files.
+/// Built-in machines: names with the texts of their files.
 const BUILT_IN: [(&str, &str); 7] = [
     ("versal", include_str!("../machines/versal-vck190.toml")),
     ("f1", include_str!("../machines/f1.toml")),
@@ -24,11 +24,11 @@ pub enum Family {
 }
 
 impl Family {
-    /// Reads and checks a machine. Its key `family` is `spatial` or `vector`. Without the key it is
-    /// `spatial`.
+    /// Reads and checks the file of a machine. Its key `family` is `spatial` or `vector`. A file
+    /// without the key is `spatial`.
     ///
     /// # Errors
-    /// Those of [`spatial::Machine::from_toml`] and of [`vector::Machine::from_toml`].
+    /// The errors of [`spatial::Machine::from_toml`] and of [`vector::Machine::from_toml`].
     pub fn from_toml(text: &str) -> Result<Self> {
         if family_of(text)? == "vector" {
             let machine = vector::Machine::from_toml(text)?;
@@ -38,7 +38,7 @@ impl Family {
         Ok(Self::Spatial(Box::new(machine)))
     }
 
-    /// The family's name, as the key `family` has it.
+    /// Name of the family, as files have it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Spatial(_) => "spatial",
@@ -47,31 +47,34 @@ impl Family {
     }
 }
 
-/// Names of the machines that come with the program, of both families.
+/// Names of the built-in machines of both families.
 pub fn names() -> Vec<&'static str> {
     BUILT_IN.iter().map(|(name, _)| *name).collect()
 }
 
-/// The file of a machine that comes with the program.
+/// Text of the file of a built-in machine.
 ///
 /// # Errors
-/// [`Error::UnknownMachine`].
+/// [`Error::UnknownMachine`] if there is no built-in machine of this name.
 pub fn built_in(name: &str) -> Result<&'static str> {
-    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    let machine = BUILT_IN.iter().find(|(known, _)| *known == name);
     let unknown = || Error::UnknownMachine {
         found: name.to_owned(),
         expected: names(),
     };
-    found.map(|(_, text)| *text).ok_or_else(unknown)
+    machine.map(|(_, text)| *text).ok_or_else(unknown)
 }
 
-/// Refuses a file of another family than `expected`.
+/// Refuses the file of a machine of another family than `expected`.
 pub(crate) fn expect_family(text: &str, expected: &'static str) -> Result<()> {
-    let found = family_of(text)?;
-    if found == expected {
+    let family = family_of(text)?;
+    if family == expected {
         return Ok(());
     }
-    Err(Error::Family { found, expected })
+    Err(Error::Family {
+        found: family,
+        expected,
+    })
 }
 
 fn family_of(text: &str) -> Result<String> {

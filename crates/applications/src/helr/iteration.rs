@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use circuits::approximate::Samples;
 use program::circuit::{CircuitBuilder, Type, ValueId, sum_strided};
 
-/// `sigma(-t)` is near `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song, Cheon, Park, AAAI 2019, section 3).
+/// `sigma(-t)` is near `1/2 + A1 t + A3 t^3` on [-8, 8], by least squares (Han, Song, Cheon, Park,
+/// AAAI 2019, section 3).
 pub const A1: f64 = -1.20096 / 8.0;
 /// See [`A1`].
 pub const A3: f64 = 0.81562 / 512.0;
@@ -20,48 +21,49 @@ pub const A3: f64 = 0.81562 / 512.0;
 /// Levels of an iteration.
 pub const DEPTH: usize = 4;
 
-/// Arguments of an iteration.
+/// An input of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Given {
-    /// A ciphertext of its batch.
+    /// Ciphertext number `i` of the batch.
     Batch(usize),
-    /// In plain: the mask of the sum over samples, times 1 minus the momentum.
+    /// A plaintext: the mask of the sum over samples, times 1 minus the momentum.
     Ahead,
-    /// In plain: 1 minus the momentum.
+    /// A plaintext: 1 minus the momentum.
     Keep,
-    /// In plain: the momentum.
+    /// A plaintext: the momentum.
     Lag,
-    /// In plain: `i`.
+    /// A plaintext: `i`.
     Imaginary,
 }
 
-/// What an iteration is written for.
+/// The parameters of an iteration.
 pub(super) struct Iteration {
     pub(super) layout: Samples,
     /// Scale of the ciphertexts of a batch, and of the results.
     pub(super) scale: f64,
     /// Ciphertexts of a batch.
     pub(super) count: usize,
-    /// Learning rate over the samples of a batch.
+    /// Learning rate divided by the number of samples of a batch.
     pub(super) step: f64,
-    /// Which iteration of its pair it is.
+    /// Index of the iteration in its pair: 0 or 1.
     pub(super) half: usize,
 }
 
 impl Iteration {
-    /// From `w` and `v`, at one level and scale, to those after an iteration, [`DEPTH`] levels lower.
+    /// Writes an iteration. Takes `w` and `v` at one level and scale. Returns the new `w` and `v`,
+    /// [`DEPTH`] levels lower.
     pub(super) fn write(
         &self,
         b: &mut CircuitBuilder,
         [w, v]: [ValueId; 2],
-        given: Source<'_>,
+        inputs: Source<'_>,
     ) -> Result<[ValueId; 2]> {
         let (layout, scale) = (&self.layout, self.scale);
         let Type { level, .. } = b.ty(v);
         let target = level
             .checked_sub(DEPTH)
             .ok_or_else(|| too_low(level, DEPTH))?;
-        let gradient = self.gradient(b, v, given)?;
+        let gradient = self.gradient(b, v, inputs)?;
         // The mask is 1, because the step is in the scale.
         let gradient = b.read(gradient, self.step)?;
         let modulus = b.arithmetic().divisor(target + 1);
@@ -73,7 +75,7 @@ impl Iteration {
         let ty = plain(scale * modulus / b.ty(gradient).scale);
         let first = &layout.first(1.0)[..layout.samples()];
         let mask = b.constant("mask", first, (ty.level, ty.scale))?;
-        let ahead = given(b, self.half, Given::Ahead, ty)?;
+        let ahead = inputs(b, self.half, Given::Ahead, ty)?;
         let mut change = |mask: ValueId| -> Result<ValueId> {
             let masked = b.mul(gradient, mask)?;
             let masked = b.rescale(masked)?;
@@ -84,8 +86,8 @@ impl Iteration {
         let new = b.add(change, old)?;
         // v = (1 - gamma) w' + gamma w, and w' is the change plus v.
         let ty = plain(scale * modulus / b.ty(v).scale);
-        let keep = given(b, self.half, Given::Keep, ty)?;
-        let lag = given(b, self.half, Given::Lag, ty)?;
+        let keep = inputs(b, self.half, Given::Keep, ty)?;
+        let lag = inputs(b, self.half, Given::Lag, ty)?;
         let [w, v] = [b.drop_to(w, target + 1)?, b.drop_to(v, target + 1)?];
         let momentum = b.dot(&[[v, keep], [w, lag]])?;
         let momentum = b.rescale(momentum)?;
@@ -93,7 +95,7 @@ impl Iteration {
     }
 
     /// `sum_s sigma(-z_s v) z_s`, in the first slot of each feature, three levels below `v`.
-    fn gradient(&self, b: &mut CircuitBuilder, v: ValueId, given: Source<'_>) -> Result<ValueId> {
+    fn gradient(&self, b: &mut CircuitBuilder, v: ValueId, inputs: Source<'_>) -> Result<ValueId> {
         let (layout, level) = (&self.layout, b.ty(v).level);
         let (mut terms, mut total) = (Vec::new(), None);
         for i in 0..self.count {
@@ -103,7 +105,7 @@ impl Iteration {
                 level,
                 scale,
             };
-            let z = given(b, self.half, Given::Batch(i), ty)?;
+            let z = inputs(b, self.half, Given::Batch(i), ty)?;
             let x = b.mul(z, v)?;
             let x = b.rescale(x)?;
             let x = sum_strided(b, x, layout.over_features())?;
@@ -140,7 +142,7 @@ impl Iteration {
     }
 }
 
-/// The error for weights at a level from which there is no way down.
+/// The error for weights whose level is too low for an iteration.
 pub(super) fn too_low(found: usize, least: usize) -> Error {
     Error::Shape {
         what: "the level of the weights",
@@ -149,7 +151,7 @@ pub(super) fn too_low(found: usize, least: usize) -> Error {
     }
 }
 
-/// What iteration `t` of that momentum is given.
+/// Adds an input of iteration `t`, whose momentum is `momentum`.
 pub(super) fn value(
     b: &mut CircuitBuilder,
     (layout, t, momentum): (&Samples, usize, f64),

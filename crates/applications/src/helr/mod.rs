@@ -1,8 +1,10 @@
-//! HELR: training of a logistic regression, by Nesterov's method with a sigmoid of degree 3.
+//! HELR: the training of a logistic regression, by Nesterov's method with a sigmoid of degree 3.
 //!
-//! [`Training`] bootstraps its weights between pairs of iterations; [`iteration()`] is one iteration alone, as F1 measures it.
+//! [`Training`] bootstraps its weights between pairs of iterations. [`iteration()`] is one
+//! iteration alone, as F1 measures it.
 //!
-//! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale", AAAI 2019.
+//! Source: Han, Song, Cheon, Park, "Logistic Regression on Homomorphic Encrypted Data at Scale",
+//! AAAI 2019.
 
 mod iteration;
 mod single;
@@ -24,5 +26,5 @@ pub fn part(t: usize, i: usize) -> String {
     format!("batch.{t}.{i}")
 }
 
-/// Gives an iteration its values: the half of the pair that it is, what is asked for, and its type.
+/// Provides an iteration's inputs. Arguments: which iteration of the pair, which input, its type.
 type Source<'s> = &'s mut dyn FnMut(&mut CircuitBuilder, usize, Given, Type) -> Result<ValueId>;

@@ -1,4 +1,4 @@
-//! One iteration, without a bootstrapping.
+//! The circuit of one iteration, without a bootstrapping.
 
 use super::iteration::{Given, Iteration, value};
 use crate::error::Result;
@@ -6,12 +6,13 @@ use circuits::approximate::{Samples, arithmetic_of};
 use ckks::Params;
 use program::circuit::{Circuit, CircuitBuilder, Type};
 
-/// From the inputs `w` and `v` at the highest level and the [`part`](super::part)s of batch 0, `count` ciphertexts, to the outputs `w` and `v`,
-/// [`DEPTH`](super::DEPTH) levels lower. `step` is the learning rate over the samples of a batch.
+/// Builds the circuit of one iteration. Inputs are `w` and `v` at the highest level, and the
+/// `count` [`part`](super::part)s of batch 0. Outputs are `w` and `v`, [`DEPTH`](super::DEPTH)
+/// levels lower. `step` is the learning rate divided by the number of samples of a batch.
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch without ciphertexts, and those of the
-/// builder.
+/// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch without
+/// ciphertexts, and those of the builder.
 pub fn iteration(
     params: &Params,
     (layout, count): (Samples, usize),
@@ -31,10 +32,10 @@ pub fn iteration(
         step,
         half: 0,
     };
-    let mut given = |b: &mut CircuitBuilder, _: usize, given: Given, ty: Type| {
+    let mut inputs = |b: &mut CircuitBuilder, _: usize, given: Given, ty: Type| {
         value(b, (&layout, 0, momentum), given, ty)
     };
-    let [w, v] = iteration.write(&mut b, state, &mut given)?;
+    let [w, v] = iteration.write(&mut b, state, &mut inputs)?;
     b.output("w", w)?;
     b.output("v", v)?;
     Ok(b.finish()?)

@@ -14,26 +14,27 @@ use program::circuit::{Circuit, CircuitBuilder, Type, ValueId};
 /// Weights are below this bound. A bootstrapping takes slots below 1.
 const BOUND: f64 = 4.0;
 
-/// What a training is written for.
+/// The parameters of a training.
 pub struct Training<'a> {
     /// Parameters with bootstrapping.
     pub params: &'a Params,
-    /// Where samples and features stand.
+    /// The layout of samples and features in slots.
     pub layout: Samples,
     /// Ciphertexts of a batch.
     pub count: usize,
-    /// Learning rate over the samples of a batch.
+    /// Learning rate divided by the number of samples of a batch.
     pub step: f64,
-    /// Momentum of each iteration, two at least and an even number.
+    /// Momentum of each iteration. The number of iterations is even and at least two.
     pub momenta: Vec<f64>,
 }
 
 impl Training<'_> {
-    /// From the inputs `w` and `v` and the [`part`](super::part)s of all batches to the output `w`.
+    /// Builds the circuit from the inputs `w` and `v` and the [`part`](super::part)s of all batches
+    /// to the output `w`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch without ciphertexts, and those of the
-    /// builder.
+    /// [`Error::Shape`](crate::Error::Shape) for parameters with too few levels and for a batch
+    /// without ciphertexts, and those of the builder.
     pub fn circuit(&self) -> Result<Circuit> {
         let mut body = self.builder("two iterations")?;
         let top = self.top()?;
@@ -46,12 +47,12 @@ impl Training<'_> {
         };
         let mut order = Vec::new();
         let carried = [body.input("w", low)?, body.input("v", low)?];
-        let mut given = |b: &mut CircuitBuilder, half: usize, given: Given, ty: Type| {
+        let mut inputs = |b: &mut CircuitBuilder, half: usize, given: Given, ty: Type| {
             order.push((half, given));
             Ok(b.input(&format!("{given:?}.{half}"), ty)?)
         };
-        let high = self.refreshed(&mut body, carried, &mut given)?;
-        let [w, v] = self.pair(&mut body, high, &mut given)?;
+        let high = self.refreshed(&mut body, carried, &mut inputs)?;
+        let [w, v] = self.pair(&mut body, high, &mut inputs)?;
         body.output("w", w)?;
         body.output("v", v)?;
         let body = body.finish()?;
@@ -90,12 +91,12 @@ impl Training<'_> {
         Ok(b)
     }
 
-    /// The highest level of an iteration.
+    /// The highest level at which an iteration starts.
     fn top(&self) -> Result<usize> {
         Ok(Bootstrapper::stated(self.params, &BootstrapSpec::default())?.level)
     }
 
-    /// The arguments of iteration `t`.
+    /// Adds an input of iteration `t`.
     fn value(&self, b: &mut CircuitBuilder, t: usize, given: Given, ty: Type) -> Result<ValueId> {
         value(b, (&self.layout, t, self.momenta[t]), given, ty)
     }
@@ -105,7 +106,7 @@ impl Training<'_> {
         &self,
         b: &mut CircuitBuilder,
         mut state: [ValueId; 2],
-        given: Source<'_>,
+        inputs: Source<'_>,
     ) -> Result<[ValueId; 2]> {
         for half in 0..2 {
             let iteration = Iteration {
@@ -115,7 +116,7 @@ impl Training<'_> {
                 step: self.step,
                 half,
             };
-            state = iteration.write(b, state, given)?;
+            state = iteration.write(b, state, inputs)?;
         }
         Ok(state)
     }
@@ -125,7 +126,7 @@ impl Training<'_> {
         &self,
         b: &mut CircuitBuilder,
         [w, v]: [ValueId; 2],
-        given: Source<'_>,
+        inputs: Source<'_>,
     ) -> Result<[ValueId; 2]> {
         let level = b.ty(v).level;
         let plain = |level: usize, scale: f64| Type {
@@ -134,7 +135,7 @@ impl Training<'_> {
             scale,
         };
         let modulus = b.arithmetic().divisor(level);
-        let i = given(b, 0, Given::Imaginary, plain(level, modulus))?;
+        let i = inputs(b, 0, Given::Imaginary, plain(level, modulus))?;
         let v = b.mul(v, i)?;
         let v = b.rescale(v)?;
         let w = b.scaled_to(w, 1.0, (level - 1, b.ty(v).scale))?;
@@ -147,12 +148,12 @@ impl Training<'_> {
         let w = b.add(conjugate, both)?;
         let v = b.sub(conjugate, both)?;
         // At scale 1, `i` is an integer, and its product takes no level.
-        let i = given(b, 0, Given::Imaginary, plain(b.ty(v).level, 1.0))?;
+        let i = inputs(b, 0, Given::Imaginary, plain(b.ty(v).level, 1.0))?;
         Ok([w, b.mul(v, i)?])
     }
 }
 
-/// The slots of the plaintext input.
+/// The slots of the plaintext input [`IMAGINARY`](super::IMAGINARY).
 pub fn imaginary() -> Vec<Complex64> {
     vec![Complex64::I]
 }

@@ -1,4 +1,4 @@
-//! Places of values in slots, and the layers as sums of rotations.
+//! The layout of values in slots, and the layers as sums of rotations.
 //!
 //! Slot `128 p + c` has channel `c` at place `p = 8 row + column`. So weights repeat every 128
 //! slots, and plaintexts are short.
@@ -11,37 +11,39 @@
 use super::network::{CLASSES, COLORS, KERNELS, Layer, MAPS, Network, SIDES, pixel};
 use program::circuit::{Giant, Term};
 
-/// Slots of a place.
+/// Number of slots of a place.
 pub(super) const CHANNELS: usize = 128;
-/// Places in a row of the grid, and rows: 7 are used.
+/// Number of places in a row of the grid, and of rows. 7 of them are used.
 const GRID: usize = 8;
-/// Slots of a ciphertext.
+/// Number of slots of a ciphertext.
 pub const SLOTS: usize = CHANNELS * GRID * GRID;
-/// Ciphertexts between the layers.
+/// Number of ciphertexts between the layers.
 pub(super) const BLOCKS: usize = 3;
 /// Places of the second convolution's inputs in a row or column, and of one parity.
 const PLACES: usize = SIDES[0] / 2;
 /// Number of channels of a ciphertext after the first convolution.
 const PER_BLOCK: usize = (4 * MAPS[0]).div_ceil(BLOCKS);
-/// Channels of a ciphertext after the second convolution: half of [`CHANNELS`], so that two sums of half the inputs each fit.
+/// Number of channels of a ciphertext after the second convolution: half of [`CHANNELS`], so that
+/// two sums fit, each over half of the inputs.
 pub(super) const HALF: usize = CHANNELS / 2;
-/// Pixels in a row or column that the four parities of a place see together.
+/// Rows and columns of the window of a place: the pixels that its four parities see together.
 const WINDOW: usize = KERNELS[0] + 2;
 /// Number of rotations of sums in the first layer, and of channels between two ciphertexts of an
 /// image.
 const STEP: usize = 8;
-/// Ciphertexts of an image: together they show each channel the whole window.
+/// Number of ciphertexts of an image. Together they show the whole window to each channel.
 pub(super) const IMAGES: usize = (WINDOW * WINDOW * COLORS).div_ceil(STEP);
-/// Baby steps of the second layer.
+/// Number of baby steps of the second layer.
 const BABIES: usize = 16;
-/// Logits, padded; babies of the last layer.
+/// Number of logits with padding, and number of baby steps of the last layer.
 pub(super) const PERIOD: usize = 16;
 const LAST_BABIES: usize = 4;
 
 // Rotations of the first layer stay within the slots of a place.
 const _: () = assert!(PER_BLOCK + STEP - 1 <= CHANNELS);
 
-/// An image as the client sends it. Ciphertext `s` has in channel `c` pixel `8 s + c` of the 300 that a place sees, cyclic.
+/// The ciphertexts of an image, as the client sends them. Ciphertext `s` has in channel `c` of a
+/// place pixel `8 s + c` of the place's window of 300, cyclically.
 pub(super) fn image(pixels: &[u8]) -> Vec<Vec<f64>> {
     let value = |s: usize, slot: usize| {
         let (place, channel) = (slot / CHANNELS, slot % CHANNELS);
@@ -63,8 +65,8 @@ fn window(index: usize) -> Option<(usize, usize, usize)> {
     (color < COLORS).then_some((color, place / WINDOW, place % WINDOW))
 }
 
-/// For channel `c` of ciphertext `block` between the convolutions: its map, and the parities of row
-/// and column.
+/// The map, and the parities of row and column, of channel `c` of ciphertext `block` between the
+/// convolutions.
 fn parity(block: usize, c: usize) -> Option<(usize, usize, usize)> {
     let index = block * PER_BLOCK + c;
     let (parity, map) = (index / MAPS[0], index % MAPS[0]);
@@ -77,7 +79,7 @@ fn map(block: usize, c: usize) -> Option<usize> {
     (c < HALF && index < MAPS[1]).then_some(index)
 }
 
-/// The first convolution: no rotation of inputs, [`STEP`] of sums.
+/// The first convolution. It rotates no input, and [`STEP`] sums.
 pub(super) fn first(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.first;
     let weight = |block: usize, c: usize, pixel: usize| {
@@ -107,9 +109,10 @@ pub(super) fn first(network: &Network) -> Vec<Vec<Giant>> {
 
 /// The second convolution, before the sum of the two halves of each place's channels.
 ///
-/// Output `o` has its inputs in two sums, at channels `o` and `o + 64`: rotations by 0 to 63 show them all channels. Those that
-/// run over the end of a place see the next place, one column further; so rotations by one column less than the kernel has, and by
-/// all it has, are half in use.
+/// Output `o` has its inputs in two sums, at channels `o` and `o + 64`: rotations by 0 to 63 show
+/// them all channels. A rotation that runs over the end of a place reaches the next place, one
+/// column further. So a kernel of 3 columns of places needs 4 shifts, from -1 to 2 columns, of
+/// which the first and the last are half used.
 pub(super) fn second(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.second;
     let kernel = KERNELS[1];
@@ -188,7 +191,7 @@ pub(super) fn last(network: &Network) -> Vec<Vec<Giant>> {
     vec![(0..PERIOD).step_by(LAST_BABIES).map(giant).collect()]
 }
 
-/// Biases by channel, for each ciphertext after the two convolutions, and by logit.
+/// The biases: by channel for each ciphertext after the two convolutions, and by logit.
 pub(super) fn biases(network: &Network) -> [Vec<Vec<f64>>; 3] {
     let by_map = |layer: &Layer, map: Option<usize>| map.map_or(0.0, |m| layer.biases[m]);
     let first = |block, c| by_map(&network.first, parity(block, c).map(|(map, ..)| map));

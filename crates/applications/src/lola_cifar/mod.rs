@@ -1,8 +1,9 @@
-//! LoLa's CIFAR-10 network: its weights, its answer by the definition, and the circuit that computes it on slots.
+//! LoLa's CIFAR-10 network: its weights, its answer in the clear, and its circuit on slots.
 //!
-//! An image is sent as 38 ciphertexts in which each of 7 x 7 places sees the 10 x 10 pixels that matter to it, shifted by 8 from one
-//! to the next (`layout.rs`). Convolutions and the dense layer are products with short plaintexts and rotations, [`LEVELS`]
-//! levels in all with the two squares.
+//! An image is sent as 38 ciphertexts. In each, every one of 7 x 7 positions has pixels of its own
+//! window of 10 x 10, and from one ciphertext to the next the pixels are shifted by 8
+//! (`layout.rs`). Convolutions and the dense layer are products with short plaintexts and
+//! rotations. With the two squares the circuit has [`LEVELS`] levels.
 //!
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
@@ -18,13 +19,14 @@ use program::circuit::{
     Arithmetic, Circuit, CircuitBuilder, Type, ValueId, Weights, linear_maps, sum_strided,
 };
 
-/// Levels: one for each linear layer and each square.
+/// Number of levels: one for each linear layer and each square.
 pub const LEVELS: usize = 5;
 
-/// The circuit from an image's [`inputs`] to its logits, which are the first slots of the output `logits`.
+/// Builds the circuit from an image's [`inputs`] to its logits. The logits are the first slots of
+/// the output `logits`.
 ///
-/// Weights of each layer are at the level where it is used, at the scale of the level's modulus: ciphertexts keep their scale but
-/// for squares.
+/// The weights of each layer are at the level of the layer, and their scale is the modulus of this
+/// level. So only squares change the scale of ciphertexts.
 pub fn circuit(
     network: &Network,
     arithmetic: Arithmetic,
@@ -57,7 +59,7 @@ pub fn circuit(
     Ok(b.finish()?)
 }
 
-/// An image as the circuit's inputs, by name.
+/// The circuit's inputs for an image, by name.
 pub fn inputs(pixels: &[u8]) -> impl Iterator<Item = (String, Vec<f64>)> {
     let vectors = layout::image(pixels).into_iter().enumerate();
     vectors.map(|(i, values)| (image_name(i), values))

@@ -1,18 +1,19 @@
-//! LoLa's CIFAR-10 network in plain numbers: two convolutions and a dense layer, squares between.
+//! LoLa's CIFAR-10 network in the clear: two convolutions and a dense layer, with squares between
+//! them.
 
 use crate::error::Result;
 use crate::tensors::{Size, Synthetic, Tensors, Weights};
 use std::path::Path;
 
-/// Maps of the two convolutions.
+/// Number of maps of the two convolutions.
 pub(super) const MAPS: [usize; 2] = [83, 163];
 /// Rows and columns of the results of the two convolutions.
 pub(super) const SIDES: [usize; 2] = [14, 5];
-/// Rows and columns of the two kernels; both have stride 2.
+/// Rows and columns of the two kernels. Both have stride 2.
 pub(super) const KERNELS: [usize; 2] = [8, 6];
-/// Colors of a pixel.
+/// Number of colours of a pixel.
 pub const COLORS: usize = 3;
-/// Classes.
+/// Number of classes.
 pub const CLASSES: usize = 10;
 /// Rows and columns of an image.
 pub const SIDE: usize = 32;
@@ -21,7 +22,7 @@ pub const SIDE: usize = 32;
 const MEAN: [f64; COLORS] = [0.4914, 0.4822, 0.4465];
 const DEVIATION: [f64; COLORS] = [0.2470, 0.2435, 0.2616];
 
-/// Weights by output; inputs channel by channel, then row by row.
+/// The network. Weights are stored by output, inputs channel by channel and then row by row.
 pub struct Network {
     pub(super) first: Layer,
     pub(super) second: Layer,
@@ -86,7 +87,8 @@ impl Network {
         Self::of(&mut Tensors::open(path)?)
     }
 
-    /// A network whose weights are no model's. The instructions of a trace depend on no weight.
+    /// A network with synthetic weights, of no trained model. The instructions of a trace depend on
+    /// no weight.
     ///
     /// # Errors
     /// None: there are weights of every size.
@@ -103,7 +105,7 @@ impl Network {
         })
     }
 
-    /// Logits of an image, channel by channel, 0 to 255.
+    /// Computes the logits of an image in the clear. Pixels are channel by channel, from 0 to 255.
     pub fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
         let square = |x: Vec<f64>| -> Vec<f64> { x.iter().map(|x| x * x).collect() };
         let side = SIDE + 2;
@@ -123,7 +125,7 @@ impl Network {
     }
 }
 
-/// A pixel, normalised; outside the image zero.
+/// The normalised value of a pixel, or zero outside the image.
 pub(super) fn pixel(pixels: &[u8], color: usize, row: isize, column: isize) -> f64 {
     let inside = 0..SIDE as isize;
     if !inside.contains(&row) || !inside.contains(&column) {

@@ -1,7 +1,9 @@
-//! LoLa's MNIST network: its weights, its answer by the definition, and the circuit that computes it on slots.
+//! LoLa's MNIST network: its weights, its answer in the clear, and its circuit on slots.
 //!
-//! An image is sent as 26 vectors, what each pixel of the kernel sees at all places, as many to a ciphertext as fit: the convolution
-//! is a sum of products. Squares and dense layers follow, on [`LEVELS`] levels in all.
+//! An image is sent as 26 vectors, one for each tap of the kernel: 25 have the tap's pixel at each
+//! position, and one is 1, for the bias. A ciphertext holds as many vectors as fit. So the
+//! convolution is a sum of products. Squares and dense layers follow. The circuit has [`LEVELS`]
+//! levels.
 //!
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
 
@@ -12,19 +14,19 @@ use program::circuit::{
 };
 use std::path::Path;
 
-/// Levels: one for each linear layer and each square.
+/// Number of levels: one for each linear layer and each square.
 pub const LEVELS: usize = 5;
-/// Kernels of the convolution, and places where each is applied: 13 x 13.
+/// Number of kernels of the convolution, and of positions of a kernel: 13 x 13.
 const MAPS: usize = 5;
 const SIDE: usize = 13;
 const PLACES: usize = SIDE * SIDE;
 const KERNEL: usize = 5;
 const INPUTS: usize = MAPS * PLACES;
-/// Number of outputs of the hidden layer, and of classes.
+/// Number of outputs of the hidden layer.
 const HIDDEN: usize = 100;
-/// Classes.
+/// Number of classes.
 pub const CLASSES: usize = 10;
-/// Slots of the convolution's results: map by map, and a 1 in the last.
+/// Slots of the convolution's results: map by map, and a 1 in the last slot.
 const BLOCK: usize = 1024;
 /// Number of pixels under a kernel, plus one input that is 1 for the bias.
 const TAPS: usize = KERNEL * KERNEL + 1;
@@ -35,7 +37,7 @@ struct Layer {
     biases: Vec<f64>,
 }
 
-/// The network; squares stand between the layers.
+/// The network. Squares are between the layers.
 pub struct Network {
     convolution: Layer,
     hidden: Layer,
@@ -51,7 +53,8 @@ impl Network {
         Self::of(&mut Tensors::open(path)?)
     }
 
-    /// A network whose weights are no model's. The instructions of a trace depend on no weight.
+    /// A network with synthetic weights, of no trained model. The instructions of a trace depend on
+    /// no weight.
     ///
     /// # Errors
     /// None: there are weights of every size.
@@ -73,7 +76,8 @@ impl Network {
         })
     }
 
-    /// Logits of an image of 28 x 28 pixels, by the definition of its layers.
+    /// Computes the logits of an image of 28 x 28 pixels in the clear, by the definition of the
+    /// layers.
     pub fn evaluate(&self, pixels: &[u8]) -> Vec<f64> {
         let square = |x: Vec<f64>| -> Vec<f64> { x.iter().map(|x| x * x).collect() };
         let mut maps = Vec::with_capacity(INPUTS);
@@ -87,14 +91,17 @@ impl Network {
         self.last.apply(&square(self.hidden.apply(&square(maps))))
     }
 
-    /// Makes the circuit from an image's [`inputs`] to its logits, which are the first [`CLASSES`]
-    /// slots of the output `logits`.
+    /// Builds the circuit from an image's [`inputs`] to its logits. The logits are the first
+    /// [`CLASSES`] slots of the output `logits`.
     ///
-    /// The convolution is a sum of products with four taps to a ciphertext, and a sum of the four. Weights of each layer are at
-    /// the level where it is used, at the scale of the level's modulus: ciphertexts keep their scale but for squares.
+    /// The convolution is a sum of products with as many taps to a ciphertext as fit (four in 4,096
+    /// slots), and then a sum over these taps. The weights of each layer are at the level of the
+    /// layer, and their scale is the modulus of this level. So only squares change the scale of
+    /// ciphertexts.
     ///
     /// # Errors
-    /// Those of [`CircuitBuilder`] for fewer than [`LEVELS`] levels, and for fewer slots than a vector of places has.
+    /// Those of [`CircuitBuilder`] for fewer than [`LEVELS`] levels, and for fewer slots than a tap
+    /// has.
     pub fn circuit(
         &self,
         arithmetic: Arithmetic,
@@ -130,7 +137,7 @@ impl Network {
         Ok(b.finish()?)
     }
 
-    /// For each tap, its weight at each of [`BLOCK`] places.
+    /// For each tap, its weight in each of [`BLOCK`] slots.
     fn taps(&self) -> Vec<Vec<f64>> {
         let mut taps = vec![vec![0.0; BLOCK]; TAPS];
         for (tap, weights) in taps.iter_mut().enumerate() {
@@ -142,7 +149,7 @@ impl Network {
                 };
             }
         }
-        // The bias input is kept as the last slot, which squares leave at 1.
+        // The last slot keeps the bias input, which squares leave at 1.
         taps[TAPS - 1][BLOCK - 1] = 1.0;
         taps
     }
@@ -170,7 +177,7 @@ impl Layer {
         self.rows().map(|(row, bias)| bias + dot(row)).collect()
     }
 
-    /// Rows of `columns` weights, with the bias in the last column.
+    /// The rows of weights, each extended to `columns` with the bias in the last column.
     fn with_biases(&self, columns: usize) -> Vec<Vec<f64>> {
         let row = |(row, &bias): (&[f64], &f64)| {
             let mut row = row.to_vec();
@@ -187,8 +194,8 @@ fn square(b: &mut CircuitBuilder, x: ValueId) -> Result<ValueId> {
     Ok(b.rescale(square)?)
 }
 
-/// An image as the circuit's inputs, by name: for each tap, what it sees at each of 1,024 places, as many taps to an
-/// input as fit. Pixels become 0 to 1.
+/// The circuit's inputs for an image, by name. Each tap is a block of 1,024 slots, with its pixel
+/// for each position. An input holds as many blocks as fit. Pixels are from 0 to 1.
 pub fn inputs(pixels: &[u8], slots: usize) -> impl Iterator<Item = (String, Vec<f64>)> {
     let mut taps = vec![vec![0.0; BLOCK]; TAPS];
     for (tap, values) in taps[..TAPS - 1].iter_mut().enumerate() {
@@ -205,7 +212,7 @@ fn image_name(i: usize) -> String {
     format!("image.{i}")
 }
 
-/// Puts as many vectors of [`BLOCK`] values in a row as fit, padded with zeros.
+/// Joins as many vectors of [`BLOCK`] values as fit in `slots`, padded with zeros.
 fn grouped(vectors: &[Vec<f64>], slots: usize) -> Vec<Vec<f64>> {
     let concat = |group: &[Vec<f64>]| {
         let mut values = group.concat();
@@ -215,8 +222,8 @@ fn grouped(vectors: &[Vec<f64>], slots: usize) -> Vec<Vec<f64>> {
     vectors.chunks(slots / BLOCK).map(concat).collect()
 }
 
-/// The pixel of a tap at a place, 0 to 1. The stride is 2, with one row of padding above and one
-/// column on the left.
+/// The pixel of a tap at a position, from 0 to 1. The stride is 2, with one row of padding above
+/// and one column on the left.
 fn pixel(pixels: &[u8], tap: usize, place: usize) -> f64 {
     let row = (2 * (place / SIDE) + tap / KERNEL).checked_sub(1);
     let column = (2 * (place % SIDE) + tap % KERNEL).checked_sub(1);

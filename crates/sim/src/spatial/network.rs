@@ -48,20 +48,20 @@ pub(crate) enum Phase {
 
 /// The work of a tile.
 pub(crate) trait Kernel: Send {
-    /// Number of turns.
+    /// Number of turns of the tile.
     fn turns(&self) -> usize;
-    /// Phases of a turn.
+    /// The phases of a turn.
     fn turn(&self, turn: usize) -> Vec<Phase>;
     /// Step `i` of a phase that moves words. Takes the words read from the ports, returns the words
     /// for the ports. A phase that sends words to one port returns the word first.
     fn step(&mut self, phase: usize, i: usize, words: [u32; 2]) -> [u32; 2];
     /// Runs a phase that computes.
     fn compute(&mut self, _phase: usize) {}
-    /// Bytes of local memory.
+    /// Bytes of local memory that the kernel uses.
     fn memory(&self) -> usize {
         0
     }
-    /// The words left at the end: those of a sink.
+    /// Takes the words that a sink has received. Other kernels have none.
     fn take(&mut self) -> Vec<u32> {
         Vec::new()
     }
@@ -74,7 +74,7 @@ pub(crate) struct Port {
     pub(crate) port: usize,
 }
 
-/// Tile `tile`, port `port`.
+/// Port `port` of tile `tile`.
 pub(crate) fn port(tile: usize, port: usize) -> Port {
     Port { tile, port }
 }

@@ -108,14 +108,14 @@ pub(crate) fn interval(machine: &Machine, issues: &[Issue]) -> u64 {
 /// Cycles of all runs of a section. Loops have no overhead, because the tile counts iterations in
 /// hardware (UG1079, "Loops").
 pub(crate) fn section_cycles(machine: &Machine, section: &Section) -> u64 {
-    let found = schedule(machine, &section.issues);
+    let schedule = schedule(machine, &section.issues);
     match section.times as u64 {
         0 => 0,
-        1 => found.drained,
+        1 => schedule.drained,
         times if machine.tile().pipelined => {
-            found.length + (times - 1) * interval(machine, &section.issues)
+            schedule.length + (times - 1) * interval(machine, &section.issues)
         }
-        times => times * found.length,
+        times => times * schedule.length,
     }
 }
 
@@ -185,21 +185,21 @@ mod tests {
             changed("moves = 2", "moves = 1"),
             changed("loads = 2", "loads = 1"),
         ] {
-            let found = schedule(&machine, &issues);
+            let schedule = schedule(&machine, &issues);
             for (i, step) in issues.iter().enumerate() {
                 for &j in &step.needs {
                     assert!(
-                        found.issued[i]
-                            >= found.issued[j] + latency(&machine, issues[j].instruction)
+                        schedule.issued[i]
+                            >= schedule.issued[j] + latency(&machine, issues[j].instruction)
                     );
                 }
                 for &j in &step.not_before {
-                    assert!(found.issued[i] >= found.issued[j]);
+                    assert!(schedule.issued[i] >= schedule.issued[j]);
                 }
             }
-            for cycle in 0..found.length {
+            for cycle in 0..schedule.length {
                 for one in UNITS {
-                    let issued = found.issued.iter().zip(&issues);
+                    let issued = schedule.issued.iter().zip(&issues);
                     let issued =
                         issued.filter(|(at, s)| **at == cycle && unit(s.instruction) == one);
                     assert!(issued.count() <= width(&machine, one), "{one:?} in {cycle}");

@@ -1,12 +1,14 @@
 //! Vector machines: wide units over limbs, a scratchpad, and a memory channel.
 //!
-//! *Concept.* A [`Machine`] is data. A [`Work`] is a trace flattened to instructions on single limbs. The
-//! [passes](schedule()) order them, plan the scratchpad, and give each a unit and a cycle. [`check()`] replays a schedule
-//! against machine and work, and shares no code with the passes. [`Report`] says what the schedule takes,
-//! [`Component`] and [`Series`] what each part does when, and [`timeline()`] writes it for a viewer.
+//! *Concept.* A [`Machine`] is data. [`Work`] is a trace flattened to instructions on single limbs.
+//! The [passes](schedule()) order the instructions, plan the contents of the scratchpad, and give
+//! each instruction its units and its first cycle. [`check()`] replays a schedule against machine
+//! and work, and shares no code with the passes. [`Report`] has the time, energy and traffic of a
+//! schedule. [`Component`] and [`Series`] say when each unit and channel is busy, and
+//! [`timeline()`] writes a schedule to a file for a viewer.
 //!
-//! *May use* the trace. No cryptography is known here. *Invariant*: what is scheduled is each instruction of the trace,
-//! once.
+//! *May use* the trace. No cryptography is known here. *Invariant*: a schedule has each instruction
+//! of the flattened trace exactly once.
 
 mod check;
 mod machine;

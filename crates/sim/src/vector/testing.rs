@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 use trace::{Limbs, Trace, TraceBuilder, Type};
 
-/// Numbers below a bound, from a seed.
+/// A source of random numbers, determined by a seed.
 pub(super) struct Random(ChaCha8Rng);
 
 impl Random {
@@ -21,7 +21,8 @@ impl Random {
     }
 }
 
-/// A trace of `length` operations on random values of four limbs: inputs, halves of keys, and earlier results.
+/// A trace of `length` random operations on values of four limbs. Operands are inputs, components
+/// of keys, and earlier results.
 pub(super) fn trace(seed: u64, length: usize) -> Trace {
     let mut random = Random::new(seed);
     let mut builder = TraceBuilder::new(16, &[97, 193, 257, 353]).expect("moduli");
@@ -35,7 +36,7 @@ pub(super) fn trace(seed: u64, length: usize) -> Trace {
     for _ in 0..length {
         let mut one = || values[random.below(values.len())];
         let (a, b, c) = (one(), one(), one());
-        let made = match random.below(6) {
+        let result = match random.below(6) {
             0 => main.add(a, b),
             1 => main.mul(a, b),
             2 => main.dot(vec![a, b, c], vec![b, c, a]),
@@ -53,7 +54,7 @@ pub(super) fn trace(seed: u64, length: usize) -> Trace {
                 main.join(vec![own, raised])
             }
         };
-        values.push(made);
+        values.push(result);
     }
     let last = values[values.len() - 1];
     main.store("z", last);
@@ -64,12 +65,12 @@ pub(super) fn work(seed: u64, length: usize) -> Work {
     Work::new(&trace(seed, length)).expect("short enough")
 }
 
-/// What a random machine has, by the keys of its file.
+/// Sizes of a random machine. Fields are named after the keys of its file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knobs {
     /// Limbs of the scratchpad: an instruction of a random trace needs at most 7.
     pub(super) limbs: usize,
-    /// Bytes in a second, in units of 10^9.
+    /// Bandwidth of the memory in units of 10^9 bytes per second.
     pub(super) bandwidth: usize,
     pub(super) lanes: usize,
     pub(super) ports: usize,
@@ -87,13 +88,13 @@ impl Knobs {
         }
     }
 
-    /// The machine `tiny` with these figures, for 16 words of 64 bits in a limb.
+    /// The machine `tiny` with these sizes. A limb has 16 words of 64 bits.
     pub(super) fn machine(self) -> Machine {
         Machine::from_toml(&self.file()).expect("a machine")
     }
 
-    /// The same with a second kind of clusters, which alone executes inner products, and a buffer of so many limbs between
-    /// the two.
+    /// The machine `tiny` with these sizes and two kinds of clusters: inner products run on the
+    /// second kind alone. `buffer` is the number of limbs in the buffer between the two kinds.
     pub(super) fn apart(self, buffer: usize) -> Machine {
         let text = self.file();
         let all = "\"ntt\", \"intt\", \"add\", \"mul\", \"scale\", \"combine\", \"permute\", \"extract\", \"quotient\", \

@@ -1,34 +1,35 @@
-//! What each part of a machine does when: one list of slices for each unit, port and channel.
+//! Tracks of a schedule: for each unit, port set and channel of a machine, the cycles in which it
+//! is busy.
 
 use super::machine::{Machine, Operation};
 use super::passes::{Event, Schedule};
 use super::work::Work;
 
-/// A part of a machine that does one thing at a time.
+/// A part of a machine that serves one instruction or transfer at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// One unit of a cluster.
     Unit {
-        /// Place of the cluster in the machine.
+        /// Index of the cluster in [`Machine::clusters`].
         cluster: usize,
-        /// Place of the kind of unit in the machine.
+        /// Index of the kind of unit in [`Machine::units`].
         unit: usize,
-        /// Which of the units of this kind.
+        /// Number of the unit among the cluster's units of this kind, from 0.
         number: usize,
     },
     /// The ports of a cluster.
     Ports {
-        /// Place of the cluster in the machine.
+        /// Index of the cluster in [`Machine::clusters`].
         cluster: usize,
     },
     /// The memory channel.
     Memory,
-    /// All generators of words from seeds.
+    /// All generators together. They expand seeds to words.
     Generators,
 }
 
 impl Part {
-    /// The cluster's name, if it is in one.
+    /// Name of the part's cluster, or `None` for the memory channel and the generators.
     pub(super) fn cluster(self, machine: &Machine) -> Option<&str> {
         match self {
             Self::Unit { cluster, .. } | Self::Ports { cluster } => {
@@ -38,7 +39,8 @@ impl Part {
         }
     }
 
-    /// Its name within its cluster: a unit has a number where there are several.
+    /// Name of the part within its cluster. Units have a number if the cluster has several of the
+    /// kind.
     pub(super) fn name(self, machine: &Machine) -> String {
         match self {
             Self::Unit {
@@ -59,28 +61,31 @@ impl Part {
     }
 }
 
-/// Cycles in which a part is occupied, and by what.
+/// A range of cycles in which one event occupies a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slice {
     /// The first cycle.
     pub(super) start: u64,
-    /// The cycle behind the last.
+    /// The cycle after the last.
     pub(super) end: u64,
-    /// By what.
+    /// The event that occupies the part.
     pub(super) event: Event,
 }
 
-/// All that a part does, by time.
+/// All slices of one part, in order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Track {
     pub(super) part: Part,
     pub(super) slices: Vec<Slice>,
 }
 
-/// The parts of a machine, cluster by cluster, each with what it does in a schedule.
+/// Lists the tracks of a schedule: cluster by cluster the units and then the ports, and at the end
+/// the memory channel and the generators. Machines that load limbs of seeds from memory have no
+/// track of generators.
 pub(super) fn tracks(machine: &Machine, work: &Work, schedule: &Schedule) -> Vec<Track> {
     let mut tracks = Vec::new();
-    // For each cluster and kind of unit the place of its first track, then that of the ports.
+    // For each cluster, the index of the first track of each kind of unit, then the index of the
+    // track of its ports.
     let mut places: Vec<Vec<usize>> = Vec::new();
     for (cluster, of) in machine.clusters().iter().enumerate() {
         let mut own = Vec::new();
@@ -144,24 +149,25 @@ pub(super) fn tracks(machine: &Machine, work: &Work, schedule: &Schedule) -> Vec
     tracks
 }
 
-/// Changes of the number of limbs in the scratchpad: cycles in order, each with the number from then on.
+/// Number of limbs in the scratchpad over time: pairs of a cycle and the number from this cycle on,
+/// in order of cycles.
 pub(super) fn occupancy(schedule: &Schedule) -> Vec<(u64, i64)> {
     let changes = schedule.events().filter_map(|(event, cycle)| match event {
         Event::Issue(_) | Event::Fetch(_) => Some((cycle, 1)),
         Event::Release(_) => Some((cycle, -1)),
         Event::WriteBack(_) => None,
     });
-    // Limbs leave before others take their room.
+    // Within a cycle, releases (-1) sort before arrivals (+1), because limbs that leave make room.
     let mut changes: Vec<(u64, i64)> = changes.collect();
     changes.sort_unstable();
-    let mut found: Vec<(u64, i64)> = Vec::new();
+    let mut counts: Vec<(u64, i64)> = Vec::new();
     let mut limbs = 0;
     for (cycle, change) in changes {
         limbs += change;
-        match found.last_mut() {
+        match counts.last_mut() {
             Some(last) if last.0 == cycle => last.1 = limbs,
-            _ => found.push((cycle, limbs)),
+            _ => counts.push((cycle, limbs)),
         }
     }
-    found
+    counts
 }

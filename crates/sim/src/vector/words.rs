@@ -1,16 +1,17 @@
-//! Whether the words of a program fit those of a machine, and what to do if not.
+//! A check that the moduli of a program fit the words of a machine, with advice if they do not.
 
 use super::machine::Machine;
 use super::work::Work;
 use crate::error::{Error, Result};
 
-/// The smallest words that networks are compiled for: see docs/adr/0020.
+/// Bits of the smallest words for which networks are compiled: see docs/adr/0020.
 const SMALLEST: u64 = 32;
 
-/// Refuses work with moduli that are larger than the words of a machine. No word is split.
+/// Refuses work whose largest modulus has more bits than a word of the machine. Moduli are never
+/// split over several words.
 ///
 /// # Errors
-/// [`Error::Unfit`], which names what makes programs of smaller words.
+/// [`Error::Unfit`]. Its text says how to compile a program for smaller words.
 pub(super) fn check_words(machine: &Machine, work: &Work) -> Result<()> {
     let (found, words) = (u64::from(work.bits()), machine.word_bits());
     if found <= words {

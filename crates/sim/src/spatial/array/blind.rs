@@ -57,19 +57,19 @@ impl BlindRotation {
     /// Lays out a blind rotation.
     ///
     /// # Errors
-    /// As [`Floorplan::new`].
+    /// Those of [`Floorplan::new`].
     pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
         Self::of(machine, parameters, Multiplier::Direct)
     }
 
-    /// As [`BlindRotation::new`], with multipliers of one kind.
+    /// Lays out a blind rotation with multipliers of the kind `multiplier`.
     ///
     /// # Errors
-    /// As [`Floorplan::new`].
+    /// Those of [`Floorplan::new`].
     pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         let floorplan = Floorplan::of(machine, parameters, multiplier)?;
-        let made = Self { floorplan };
-        let graph = Graph::new(&made.floorplan, Around::NOTHING, 1, Job::default())?;
+        let rotation = Self { floorplan };
+        let graph = Graph::new(&rotation.floorplan, Around::NOTHING, 1, Job::default())?;
         let memory = graph.network.memory();
         fits(
             machine,
@@ -78,12 +78,13 @@ impl BlindRotation {
             machine.data_memory(),
         )?;
         debug_assert!(
-            made.floorplan
+            rotation
+                .floorplan
                 .kinds()
                 .iter()
                 .all(|k| k.tiles == graph.network.count(k.name))
         );
-        Ok(made)
+        Ok(rotation)
     }
 
     /// The tiles and channels.
@@ -102,7 +103,7 @@ impl BlindRotation {
         self.simulate_in(Around::NOTHING)
     }
 
-    /// As [`BlindRotation::simulate`], with the channels and what is around.
+    /// Like [`BlindRotation::simulate`], with the supply and the shared channels of `around`.
     pub(super) fn simulate_in(&self, around: Around) -> Result<Simulated> {
         const FEW: usize = 6;
         let iterations = self.floorplan.parameters.lwe_dimension;
@@ -150,7 +151,7 @@ impl BlindRotation {
         self.emulate_in(Around::NOTHING, accumulator, exponents, rows)
     }
 
-    /// As [`BlindRotation::emulate`], with the channels and what is around.
+    /// Like [`BlindRotation::emulate`], with the supply and the shared channels of `around`.
     pub(super) fn emulate_in(
         &self,
         around: Around,

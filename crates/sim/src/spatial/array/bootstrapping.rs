@@ -1,9 +1,9 @@
 //! A whole bootstrapping, from LWE sample in to LWE sample out.
 //!
-//! Its parts are steps of the processor, the blind rotation on the array, and the key switch on
-//! either. Every part needs the last word of the part before it. So their times add up. Keys that a
-//! channel fetches while the part before is still running would save at most its buffer's words,
-//! and are not counted.
+//! The parts of a bootstrapping are steps of the processor, the blind rotation on the array, and
+//! the key switch on either. Every part needs the last word of the part before it. So the times of
+//! the parts add up. Keys that a channel fetches while the previous part is still running would
+//! save at most the words of a buffer, and are not counted.
 
 use super::blind::{Around, BlindRotation};
 use super::floorplan::{Kind, Parameters};
@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 use crate::spatial::machine::{Machine, Power};
 use ring::torus::Decomposition;
 
-/// Where the key switch is done.
+/// The place of the key switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// On the processor, as in the paper's code.
     Processor,
-    /// On the array: ours.
+    /// On the array: our design, which the paper does not have.
     Array,
 }
 
@@ -97,7 +97,7 @@ impl Bootstrapped {
 }
 
 impl Bootstrapping {
-    /// Lays out a bootstrapping whose key switch has these digits.
+    /// Lays out a bootstrapping. Its key switch decomposes words into `digits`.
     ///
     /// # Errors
     /// Those of [`BlindRotation::of`]. [`Error::Parameters`] if the digits keep more than 31 bits.
@@ -179,7 +179,8 @@ impl Bootstrapping {
         }
     }
 
-    /// The parts, with the microseconds of those on the array. Their results return to the memory.
+    /// Lists the parts. `rotation` and `switch` are the microseconds of the parts on the array.
+    /// Results of these parts return to the memory.
     fn parts(&self, rotation: f64, switch: f64) -> Vec<Part> {
         let parameters = self.parameters();
         let times = Times(self.machine());
@@ -211,7 +212,7 @@ impl Bootstrapping {
         parts
     }
 
-    /// Time, power and energy by part.
+    /// Simulates the times of all parts, and the power.
     ///
     /// # Errors
     /// [`Error::Deadlock`] if streams or buffers are too short.
@@ -224,7 +225,7 @@ impl Bootstrapping {
         let parts = self.parts(rotation, switch);
         let microseconds: f64 = parts.iter().map(|part| part.microseconds).sum();
         let [bootstrap, key] = self.key_bytes();
-        // Only keys that pass the channels take their power.
+        // Only keys that pass the channels draw power there.
         let bytes = bootstrap + if self.switch.is_some() { key } else { 0 };
         let gigabits = 8.0 * bytes as f64 / microseconds / 1000.0;
         Ok(Bootstrapped {
@@ -276,7 +277,7 @@ impl Bootstrapping {
         })
     }
 
-    /// The key switch: a sample, and microseconds.
+    /// Does the key switch. Returns the sample and the microseconds.
     fn switched(&self, sample: &[u32], keys: Keys<'_>) -> Result<(Vec<u32>, f64)> {
         match &self.switch {
             Some(switch) => switch.emulate(sample, keys.switch),
@@ -287,17 +288,21 @@ impl Bootstrapping {
         }
     }
 
-    /// Modulus switch, blind rotation and extraction: a sample, and the microseconds on the array.
+    /// Does modulus switch, blind rotation and extraction. Returns the sample and the microseconds
+    /// on the array.
     fn rotated(&self, sample: &[u32], keys: Keys<'_>, test: &[u32]) -> Result<(Vec<u32>, f64)> {
         let parameters = self.parameters();
         let n = parameters.n;
         let exponents = modulus_switch(sample, (2 * n).ilog2());
         let (mask, body) = exponents.split_at(self.sizes.to);
         let start = accumulator(test, parameters.rank, body[0]);
-        let found = self
+        let rotated = self
             .rotation
             .emulate_in(self.around(), &start, mask, keys.bootstrap)?;
-        Ok((extract(&found.accumulator, n), found.milliseconds * 1000.0))
+        Ok((
+            extract(&rotated.accumulator, n),
+            rotated.milliseconds * 1000.0,
+        ))
     }
 }
 

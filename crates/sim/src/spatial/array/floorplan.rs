@@ -110,10 +110,10 @@ impl Floorplan {
         Self::of(machine, parameters, Multiplier::Direct)
     }
 
-    /// As [`Floorplan::new`], with multipliers of one kind.
+    /// Lays out a blind rotation with multipliers of the kind `multiplier`.
     ///
     /// # Errors
-    /// As [`Floorplan::new`].
+    /// Those of [`Floorplan::new`].
     pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         parameters.check()?;
         let mapping = machine.mapping(parameters.n)?;
@@ -132,15 +132,20 @@ impl Floorplan {
         }
         let digit = 1 << (parameters.decomposition.base_log() - 1);
         let size = (parameters.n, mapping.elements);
-        let made = Self {
+        let floorplan = Self {
             machine: machine.clone(),
             parameters,
             mapping,
             unit: Unit::new(machine, multiplier, size, digit)?,
         };
-        fits(machine, "tiles", made.tiles(), machine.tiles())?;
-        fits(machine, "channels", made.channels(), machine.channels())?;
-        Ok(made)
+        fits(machine, "tiles", floorplan.tiles(), machine.tiles())?;
+        fits(
+            machine,
+            "channels",
+            floorplan.channels(),
+            machine.channels(),
+        )?;
+        Ok(floorplan)
     }
 
     /// The machine.

@@ -10,16 +10,16 @@ use super::moved_by;
 use crate::spatial::machine::Machine;
 use crate::spatial::network::{FIRST, Kernel, NONE, Network, Phase, Port, port};
 
-/// Where the channels into the array get their words.
+/// The source of the words of the channels into the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Supply {
-    /// Every word is there when a channel sends it.
+    /// Every word is available when a channel sends it.
     Ready,
-    /// From the memory behind the logic.
+    /// The words come from the memory behind the logic.
     Memory,
 }
 
-/// What a channel brings: `turns` times `words` words.
+/// The words that a channel brings: `turns` times `words` words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) turns: usize,
@@ -68,7 +68,7 @@ impl<'a> Channels<'a> {
         port(tile, 0)
     }
 
-    /// Connects the channels to the memory, if they have their words from there.
+    /// Connects the channels to the memory, if it supplies their words.
     pub(super) fn finish(self, network: &mut Network) {
         if self.supply == Supply::Ready {
             return;
@@ -145,8 +145,8 @@ impl Memory {
         memory
     }
 
-    /// The reads of a turn: readers, and numbers of words. First those that go ahead, one reader
-    /// after the other, then a burst for each of the other readers in turn.
+    /// The reads of a turn: pairs of a reader and a number of words. The readers that go ahead come
+    /// first, one after the other. Then each of the other readers gets a burst in turn.
     fn reads(&self, turn: usize) -> Vec<(usize, usize)> {
         let mut left: Vec<usize> = self
             .loads

@@ -1,4 +1,4 @@
-//! ATHENA's designs on a spatial array: two multipliers, blind rotations made of several of them,
+//! ATHENA's designs on a spatial array: two multipliers, blind rotations that use several of them,
 //! and whole bootstrappings with the memory and the processor beside the array.
 //!
 //! *Source.* Wu, Arafin, "ATHENA: Accelerating Torus Fully Homomorphic Encryption on

@@ -17,7 +17,7 @@ pub enum Multiplier {
     Direct,
     /// A pipeline of transforms in single precision, in as many passes as exact words need.
     Fft,
-    /// The same pipeline in the three passes of the paper's algorithm 2. Its words are wrong, so
+    /// The FFT pipeline in the three passes of the paper's algorithm 2. Its words are wrong, so
     /// only its times can be simulated.
     FftAsPrinted,
 }

@@ -1,7 +1,8 @@
 //! The processor beside the array: the words of its steps, and their times.
 //!
-//! The paper leaves "the serial operations" to the processor. Its code does the modulus switch, the
-//! first accumulator, the starts of channels and graph, the extraction and the key switch there.
+//! The paper leaves "the serial operations" to the processor. In its code these are the modulus
+//! switch, the first accumulator, the starts of channels and graph, the extraction and the key
+//! switch.
 
 use super::switch::Sizes;
 use crate::spatial::machine::Machine;
@@ -10,18 +11,19 @@ use crate::spatial::machine::Machine;
 pub(super) struct Times<'a>(pub(super) &'a Machine);
 
 impl Times<'_> {
-    /// Steps that read, compute and write `words` words.
+    /// Microseconds of steps that read, compute and write `words` words.
     pub(super) fn words(&self, words: usize) -> f64 {
         let processor = self.0.processor();
         words as f64 * processor.cycles_per_word / processor.clock_mhz as f64
     }
 
-    /// Starts of `count` channels or graphs.
+    /// Microseconds to start `count` channels or graphs.
     pub(super) fn starts(&self, count: usize) -> f64 {
         count as f64 * self.0.processor().start_us
     }
 
-    /// A key switch: its products, or the key from the memory if that takes longer.
+    /// Microseconds of a key switch: its products, or the read of its key from the memory if that
+    /// takes longer.
     ///
     /// All rows are read. A processor may skip rows whose digit is 0, but times here do not depend
     /// on data.
@@ -38,8 +40,8 @@ impl Times<'_> {
 
 /// Rounds a sample to exponents in `[0, 2N)`: those of the mask, then that of the body.
 ///
-/// Half of the sum of what is rounded away from the mask is taken from the body, which is then
-/// rounded down.
+/// Rounding of the mask leaves a rest of each word. Half of the sum of all rests is subtracted from
+/// the body, which is then rounded down.
 pub(super) fn modulus_switch(sample: &[u32], log_2n: u32) -> Vec<u32> {
     let shift = u32::BITS - log_2n;
     let half = 1u32 << (shift - 1);

@@ -144,8 +144,8 @@ pub(super) fn exact(unit: &Unit) -> Result<()> {
     }
 }
 
-/// Checks, before any element is made, that the elements of a multiplier exist and have enough
-/// memory.
+/// Checks that the elements of a multiplier exist and have enough memory. Comes before any element
+/// is built.
 pub(super) fn chain_fits(machine: &Machine, n: usize, elements: usize) -> Result<()> {
     let memory = Wavefront::new(n, elements)?.element_memory();
     fits(

@@ -18,7 +18,7 @@ struct Stage {
     machine: Machine,
     garner: Arc<Garner>,
     role: Role,
-    /// Number of passes of a product, and of products.
+    /// Number of passes of a product, and number of products.
     passes: usize,
     turns: usize,
     pass: usize,

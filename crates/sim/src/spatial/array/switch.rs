@@ -1,17 +1,18 @@
-//! The key switch of samples on the array: ours, since the paper has it on the processor.
+//! The key switch of samples on the array. The design is ours: the paper has the key switch on the
+//! processor.
 //!
-//! A key switch subtracts digits times rows of key from a sample: `k N l` rows of `n + 1` words,
-//! each of which is used once. So the channels set its time, and the design has one tile for each
-//! channel. A tile first receives its share of the mask. Then it receives its rows, and subtracts
-//! each from its sum when it has come, so it needs room for one sum and no row. Sums are added by
-//! pairs. The last tile adds the body.
+//! A key switch subtracts digits times rows of the key from a sample: `k N l` rows of `n + 1`
+//! words, each of which is used once. So the channels set its time, and the design has one tile for
+//! each channel. A tile first receives its share of the mask. Then it receives its rows, and
+//! subtracts each row from its sum on arrival, so it needs room for one sum and no row. Sums are
+//! added by pairs. The last tile adds the body.
 //!
-//! The words are those of `tfhe::Switch`. Digits leave a rest of each word of the mask, and half of
-//! the sum of all rests is taken from the body. Tiles send halves and odd bits of their rests
-//! apart, since the half of a sum is not the sum of halves.
+//! The words are the same as those of `tfhe::Switch`. The digits of a mask word leave a rest, and
+//! half of the sum of all rests is subtracted from the body. Tiles send the halves and the odd bits
+//! of their rests separately, because the half of a sum is not the sum of the halves.
 //!
-//! The channels are those of the blind rotation: a tile behind each channel sends its words to one
-//! of both, and so does a tile before the channel of results.
+//! The key switch uses the channels of the blind rotation. A tile behind each channel sends its
+//! words to one of the two, and so does a tile before the channel of results.
 
 mod tile;
 
@@ -74,7 +75,7 @@ pub(super) struct Switch {
     shared: usize,
 }
 
-/// The most channels that are tried.
+/// Largest number of channels to try.
 const WIDEST: usize = 64;
 
 impl Switch {
@@ -104,7 +105,7 @@ impl Switch {
             tiles + with(widest).tiles(),
             machine.tiles(),
         )?;
-        // The widest has the smallest memory.
+        // The design with the most channels has the smallest memory per tile.
         let what = "bytes of memory of a tile";
         fits(machine, what, with(widest).memory(), machine.data_memory())?;
         let mut best = with(widest);
@@ -137,12 +138,12 @@ impl Switch {
         self.width
     }
 
-    /// Number of these that the blind rotation shares.
+    /// Number of these channels that the blind rotation shares.
     pub(super) fn shared(&self) -> usize {
         self.shared
     }
 
-    /// The tiles besides those of the blind rotation.
+    /// The kinds of tiles of the key switch, without those of the blind rotation.
     pub(super) fn kinds(&self) -> Vec<Kind> {
         let kind = |name, tiles, does| Kind { name, tiles, does };
         vec![
@@ -172,7 +173,7 @@ impl Switch {
 
     /// Microseconds of the key switch.
     ///
-    /// Each word of the mask takes as long as the others. So a few are simulated, and the rest are
+    /// All words of the mask take equally long. So a few are simulated, and the rest are
     /// extrapolated.
     pub(super) fn simulate(&self) -> Result<f64> {
         const FEW: usize = 2;

@@ -101,7 +101,7 @@ pub(super) struct Logic {
 pub struct Memory {
     /// Megabytes per second of the interface.
     pub peak_megabytes_per_second: u64,
-    /// Share of these that reads get, in percent.
+    /// Share of this rate that reads get, in percent.
     pub efficiency_percent: u64,
     /// Words of a burst. A shorter read takes the time of a burst.
     pub burst_words: usize,
@@ -111,11 +111,11 @@ pub struct Memory {
     pub buffer_words: usize,
 }
 
-/// The processor beside the array. It does what is not on the array, on one core.
+/// The processor beside the array. One core does all the work that is not on the array.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Processor {
-    /// Clock.
+    /// Clock, in MHz.
     pub clock_mhz: u64,
     /// Cycles to read, compute and write a word of a sample or an accumulator.
     pub cycles_per_word: f64,
@@ -147,7 +147,7 @@ pub struct Mapping {
     pub components_per_stream: usize,
 }
 
-/// Largest clock. With it, ticks of both clocks together fit 64 bits for hours.
+/// Range of clocks, in MHz. With the largest, ticks of both clocks together fit 64 bits for hours.
 const CLOCKS: RangeInclusive<u64> = 1..=10_000;
 const CYCLES: RangeInclusive<u64> = 0..=1000;
 const ISSUE: RangeInclusive<usize> = 1..=16;

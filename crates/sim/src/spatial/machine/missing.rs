@@ -1,4 +1,4 @@
-//! Keys that the file of a spatial machine lacks, and what to write in their place.
+//! A check for keys that the file of a spatial machine lacks. The error says which lines to write.
 
 use crate::error::{Error, Result};
 use crate::family::built_in;
@@ -15,7 +15,7 @@ pub(super) fn check(text: &str) -> Result<()> {
     let parse = |text: &str| -> Result<Table> {
         toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))
     };
-    let (found, complete) = (parse(text)?, parse(built_in(COMPLETE)?)?);
+    let (file, complete) = (parse(text)?, parse(built_in(COMPLETE)?)?);
     for (key, value) in &complete {
         let missing = |field: &String, write: String| {
             Err(Error::Missing {
@@ -23,7 +23,7 @@ pub(super) fn check(text: &str) -> Result<()> {
                 write,
             })
         };
-        match (value, found.get(key)) {
+        match (value, file.get(key)) {
             (Value::Table(lines), None) => {
                 let lines: Vec<_> = lines
                     .iter()
@@ -31,9 +31,10 @@ pub(super) fn check(text: &str) -> Result<()> {
                     .collect();
                 return missing(key, format!("[{key}]\n{}", lines.join("\n")));
             }
-            (Value::Table(lines), Some(Value::Table(found))) => {
-                if let Some((field, v)) =
-                    lines.iter().find(|(field, _)| !found.contains_key(*field))
+            (Value::Table(lines), Some(Value::Table(present))) => {
+                if let Some((field, v)) = lines
+                    .iter()
+                    .find(|(field, _)| !present.contains_key(*field))
                 {
                     return missing(field, format!("{field} = {v}\nbelow [{key}]"));
                 }

@@ -20,7 +20,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A machine that comes with the program.
+    /// Reads a built-in machine by its name.
     ///
     /// # Errors
     /// [`Error::UnknownMachine`], and [`Error::Family`] for a vector machine.
@@ -28,7 +28,7 @@ impl Machine {
         Self::from_toml(built_in(name)?)
     }
 
-    /// Reads and checks a machine.
+    /// Reads and checks the file of a machine.
     ///
     /// # Errors
     /// [`Error::Missing`] for missing keys, [`Error::Toml`] for unknown ones, [`Error::Value`] for
@@ -47,7 +47,7 @@ impl Machine {
         })
     }
 
-    /// The name, from its file.
+    /// Name from the machine's file.
     pub fn name(&self) -> &str {
         &self.literal.name
     }
@@ -62,7 +62,7 @@ impl Machine {
         self.literal.array.data_memory_bytes
     }
 
-    /// Numbers of streams into and out of a tile.
+    /// Number of streams into a tile, and out of it.
     pub fn streams(&self) -> (usize, usize) {
         (
             self.literal.array.streams_in,
@@ -81,7 +81,7 @@ impl Machine {
         (logic.clock_mhz * logic.channel_bits) as f64 * logic.channels as f64 / 1000.0
     }
 
-    /// The clocks of array and logic, in MHz.
+    /// Clocks of the array and of the logic, in MHz.
     pub fn clocks(&self) -> (u64, u64) {
         (self.literal.array.clock_mhz, self.literal.logic.clock_mhz)
     }
@@ -151,10 +151,10 @@ impl Machine {
     /// The layout of bootstrapping for a ring degree.
     ///
     /// # Errors
-    /// [`Error::NoMapping`].
+    /// [`Error::NoMapping`] if the machine's file has no layout for this degree.
     pub fn mapping(&self, n: usize) -> Result<Mapping> {
-        let found = self.literal.mapping.iter().find(|m| m.n == n);
-        found.copied().ok_or_else(|| Error::NoMapping {
+        let mapping = self.literal.mapping.iter().find(|m| m.n == n);
+        mapping.copied().ok_or_else(|| Error::NoMapping {
             machine: self.name().to_owned(),
             n,
             known: self.literal.mapping.iter().map(|m| m.n).collect(),

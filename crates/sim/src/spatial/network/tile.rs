@@ -135,13 +135,13 @@ impl Running {
             let taken = inputs.map(|input| {
                 input.map_or(0, |(stream, reader)| streams[stream].read(reader, start))
             });
-            let given = match words {
+            let sent = match words {
                 true => self.kernel.step(self.phase, self.step, taken),
                 false => [0; 2],
             };
             self.clock = start + ticks;
             self.usage.busy += ticks;
-            for (output, word) in outputs.iter().zip(given) {
+            for (output, word) in outputs.iter().zip(sent) {
                 if let Some(stream) = *output {
                     streams[stream].write(self.clock, word);
                 }

@@ -1,8 +1,8 @@
-//! Users of one resource, which serves one at a time.
+//! Checks of the users of one resource over time.
 
 use super::Violation;
 
-/// A use of a resource: its first cycle, the cycle behind its last, and who it is.
+/// A use of a resource: its first cycle, the cycle after its last, and the number of its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Use {
     pub(super) from: u64,
@@ -32,9 +32,10 @@ pub(super) fn one_at_a_time(
     Ok(())
 }
 
-/// Refuses more limbs at once than fit. `changes` has a cycle for each limb that comes (`true`) or goes.
+/// Refuses more limbs than `capacity` at once. `changes` has the cycle of each limb that arrives
+/// (`true`) or leaves (`false`).
 pub(super) fn at_most(mut changes: Vec<(u64, bool)>, capacity: usize) -> Result<(), Violation> {
-    // In one cycle, what goes makes room for what comes.
+    // Within a cycle, limbs that leave sort before limbs that arrive, because they make room.
     changes.sort_unstable();
     let mut held = 0usize;
     for (cycle, comes) in changes {

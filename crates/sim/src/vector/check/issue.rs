@@ -1,4 +1,4 @@
-//! One instruction of a schedule: its place, its durations, its operands.
+//! The check of one instruction of a schedule: its place, its durations, its operands.
 
 use super::Violation;
 use super::intervals::Use;
@@ -83,8 +83,9 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// Cycles in which the operands that register file and buffer lack, and a result that is needed elsewhere, pass the
-    /// ports.
+    /// Cycles in which an instruction occupies the ports of its cluster. Operands that are neither
+    /// in the register file nor in a buffer come in over the ports. A result that is needed
+    /// elsewhere goes out.
     fn over_ports(
         &mut self,
         instruction: usize,

@@ -1,9 +1,10 @@
-//! An independent check of a schedule.
+//! An independent checker of schedules.
 //!
-//! *Concept.* The checker knows what a machine can do and what a trace needs, and nothing of how a schedule was found. It
-//! shares no code with the passes. It replays the events by their cycles and reports the first thing that cannot be:
-//! a limb that is read before it is there, a unit, port or channel that is used twice at once, a scratchpad that is
-//! too full, an instruction that is missing or comes twice.
+//! *Concept.* The checker knows the abilities of the machine and the needs of the trace, and
+//! nothing of the search for the schedule. It shares no code with the passes. It replays the events
+//! in order of their cycles and reports the first violation: a limb that is read before it is
+//! available, a unit, port or channel that is used twice at once, a scratchpad that is too full, an
+//! instruction that is missing or repeated.
 
 mod files;
 mod intervals;
@@ -17,138 +18,138 @@ use super::passes::Schedule;
 use super::work::Work;
 use thiserror::Error;
 
-/// What a schedule does that the machine or the trace does not allow.
+/// A fault of a schedule: something that the machine or the trace does not allow.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Violation {
-    /// The lists of a schedule do not belong to the work.
+    /// A list of the schedule does not have the length that the work needs.
     #[error("the schedule has {found} {what}, expected {expected}")]
     Length {
-        /// What is listed.
+        /// Name of the list.
         what: &'static str,
         /// Number found.
         found: usize,
         /// Number expected.
         expected: usize,
     },
-    /// A number of a limb or an instruction that is not there.
+    /// An event names a limb or an instruction that does not exist.
     #[error("event {event} names {what} {number}, of {count}")]
     Number {
-        /// Place of the event.
+        /// Index of the event.
         event: usize,
-        /// What is named.
+        /// `"limb"` or `"instruction"`.
         what: &'static str,
-        /// Its number.
+        /// The number that the event names.
         number: u32,
-        /// How many there are.
+        /// Number of limbs or instructions in the work.
         count: usize,
     },
-    /// An instruction is issued never, or more than once.
+    /// An instruction is never issued, or more than once.
     #[error("instruction {instruction} ({kind}) is issued {times} times, expected once")]
     Times {
-        /// Instruction.
+        /// Number of the instruction.
         instruction: usize,
-        /// What it does.
+        /// Name of its operation.
         kind: &'static str,
-        /// How often.
+        /// How often it is issued.
         times: usize,
     },
-    /// A cluster or a unit that cannot execute an instruction.
+    /// An instruction is on a cluster or a unit that cannot execute it.
     #[error("instruction {instruction} ({kind}) is placed on {found}, expected {expected}")]
     Place {
-        /// Instruction.
+        /// Number of the instruction.
         instruction: usize,
-        /// What it does.
+        /// Name of its operation.
         kind: &'static str,
-        /// Where it is placed.
+        /// Cluster or unit of the schedule.
         found: String,
-        /// What would do.
+        /// Clusters or units that can execute it.
         expected: String,
     },
-    /// An instruction occupies its units or ports for another time than its closed form.
+    /// An instruction does not occupy its units or ports for the cycles of the closed form.
     #[error(
         "instruction {instruction} ({kind}) occupies its {what} for {found} cycles, expected {expected}"
     )]
     Duration {
-        /// Instruction.
+        /// Number of the instruction.
         instruction: usize,
-        /// What it does.
+        /// Name of its operation.
         kind: &'static str,
-        /// Units or ports.
+        /// `"units"` or `"ports"`.
         what: &'static str,
         /// Cycles found.
         found: u64,
         /// Cycles expected.
         expected: u64,
     },
-    /// A limb that is not there when it is used.
+    /// A limb is not available in the cycle in which it is used.
     #[error("{reader} uses the limb {limb} in cycle {cycle}: {state}")]
     Dependence {
-        /// What uses the limb.
+        /// The user of the limb.
         reader: String,
         /// The limb.
         limb: u32,
         /// The cycle.
         cycle: u64,
-        /// Why it cannot.
+        /// Why the limb is not available.
         state: String,
     },
-    /// Two users of one resource at the same time.
+    /// Two users have one resource at the same time.
     #[error("{resource} is used by {first} until cycle {until}, and by {second} from cycle {from}")]
     Busy {
-        /// Unit, ports or channel.
+        /// Name of the unit, ports or channel.
         resource: String,
-        /// Who uses it first.
+        /// The first user.
         first: String,
-        /// Until which cycle.
+        /// Cycle in which the first user ends.
         until: u64,
-        /// Who uses it next.
+        /// The second user.
         second: String,
-        /// From which cycle.
+        /// Cycle in which the second user begins.
         from: u64,
     },
-    /// More limbs than the scratchpad holds.
+    /// The scratchpad has more limbs than fit.
     #[error("the scratchpad holds {found} limbs in cycle {cycle}, expected at most {capacity}")]
     Capacity {
         /// The cycle.
         cycle: u64,
-        /// Limbs in it.
+        /// Limbs in the scratchpad.
         found: usize,
         /// Limbs that fit.
         capacity: usize,
     },
-    /// More limbs than a register file holds.
+    /// A register file keeps more limbs than fit.
     #[error("the register file of {cluster} keeps {found} limbs, expected at most {capacity}")]
     Registers {
         /// The cluster.
         cluster: String,
-        /// Most limbs that are kept between two of its instructions.
+        /// Largest number of limbs kept between two instructions of the cluster.
         found: usize,
         /// Limbs that fit.
         capacity: usize,
     },
-    /// An output that is not in memory at the end.
+    /// An output is not in memory at the end.
     #[error("the output limb {limb} is not in memory at the end")]
     Output {
         /// The limb.
         limb: u32,
     },
-    /// The schedule says that it ends when it does not.
+    /// The schedule states a wrong number of cycles.
     #[error(
         "the schedule says that it takes {found} cycles, its last event ends in cycle {expected}"
     )]
     End {
-        /// What it says.
+        /// Cycles that the schedule states.
         found: u64,
-        /// When it ends.
+        /// Cycle in which the last event ends.
         expected: u64,
     },
 }
 
-/// Checks a schedule of this work on this machine.
+/// Checks a schedule of `work` on `machine`.
 ///
 /// # Errors
-/// The first [`Violation`].
+/// The first [`Violation`] that the replay meets.
 pub fn check(machine: &Machine, work: &Work, schedule: &Schedule) -> Result<(), Violation> {
     replay::Replay::new(machine, work, schedule)?.run()
 }

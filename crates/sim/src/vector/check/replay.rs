@@ -1,4 +1,4 @@
-//! The events of a schedule, one after the other, against machine and work.
+//! The replay of a schedule's events, one after the other, against machine and work.
 
 use super::Violation;
 use super::files::File;
@@ -8,33 +8,38 @@ use crate::vector::passes::{Event, Schedule};
 use crate::vector::work::Work;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-/// Where a limb is while it lies in the scratchpad.
+/// The times of a limb while it lies in the scratchpad.
 #[derive(Clone, Copy)]
 pub(super) struct Stay {
-    /// Cycle from which it can be read.
+    /// Cycle from which the limb can be read.
     ready: u64,
-    /// Last cycle in which something that was begun still needs it.
+    /// Cycle until which an operation that has begun needs the limb.
     pub(super) needed: u64,
 }
 
+/// The state of a replay: limbs in scratchpad and memory, and all uses of resources so far.
 pub(super) struct Replay<'a> {
     pub(super) machine: &'a Machine,
     pub(super) work: &'a Work,
     pub(super) schedule: &'a Schedule,
     pub(super) n: usize,
-    /// Limbs in the scratchpad.
+    /// Limbs that lie in the scratchpad.
     here: HashMap<u32, Stay>,
-    /// For each limb the cycle from which memory has it; inputs are there from the beginning.
+    /// For each limb, the cycle from which it is in memory. Inputs are there from the beginning and
+    /// are not listed.
     memory: HashMap<u32, u64>,
+    /// For each instruction, how often it was issued.
     pub(super) issued: Vec<u8>,
     pub(super) units: BTreeMap<(u16, usize, u8), Vec<Use>>,
     pub(super) ports: Vec<Vec<Use>>,
     channel: Vec<Use>,
     generators: Vec<Use>,
+    /// Cycles in which a limb enters (`true`) or leaves the scratchpad.
     changes: Vec<(u64, bool)>,
     pub(super) files: Vec<File>,
-    /// What clusters of each kind made last, the latest first.
+    /// For each kind of clusters, the limbs that they produced last, the latest first.
     pub(super) buffers: Vec<VecDeque<u32>>,
+    /// Cycle in which the last event so far ends.
     end: u64,
 }
 
@@ -114,7 +119,7 @@ impl<'a> Replay<'a> {
         self.finish()
     }
 
-    /// A limb that is read in a cycle.
+    /// Reads a limb in a cycle. Returns its stay in the scratchpad.
     pub(super) fn read(
         &mut self,
         limb: u32,
@@ -136,7 +141,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Whether a limb is a result that does not leave its register file.
+    /// Returns true if the limb is a result that never leaves its register file.
     pub(super) fn inside(&self, limb: u32) -> bool {
         (limb as usize) < self.work.instructions() && self.schedule.inside(limb as usize)
     }

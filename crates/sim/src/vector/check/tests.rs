@@ -1,4 +1,4 @@
-//! Schedules of ours are accepted, and 1,000 that were changed are refused.
+//! Tests that the checker accepts schedules of the passes, and refuses 1,000 that were changed.
 
 use super::{Violation, check};
 use crate::vector::machine::Machine;
@@ -6,7 +6,7 @@ use crate::vector::passes::{Event, INSIDE, Options, Place, Schedule, schedule};
 use crate::vector::testing::{Knobs, Random, work};
 use crate::vector::work::Work;
 
-/// Events of a kind with their places.
+/// Indices of the events that `which` selects.
 fn places(schedule: &Schedule, which: impl Fn(Event) -> bool) -> Vec<usize> {
     let events = schedule.events().enumerate();
     events
@@ -20,7 +20,8 @@ fn remove(schedule: &mut Schedule, place: usize) {
     schedule.starts.remove(place);
 }
 
-/// Makes one change after which the schedule cannot be right, and says which; `None` if there is nothing to change so.
+/// Makes one change that breaks the schedule. Returns a description of the change, or `None` if the
+/// schedule has no place for it.
 fn mutate(
     schedule: &mut Schedule,
     (machine, work): (&Machine, &Work),
@@ -52,8 +53,8 @@ fn mutate(
             "an instruction comes twice"
         }
         3 => {
-            let made = |limb: u32| (limb as usize) < work.instructions();
-            let operand = work.operands(i).find(|&limb| made(limb))?;
+            let is_result = |limb: u32| (limb as usize) < work.instructions();
+            let operand = work.operands(i).find(|&limb| is_result(limb))?;
             let before = schedule
                 .events
                 .iter()
@@ -133,7 +134,7 @@ fn mutate(
         }
         14 => {
             if machine.buffer_limbs(work.n()) > 0 {
-                // What the buffer has passes no ports either.
+                // Limbs in the buffer pass no ports either.
                 return None;
             }
             let operand = random.below(work.operands(i).count());
@@ -192,7 +193,8 @@ fn a_thousand_changed_schedules_are_refused() {
     }
 }
 
-/// An addition and the addition of its result, on a machine of one cluster's width.
+/// A program of two additions, the second of which reads the result of the first, with its schedule
+/// on the machine `tiny`.
 fn two_additions() -> (Machine, Work, Schedule) {
     let text = "palladion-trace/1\nring 16\nmoduli 97\n\nmain:\n  %0: eval 0..1 = load x\n  %1: eval 0..1 = add %0 %0\n  \
                 %2: eval 0..1 = add %1 %1\n  store y %2\nend\n";
@@ -209,20 +211,23 @@ fn a_result_is_legal_in_its_cycle_and_illegal_in_the_one_before() {
     let mut early = good.clone();
     let place = places(&good, |event| event == Event::Issue(1))[0];
     early.starts[place] -= 1;
-    let found = check(&machine, &work, &early).expect_err("one cycle too early");
+    let violation = check(&machine, &work, &early).expect_err("one cycle too early");
     let ready = good.starts[place];
     let Violation::Dependence {
         ref state,
         cycle,
         limb,
         ..
-    } = found
+    } = violation
     else {
-        panic!("{found}")
+        panic!("{violation}")
     };
     assert_eq!((cycle, limb), (ready - 1, 0));
     assert!(state.contains(&ready.to_string()), "{state}");
-    assert!(found.to_string().contains("instruction 1 (add)"), "{found}");
+    assert!(
+        violation.to_string().contains("instruction 1 (add)"),
+        "{violation}"
+    );
 }
 
 #[test]
@@ -239,17 +244,17 @@ fn a_scratchpad_that_is_too_small_is_found() {
     let good = schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
     assert_eq!(check(&machine, &work, &good), Ok(()));
     knobs.limbs = 8;
-    let found = check(&knobs.machine(), &work, &good);
+    let verdict = check(&knobs.machine(), &work, &good);
     assert!(
         matches!(
-            found,
+            verdict,
             Err(Violation::Capacity {
                 capacity: 8,
                 found: 9,
                 ..
             })
         ),
-        "{found:?}"
+        "{verdict:?}"
     );
 }
 
@@ -270,10 +275,10 @@ fn a_register_file_that_is_too_small_is_found() {
         registers: 1,
         ..knobs
     };
-    let found = check(&smaller.machine(), &work, &good);
+    let verdict = check(&smaller.machine(), &work, &good);
     assert!(
-        matches!(found, Err(Violation::Registers { capacity: 1, found, .. }) if found > 1),
-        "{found:?}"
+        matches!(verdict, Err(Violation::Registers { capacity: 1, found, .. }) if found > 1),
+        "{verdict:?}"
     );
 }
 

@@ -1,4 +1,5 @@
-//! What stands in the file of a vector machine. Any value may; [`Literal::check`] decides.
+//! The content of the file of a vector machine. Any values may stand here; [`Literal::check`]
+//! decides.
 
 use super::operation::Operation;
 use crate::error::{Error, Result};
@@ -7,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
+/// The file of a vector machine. Fields are the keys of the file.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Literal {
@@ -23,11 +25,11 @@ pub(super) struct Literal {
     pub(super) cluster: Vec<ClusterLiteral>,
     pub(super) unit: BTreeMap<String, UnitLiteral>,
     pub(super) operations: BTreeMap<String, Vec<String>>,
-    /// What a sweep of other sizes does to areas and watts.
+    /// Powers for a sweep of other sizes, or `None` for the default.
     pub(super) scaling: Option<Scaling>,
 }
 
-/// With which power of a size areas and watts grow; 1 where the file says nothing.
+/// The powers of a size with which areas and watts grow. Keys that the file lacks are 1.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Scaling {
@@ -50,6 +52,7 @@ impl Default for Scaling {
     }
 }
 
+/// The table `scratchpad`. Each of its banks has `ports` ports of `port_bytes` bytes per cycle.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scratchpad {
@@ -61,6 +64,7 @@ pub(super) struct Scratchpad {
     pub(super) watts: f64,
 }
 
+/// The table `network`: the connections between scratchpad and clusters.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Network {
@@ -69,6 +73,7 @@ pub(super) struct Network {
     pub(super) watts: f64,
 }
 
+/// The table `memory`: the memory and its channel. The latency is in cycles.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Memory {
@@ -78,6 +83,7 @@ pub(super) struct Memory {
     pub(super) watts: f64,
 }
 
+/// A table `cluster`: a kind of clusters, with the number of its units of each kind.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ClusterLiteral {
@@ -92,16 +98,17 @@ pub(super) struct ClusterLiteral {
     pub(super) operations: Option<Executed>,
 }
 
-/// What the clusters of a kind execute.
+/// The operations that the clusters of a kind execute.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged)]
 pub(super) enum Executed {
-    /// `"all"` that their units can.
+    /// A word. The only allowed one is `"all"`: every operation whose units the clusters have.
     Word(String),
-    /// The operations of a list.
+    /// A list of operations.
     Listed(Vec<String>),
 }
 
+/// A table `unit`: a kind of unit. Interval and latency are in cycles.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(super) struct UnitLiteral {
@@ -113,22 +120,26 @@ pub(super) struct UnitLiteral {
     pub(super) watts: f64,
 }
 
-/// How the cycles of a pass over a limb follow from its words.
+/// The formula for the cycles of a pass over a limb of `N` words.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum CostShape {
     /// Each word passes once: `N / lanes`.
     Stream {},
-    /// Each word passes once for each stage of butterflies of so many points: `ceil(log N / log radix) N / lanes`.
+    /// Each word passes once for each stage of butterflies of `radix` points:
+    /// `ceil(log N / log radix) N / lanes`.
     Stages { radix: u64 },
-    /// Rows and columns of a matrix with rows of `lanes` words, in and out: `2 (lanes + N / lanes)`.
+    /// A matrix with rows of `lanes` words, whose rows and columns pass on the way in and on the
+    /// way out: `2 (lanes + N / lanes)`.
     Square {},
-    /// Each word of the result passes once, however many limbs it may come from: `N / lanes` for all terms together.
+    /// Each word of the result passes once, from however many limbs: `N / lanes` for all terms
+    /// together.
     Gather {},
 }
 
 const WATTS: RangeInclusive<f64> = 0.0..=1e6;
-/// Large enough for any chip, and small enough that no product of keys passes 64 bits.
+/// Range of counts: large enough for any chip, and small enough that no product of keys exceeds 64
+/// bits.
 const COUNT: RangeInclusive<u64> = 1..=1 << 16;
 const BYTES: RangeInclusive<u64> = 1..=1 << 40;
 
@@ -238,7 +249,8 @@ impl Literal {
         within("cluster: number of all", clusters, 1..=1024)
     }
 
-    /// Refuses an operation of a cluster's list that is unknown, or that its units cannot do.
+    /// Refuses an operation of a cluster's list that is unknown, or that needs units which the
+    /// cluster lacks.
     fn check_listed(&self, key: &str, cluster: &ClusterLiteral, name: &str) -> Result<()> {
         if Operation::named(name).is_none() {
             let known = Operation::ALL.map(Operation::name).join(", ");
@@ -303,12 +315,12 @@ impl Literal {
 }
 
 impl ClusterLiteral {
-    /// Units of a kind.
+    /// Number of units of the kind `unit`.
     pub(super) fn count_of(&self, unit: &str) -> usize {
         self.units.get(unit).map_or(0, |&count| count as usize)
     }
 
-    /// Whether an operation of these units is executed here.
+    /// Returns true if the cluster executes `operation`, which occupies `units`.
     pub(super) fn executes(&self, operation: &str, units: &[String]) -> bool {
         let listed = match &self.operations {
             Some(Executed::Listed(names)) => names.iter().any(|name| name == operation),
@@ -334,7 +346,7 @@ impl UnitLiteral {
 }
 
 fn within<T: PartialOrd + Display>(key: &str, found: T, range: RangeInclusive<T>) -> Result<()> {
-    // No range holds what is no number.
+    // No range contains NaN, so it is refused too.
     if range.contains(&found) {
         return Ok(());
     }
@@ -345,7 +357,7 @@ fn within<T: PartialOrd + Display>(key: &str, found: T, range: RangeInclusive<T>
     ))
 }
 
-/// The value of a key, or an error that says what to write.
+/// The value of a key, or an error if it is missing. `write` is the line to add to the file.
 fn required<T>(key: &str, value: Option<T>, write: &str) -> Result<T> {
     value.ok_or_else(|| wrong(key, "missing", write))
 }

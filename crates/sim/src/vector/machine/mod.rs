@@ -14,64 +14,69 @@ use literal::{ClusterLiteral, CostShape, Literal, UnitLiteral};
 pub use operation::Operation;
 pub use vary::{integers, scaling, varied};
 
-/// A machine of clusters with wide units, a scratchpad and a memory channel, checked.
+/// A checked vector machine: clusters with wide units, a scratchpad and a memory channel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
     literal: Literal,
     units: Vec<Unit>,
     clusters: Vec<Cluster>,
-    /// For each operation the places of its units in `units`.
+    /// For each operation, the indices of its units in `units`.
     uses: [Vec<usize>; Operation::ALL.len()],
 }
 
-/// A kind of unit.
+/// A kind of unit, with the cost of a pass over a limb.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
-    /// Name, as the file has it.
+    /// Name from the machine's file.
     pub name: String,
-    /// Words that it takes at once.
+    /// Words that the unit accepts at once, every `interval` cycles.
     pub lanes: u64,
     interval: u64,
     /// Cycles from the last word in to the last word out.
     pub latency: u64,
     shape: CostShape,
-    /// Square millimetres of one.
+    /// Area of one unit, in square millimetres.
     pub area_mm2: f64,
-    /// Watts of one that is always busy.
+    /// Power of one unit that is always busy, in watts.
     pub watts: f64,
 }
 
 /// One cluster: units around a register file, and ports to the scratchpad.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// Name, as the file has it, with a number where there are several.
+    /// Name from the machine's file, with a number if the file asks for several clusters of this
+    /// kind.
     pub name: String,
     /// Number of units of each kind, in the order of [`Machine::units`].
     pub units: Vec<usize>,
-    /// Bytes in a cycle between the scratchpad and this cluster, both ways together: what its ports pass, and at most
-    /// its part of what the banks pass, divided as the ports are.
+    /// Bytes per cycle between the scratchpad and this cluster, both directions together. The lower
+    /// of two limits: the width of the cluster's ports, and the cluster's share of the width of all
+    /// banks, in proportion to its ports.
     pub bytes_per_cycle: u64,
-    /// Number of its kind: clusters of one table of the file have the same.
+    /// Index of the cluster's kind in [`Machine::kinds`]. Clusters of one table of the file are of
+    /// one kind.
     pub kind: usize,
     register_file_bytes: u64,
-    /// For each operation whether it is executed here.
+    /// For each operation, whether this cluster executes it.
     executes: [bool; Operation::ALL.len()],
 }
 
 impl Cluster {
-    /// Whether an operation is executed here: the units are there, and the file lists it.
+    /// Returns true if the cluster executes `operation`: it has the units, and its list in the file
+    /// allows the operation.
     pub fn executes(&self, operation: Operation) -> bool {
         self.executes[operation as usize]
     }
 }
 
 impl Unit {
-    /// Cycles that an instruction of so many terms over `n` words occupies the unit.
+    /// Cycles that an instruction of `terms` terms over limbs of `n` words occupies the unit.
     pub fn cycles(&self, n: usize, terms: usize) -> u64 {
         self.pass(n) * self.passes(terms)
     }
 
-    /// Passes of an instruction of so many terms.
+    /// Number of passes of an instruction of `terms` terms: one for each term, and one altogether
+    /// for a unit that gathers.
     pub fn passes(&self, terms: usize) -> u64 {
         match self.shape {
             CostShape::Gather {} => 1,
@@ -79,7 +84,7 @@ impl Unit {
         }
     }
 
-    /// Cycles that one pass over `n` words occupies the unit.
+    /// Cycles that one pass over a limb of `n` words occupies the unit.
     pub fn pass(&self, n: usize) -> u64 {
         let n = n as u64;
         let stream = n.div_ceil(self.lanes);
@@ -93,8 +98,8 @@ impl Unit {
 }
 
 impl Unit {
-    /// Cycles of a pass over those of a stream of words through as many lanes. It does not depend on lanes: a matrix
-    /// counts as one that is as wide as high, of 2^14 words.
+    /// Cost of a pass relative to a stream of as many words through as many lanes, which costs 1.
+    /// The cost does not depend on lanes. A square unit counts as a square matrix of 2^14 words.
     pub(in crate::vector) fn weight(&self, n: usize) -> u64 {
         self.interval
             * match self.shape {
@@ -105,7 +110,7 @@ impl Unit {
     }
 }
 
-/// Stages of butterflies of `radix` points that a transform of `n` points takes.
+/// Number of stages of a transform of `n` points with butterflies of `radix` points.
 fn stages(n: u64, radix: u64) -> u64 {
     let (mut reach, mut stages) = (1, 0);
     while reach < n {
@@ -116,19 +121,19 @@ fn stages(n: u64, radix: u64) -> u64 {
 }
 
 impl Machine {
-    /// A machine that comes with the program.
+    /// Reads a built-in machine by its name.
     ///
     /// # Errors
-    /// [`Error::UnknownMachine`]; [`Error::Family`] for a spatial one.
+    /// [`Error::UnknownMachine`]; [`Error::Family`] for a spatial machine.
     pub fn named(name: &str) -> Result<Self> {
         Self::from_toml(built_in(name)?)
     }
 
-    /// Reads and checks a machine.
+    /// Reads and checks the file of a machine.
     ///
     /// # Errors
-    /// [`Error::Toml`] for missing and unknown keys, [`Error::Key`] for values out of range, [`Error::Family`] for a file
-    /// that describes a spatial array.
+    /// [`Error::Toml`] for missing and unknown keys, [`Error::Key`] for values out of range,
+    /// [`Error::Family`] for a file that describes a spatial array.
     pub fn from_toml(text: &str) -> Result<Self> {
         crate::family::expect_family(text, "vector")?;
         let literal: Literal =
@@ -185,12 +190,12 @@ impl Machine {
         })
     }
 
-    /// Name, as its file has it.
+    /// Name from the machine's file.
     pub fn name(&self) -> &str {
         &self.literal.name
     }
 
-    /// Bits of a word: moduli have at most as many.
+    /// Bits of a word, the largest size of a modulus.
     pub fn word_bits(&self) -> u64 {
         self.literal.word_bits
     }
@@ -200,7 +205,7 @@ impl Machine {
         self.literal.max_n
     }
 
-    /// Cycles in a second.
+    /// Clock frequency in hertz.
     pub fn hertz(&self) -> f64 {
         self.literal.clock_mhz as f64 * 1e6
     }
@@ -215,8 +220,8 @@ impl Machine {
         &self.clusters
     }
 
-    /// Units that an operation occupies, one of each kind at once: places in [`Machine::units`]. None for words from seeds,
-    /// if the machine loads them.
+    /// Indices in [`Machine::units`] of the units that an operation occupies, one unit of each kind
+    /// at once. [`Operation::Sample`] has none if the machine loads the limbs of seeds from memory.
     pub fn uses(&self, operation: Operation) -> &[usize] {
         &self.uses[operation as usize]
     }
@@ -231,18 +236,18 @@ impl Machine {
         self.literal.scratchpad.bytes
     }
 
-    /// Bytes that the memory channel moves in a second.
+    /// Bandwidth of the memory channel, in bytes per second.
     pub fn bytes_per_second(&self) -> u64 {
         self.literal.memory.bytes_per_second
     }
 
-    /// Limbs that the scratchpad holds.
+    /// Capacity of the scratchpad, in limbs of `n` words.
     pub fn scratchpad_limbs(&self, n: usize) -> usize {
         (self.literal.scratchpad.bytes / self.limb_bytes(n)) as usize
     }
 
-    /// Limbs that the register file of a cluster holds, 4,096 at most: more would be searched for longer than they are
-    /// worth.
+    /// Capacity of a cluster's register file, in limbs of `n` words and at most 4,096. A larger
+    /// limit costs more time to search than it gains.
     pub fn register_limbs(&self, cluster: usize, n: usize) -> usize {
         (self.clusters[cluster].register_file_bytes / self.limb_bytes(n)).min(4096) as usize
     }
@@ -252,25 +257,26 @@ impl Machine {
         self.literal.cluster.iter().map(|kind| kind.name.as_str())
     }
 
-    /// Limbs in the buffer between clusters of different kinds, 4,096 at most. What a cluster reads from there does not
-    /// pass its ports.
+    /// Capacity of the buffer between clusters of different kinds, in limbs of `n` words and at
+    /// most 4,096. Operands that a cluster reads from the buffer do not pass its ports.
     pub fn buffer_limbs(&self, n: usize) -> usize {
         let bytes = self.literal.network.buffer_bytes.expect("checked");
         (bytes / self.limb_bytes(n)).min(4096) as usize
     }
 
-    /// Cycles in which the memory channel passes a limb, without its latency.
+    /// Cycles that a limb of `n` words occupies the memory channel, without the latency.
     pub fn transfer(&self, n: usize) -> u64 {
         let bits = u128::from(self.limb_bytes(n)) * u128::from(self.literal.clock_mhz) * 1_000_000;
         bits.div_ceil(u128::from(self.literal.memory.bytes_per_second)) as u64
     }
 
-    /// Cycles from the end of a transfer to the use of what was loaded.
+    /// Cycles from the end of a load to the first use of its limb.
     pub fn memory_latency(&self) -> u64 {
         self.literal.memory.latency
     }
 
-    /// Cycles in which all generators together make a limb from a seed; `None` if the machine loads such limbs.
+    /// Cycles and latency of one limb that all generators together expand from a seed, or `None` if
+    /// the machine loads such limbs from memory.
     pub fn generation(&self, n: usize) -> Option<(u64, u64)> {
         let &unit = self.uses(Operation::Sample).first()?;
         let count: usize = self
@@ -283,12 +289,12 @@ impl Machine {
         Some((unit.pass(n).div_ceil(count as u64), unit.latency))
     }
 
-    /// Watts of what is always on.
+    /// Power of the parts that are always on, in watts.
     pub fn static_watts(&self) -> f64 {
         self.literal.static_watts
     }
 
-    /// Watts of the parts beside the units that are always busy: by name.
+    /// Names of the parts other than units, with their power in watts while they are always busy.
     pub fn part_watts(&self) -> [(&'static str, f64); 4] {
         let files = self.literal.cluster.iter();
         let files = files
@@ -302,7 +308,8 @@ impl Machine {
         ]
     }
 
-    /// Square millimetres by component.
+    /// Names of all components with their areas in square millimetres, all units of a kind
+    /// together.
     pub fn areas(&self) -> Vec<(String, f64)> {
         let count = |unit: usize| {
             self.clusters
@@ -341,7 +348,7 @@ impl Unit {
 }
 
 impl Cluster {
-    /// So many clusters like this one, with numbers where there are several.
+    /// `count` copies of this cluster. Copies have a number in their name if there are several.
     fn repeated(self, count: u64) -> impl Iterator<Item = Self> {
         (0..count).map(move |number| Self {
             name: match count {

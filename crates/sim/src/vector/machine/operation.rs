@@ -1,41 +1,42 @@
 //! The operations that a machine maps to its units.
 
-/// What is done to a limb. A machine's file maps each to the units that it occupies.
+/// An operation on a limb. The file of a machine maps each operation to the units that it occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Operation {
-    /// To values.
+    /// A transform from coefficients to values (NTT).
     Ntt,
-    /// To coefficients.
+    /// A transform from values to coefficients (inverse NTT).
     Intt,
-    /// Sums and differences.
+    /// A sum or a difference of two limbs.
     Add,
-    /// Products word by word.
+    /// A product of two limbs, word by word.
     Mul,
-    /// Terms of inner products.
+    /// A term of an inner product.
     Dot,
-    /// Products with one word.
+    /// A product with one word.
     Scale,
-    /// Terms of combinations with known integers.
+    /// A term of a combination with known integers.
     Combine,
-    /// Words to other places: automorphisms, slots, turns.
+    /// A permutation of the words of a limb: an automorphism, an order of slots, or a
+    /// multiplication by a power of `X`.
     Permute,
-    /// Words of several limbs to other places.
+    /// A limb gathered from words of several limbs.
     Extract,
-    /// Terms of the quotient of a conversion.
+    /// A term of the quotient of a basis conversion.
     Quotient,
-    /// Terms of a conversion.
+    /// A term of a basis conversion.
     Convert,
-    /// Rounding to another modulus.
+    /// A rounding to another modulus.
     Round,
     /// A digit of each word.
     Digit,
-    /// Words from a seed.
+    /// A limb expanded from a seed.
     Sample,
 }
 
 impl Operation {
-    /// All of them, in order.
+    /// All operations, in order of their numbers.
     pub const ALL: [Self; 14] = [
         Self::Ntt,
         Self::Intt,
@@ -53,7 +54,7 @@ impl Operation {
         Self::Sample,
     ];
 
-    /// Name, as a machine's file has it.
+    /// Name in the file of a machine.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ntt => "ntt",
@@ -73,7 +74,7 @@ impl Operation {
         }
     }
 
-    /// The operation of a name.
+    /// The operation with this name, or `None`.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }

@@ -1,4 +1,4 @@
-//! Machines that come with the program, files that are refused, and closed forms of costs.
+//! Tests of built-in machines, of files that are refused, and of closed forms of costs.
 
 use super::{Machine, Operation};
 use crate::family::{Family, built_in};
@@ -33,7 +33,7 @@ fn f1_and_athena_have_the_printed_figures() {
     assert_eq!(f1.generation(1 << 15), None);
 }
 
-/// Figures of other papers, as "Athena" (MICRO 2025) prints them in its tables 8 and 9.
+/// Figures of the papers on these machines, as tables 8 and 9 of "Athena" (MICRO 2025) print them.
 #[test]
 fn craterlake_and_sharp_have_the_printed_figures() {
     for (name, mm2, watts, megabytes, files, terabytes) in [
@@ -63,7 +63,7 @@ fn craterlake_and_sharp_have_the_printed_figures() {
     }
 }
 
-/// Tables 3 and 4 of Hyena. Memory is not in table 4.
+/// Figures of tables 3 and 4 of Hyena. The memory is not in table 4.
 #[test]
 fn hyena_has_the_printed_figures() {
     let hyena = Machine::named("hyena").expect("built in");
@@ -292,15 +292,16 @@ fn missing_unknown_and_absurd_values_are_refused_by_name() {
     }
 }
 
-/// Limbs that lie striped over banks, port by port of words, pass all ports at once: streams that begin in phases of their
-/// own never meet in a bank, and with fewer of them than ports of banks a phase is free within a turn of the banks.
+/// Limbs are striped over the banks, one port's width of words after another, so each limb passes
+/// the ports of all banks in turn. Streams that begin in different phases never meet in a bank.
+/// While fewer streams run than all banks have ports, a phase is free within one turn of the banks.
 #[test]
 fn striped_limbs_wait_for_less_than_a_turn_of_the_banks() {
     for (banks, ports, length, seed) in
         [(16, 3, 128, 1), (16, 1, 18, 2), (4, 2, 7, 3), (1, 1, 5, 4)]
     {
         let mut random = crate::vector::testing::Random::new(seed);
-        // Streams that are under way: their first cycle.
+        // The first cycle of each stream that is under way.
         let mut running: Vec<usize> = Vec::new();
         let mut cycle = 0;
         for _ in 0..2000 {

@@ -1,13 +1,13 @@
-//! A machine's file with other numbers: what a sweep tries.
+//! A machine's file with other integers, as a sweep tries them.
 //!
-//! Keys are named by their path: `memory.latency`, `unit.ntt.lanes`. `cluster.ports` is that of all clusters,
-//! `cluster.NAME.ports` that of one. `lanes` is that of all units: the widest have as many, the others keep their
-//! proportion to them.
+//! A path names a key: `memory.latency`, `unit.ntt.lanes`. `cluster.ports` sets the ports of all
+//! clusters, `cluster.NAME.ports` the ports of one. `lanes` sets the lanes of all units: the widest
+//! units get this number, the others keep their proportion to them.
 //!
-//! Area and watts follow, since the file has those of one size: they grow with the power that `[scaling]` names, linearly
-//! where it names none.
+//! Areas and watts follow, because the file has figures for one size. They grow with the power of
+//! the size that `[scaling]` names. The default power is 1.
 //!
-//! | what changes | what grows with it |
+//! | changed sizes | figures that grow with them |
 //! |---|---|
 //! | lanes of a unit | the unit |
 //! | bytes, and the width of all ports, of the scratchpad | the scratchpad |
@@ -17,20 +17,22 @@
 //! | bytes in a second | the memory |
 //! | clock | watts of all but the memory, no area |
 //!
-//! So with powers of 1 the energy of an operation stays what it is, whatever lanes, ports, bandwidth and clock.
+//! With powers of 1, lanes, ports, bandwidth and clock therefore leave the energy of an operation
+//! as it is.
 
 use super::literal::{Literal, Scaling};
 use crate::error::{Error, Result};
 use toml::{Table, Value};
 
-/// All units' lanes.
+/// The path that sets the lanes of all units.
 const LANES: &str = "lanes";
 
-/// The file of a machine with other integers in the place of some, and with the areas and watts that follow.
+/// Replaces integers in the file of a machine, and scales the areas and watts that depend on them.
+/// `changes` has paths with their new values.
 ///
 /// # Errors
-/// [`Error::Key`] for a path that names no integer of the file, and those of
-/// [`Machine::from_toml`](super::Machine::from_toml), of the file as it was and as it is then.
+/// [`Error::Key`] for a path that names no integer of the file, and the errors of
+/// [`Machine::from_toml`](super::Machine::from_toml) for the file before and after the changes.
 pub fn varied(text: &str, changes: &[(String, i64)]) -> Result<String> {
     super::Machine::from_toml(text)?;
     let mut table = parsed(text)?;
@@ -62,14 +64,14 @@ pub fn varied(text: &str, changes: &[(String, i64)]) -> Result<String> {
     Ok(changed)
 }
 
-/// The paths of all integers of a machine's file.
+/// Lists the paths of all integers of a machine's file.
 ///
 /// # Errors
 /// [`Error::Toml`] for a text that is no TOML.
 pub fn integers(text: &str) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    list(&Value::Table(parsed(text)?), "", &mut found);
-    Ok(found)
+    let mut paths = Vec::new();
+    list(&Value::Table(parsed(text)?), "", &mut paths);
+    Ok(paths)
 }
 
 fn parsed(text: &str) -> Result<Table> {
@@ -80,32 +82,32 @@ fn literal(text: &str) -> Result<Literal> {
     toml::from_str(text).map_err(|error| Error::Toml(error.to_string()))
 }
 
-fn list(value: &Value, path: &str, found: &mut Vec<String>) {
+fn list(value: &Value, path: &str, paths: &mut Vec<String>) {
     let behind = |name: &str| match path {
         "" => name.to_owned(),
         path => format!("{path}.{name}"),
     };
     match value {
-        Value::Integer(_) => found.push(path.to_owned()),
+        Value::Integer(_) => paths.push(path.to_owned()),
         Value::Table(table) => table
             .iter()
             .filter(|(name, _)| !path.is_empty() || *name != "scaling")
-            .for_each(|(name, value)| list(value, &behind(name), found)),
+            .for_each(|(name, value)| list(value, &behind(name), paths)),
         Value::Array(several) => {
             for one in several {
                 let name = one.get("name").and_then(Value::as_str);
-                list(one, &behind(name.unwrap_or("")), found);
+                list(one, &behind(name.unwrap_or("")), paths);
             }
         }
         _ => {}
     }
 }
 
-/// Sets the integers that a path names, and counts them.
+/// Sets all integers that a path names. Returns their number.
 fn set(value: &mut Value, path: &[&str], to: i64) -> usize {
     match (value, path) {
-        (Value::Integer(found), []) => {
-            *found = to;
+        (Value::Integer(integer), []) => {
+            *integer = to;
             1
         }
         (Value::Table(table), [name, rest @ ..]) => {
@@ -140,14 +142,14 @@ fn set_lanes(table: &mut Table, to: i64) -> Result<()> {
         });
     }
     for one in &mut lanes {
-        if let Value::Integer(found) = one {
-            *found = (i128::from(*found) * i128::from(to) / widest).max(1) as i64;
+        if let Value::Integer(integer) = one {
+            *integer = (i128::from(*integer) * i128::from(to) / widest).max(1) as i64;
         }
     }
     Ok(())
 }
 
-/// Lets areas and watts follow what has changed.
+/// Scales areas and watts by the sizes that differ between `before` and `after`.
 fn scale(table: &mut Table, before: &Literal, after: &Literal) {
     let grown = |before: u64, after: u64, power: f64| (after as f64 / before as f64).powf(power);
     let by = after.scaling.unwrap_or_default();
@@ -210,7 +212,7 @@ fn scale(table: &mut Table, before: &Literal, after: &Literal) {
 }
 
 impl Scaling {
-    /// The powers in words, for reports.
+    /// Describes the powers in one line, for reports.
     fn words(self) -> String {
         let all = [
             ("lanes", self.lanes),
@@ -227,10 +229,11 @@ impl Scaling {
     }
 }
 
-/// With which powers of what the areas and watts of a machine's file grow in a sweep, in words.
+/// Describes the powers of sizes with which the areas and watts of a machine's file grow in a
+/// sweep.
 ///
 /// # Errors
-/// Those of [`Machine::from_toml`](super::Machine::from_toml).
+/// The errors of [`Machine::from_toml`](super::Machine::from_toml).
 pub fn scaling(text: &str) -> Result<String> {
     super::Machine::from_toml(text)?;
     Ok(literal(text)?.scaling.unwrap_or_default().words())

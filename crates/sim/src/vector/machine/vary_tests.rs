@@ -1,4 +1,5 @@
-//! Files with other numbers: what is set, what follows, and what is refused.
+//! Tests of files with other integers: values that are set, figures that follow, and changes that
+//! are refused.
 
 use super::vary::{integers, scaling, varied};
 use super::{Literal, Machine};
@@ -38,39 +39,41 @@ fn areas_and_watts_follow_what_is_set() {
     let (f1, near) = (of(built_in("f1").expect("built in")), |a: f64, b: f64| {
         (a / b - 1.0).abs() < 1e-12
     });
-    let found = change("f1", &[("unit.ntt.lanes", 256)]).expect("fine");
-    assert_eq!(found.unit["ntt"].lanes, 256);
+    let changed = change("f1", &[("unit.ntt.lanes", 256)]).expect("fine");
+    assert_eq!(changed.unit["ntt"].lanes, 256);
     assert!(
-        near(found.unit["ntt"].area_mm2, 2.0 * 2.27) && near(found.unit["ntt"].watts, 2.0 * 4.8)
+        near(changed.unit["ntt"].area_mm2, 2.0 * 2.27)
+            && near(changed.unit["ntt"].watts, 2.0 * 4.8)
     );
-    assert_eq!(found.unit["adder"], f1.unit["adder"]);
-    let found = change("f1", &[("lanes", 64)]).expect("fine");
-    assert!(found.unit.values().all(|unit| unit.lanes == 64));
-    assert!(near(found.unit["adder"].area_mm2, 0.015));
-    let found = change("f1", &[("memory.bytes_per_second", 2_000_000_000_000)]).expect("fine");
-    assert!(near(found.memory.area_mm2, 2.0 * 29.8) && near(found.memory.watts, 0.9));
-    let found = change(
+    assert_eq!(changed.unit["adder"], f1.unit["adder"]);
+    let changed = change("f1", &[("lanes", 64)]).expect("fine");
+    assert!(changed.unit.values().all(|unit| unit.lanes == 64));
+    assert!(near(changed.unit["adder"].area_mm2, 0.015));
+    let changed = change("f1", &[("memory.bytes_per_second", 2_000_000_000_000)]).expect("fine");
+    assert!(near(changed.memory.area_mm2, 2.0 * 29.8) && near(changed.memory.watts, 0.9));
+    let changed = change(
         "f1",
         &[("scratchpad.bytes", 33_554_432), ("scratchpad.ports", 6)],
     )
     .expect("fine");
     assert!(
-        near(found.scratchpad.area_mm2, 48.09),
+        near(changed.scratchpad.area_mm2, 48.09),
         "half the bytes, twice the ports"
     );
-    let found = change("f1", &[("cluster.count", 8), ("cluster.port_bytes", 256)]).expect("fine");
-    assert!(near(found.network.area_mm2, 10.02 / 4.0));
+    let changed = change("f1", &[("cluster.count", 8), ("cluster.port_bytes", 256)]).expect("fine");
+    assert!(near(changed.network.area_mm2, 10.02 / 4.0));
     assert!(
-        near(found.cluster[0].register_file_area_mm2, 0.56),
+        near(changed.cluster[0].register_file_area_mm2, 0.56),
         "of one"
     );
-    let found = change("f1", &[("clock_mhz", 500)]).expect("fine");
-    assert!(near(found.unit["ntt"].watts, 2.4) && near(found.unit["ntt"].area_mm2, 2.27));
-    let found = change("f1", &[("cluster.units.ntt", 3)]).expect("fine");
-    assert_eq!(found.cluster[0].units["ntt"], 3);
+    let changed = change("f1", &[("clock_mhz", 500)]).expect("fine");
+    assert!(near(changed.unit["ntt"].watts, 2.4) && near(changed.unit["ntt"].area_mm2, 2.27));
+    let changed = change("f1", &[("cluster.units.ntt", 3)]).expect("fine");
+    assert_eq!(changed.cluster[0].units["ntt"], 3);
 }
 
-/// What an instruction takes does not depend on how wide and how fast the machine is, only when.
+/// The energy of an instruction does not depend on the width and the speed of the machine. Only the
+/// time does.
 #[test]
 fn energy_stays_and_time_falls() {
     use crate::vector::{Options, Report, schedule};
@@ -85,10 +88,11 @@ fn energy_stays_and_time_falls() {
             .replace("\"square\"", "\"stream\"");
         let text = text.replace("static_watts = 0.5", "static_watts = 0.0");
         let machine = Machine::from_toml(&varied(&text, &changes).expect("fine")).expect("fine");
-        let found =
+        let schedule =
             schedule(&machine, &work, Options::default(), &mut |_, _| true).expect("it fits");
-        let report = Report::new(&machine, &work, &found);
-        // Orders that are tried differ in what they move, so each part is taken by what it does.
+        let report = Report::new(&machine, &work, &schedule);
+        // Candidate orders differ in the bytes that they move, so the energy of the memory is
+        // divided by these bytes.
         let moved = report.traffic.total() as f64;
         let joules = report
             .joules
@@ -121,18 +125,18 @@ fn energy_stays_and_time_falls() {
 
 #[test]
 fn a_cluster_is_named_or_all_of_them_are() {
-    let found = change("athena", &[("cluster.region 1.ports", 8)]).expect("fine");
-    assert_eq!((found.cluster[0].ports, found.cluster[1].ports), (2, 8));
-    let found = change("athena", &[("cluster.ports", 4)]).expect("fine");
-    assert_eq!((found.cluster[0].ports, found.cluster[1].ports), (4, 4));
+    let changed = change("athena", &[("cluster.region 1.ports", 8)]).expect("fine");
+    assert_eq!((changed.cluster[0].ports, changed.cluster[1].ports), (2, 8));
+    let changed = change("athena", &[("cluster.ports", 4)]).expect("fine");
+    assert_eq!((changed.cluster[0].ports, changed.cluster[1].ports), (4, 4));
 }
 
 #[test]
 fn lanes_of_all_units_keep_their_proportions() {
     let athena = of(built_in("athena").expect("built in"));
-    let found = change("athena", &[("lanes", 1024)]).expect("fine");
+    let changed = change("athena", &[("lanes", 1024)]).expect("fine");
     for (name, unit) in &athena.unit {
-        assert_eq!(found.unit[name].lanes, unit.lanes / 2, "{name}");
+        assert_eq!(changed.unit[name].lanes, unit.lanes / 2, "{name}");
     }
 }
 
@@ -140,7 +144,7 @@ fn lanes_of_all_units_keep_their_proportions() {
 fn a_file_says_otherwise() {
     let text = built_in("tiny").expect("built in");
     let text = format!("{text}\n[scaling]\nlanes = 2.0\nbytes = 0.5\n");
-    let found = of(&varied(
+    let changed = of(&varied(
         &text,
         &[
             ("unit.mac.lanes".into(), 16),
@@ -148,8 +152,8 @@ fn a_file_says_otherwise() {
         ],
     )
     .expect("fine"));
-    assert!((found.unit["mac"].area_mm2 - 1.0).abs() < 1e-12);
-    assert!((found.scratchpad.area_mm2 - 8.0).abs() < 1e-12);
+    assert!((changed.unit["mac"].area_mm2 - 1.0).abs() < 1e-12);
+    assert!((changed.scratchpad.area_mm2 - 8.0).abs() < 1e-12);
     let words = scaling(&text).expect("fine");
     assert!(
         words.contains("lanes^2") && words.contains("bytes^0.5") && words.contains("ports,"),

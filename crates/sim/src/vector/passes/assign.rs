@@ -1,24 +1,26 @@
-//! Which cluster executes an instruction.
+//! The assignment of instructions to clusters, for plans without list scheduling.
 //!
-//! An instruction goes where an operand was made, as long as that cluster is not far ahead of the least loaded one. The
-//! load is counted in passes for each unit. Lanes, ports and bandwidth do not count, so that they change no choice.
+//! An instruction goes to the cluster that produced one of its operands, unless this cluster is far
+//! ahead of the least loaded one. Load is counted in passes for each unit. Lanes, ports and
+//! bandwidth do not count, so they change no choice.
 
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
 
-/// Passes that a cluster may be ahead of the least loaded one.
+/// Passes by which a cluster may be ahead of the least loaded one.
 const AHEAD: u64 = 4;
-/// Units of load in a pass: divided by the number of units of the kind in the cluster.
+/// Load of one pass, before it is divided by the number of units of the kind in the cluster.
 const PASS: u64 = 720_720;
 
+/// The load of all clusters, and the cluster of each limb, during assignment.
 pub(super) struct Assign<'a> {
     machine: &'a Machine,
-    /// For each operation the clusters that have its units.
+    /// For each operation, the clusters that execute it.
     able: Vec<Vec<u16>>,
-    /// For each cluster and kind of unit the passes so far.
+    /// For each cluster and kind of unit, the load so far.
     load: Vec<Vec<u64>>,
-    /// For each limb the cluster that made it, or `ELSEWHERE`.
-    made: Vec<u16>,
+    /// For each limb, the cluster that produced it, or `ELSEWHERE`.
+    producers: Vec<u16>,
 }
 
 const ELSEWHERE: u16 = u16::MAX;
@@ -36,11 +38,11 @@ impl<'a> Assign<'a> {
             machine,
             able: able.to_vec(),
             load: vec![vec![0; machine.units().len()]; clusters.len()],
-            made: vec![ELSEWHERE; work.limbs()],
+            producers: vec![ELSEWHERE; work.limbs()],
         }
     }
 
-    /// The cluster of an instruction, which is counted there.
+    /// Chooses the cluster of an instruction, and adds the instruction to its load.
     pub(super) fn cluster(&mut self, work: &Work, instruction: usize) -> u16 {
         let kind = work.kind(instruction);
         let unit = self.machine.uses(kind)[0];
@@ -53,12 +55,12 @@ impl<'a> Assign<'a> {
         let limit = load(&least) + AHEAD * PASS;
         let sum = work.continues[instruction];
         let near = |limb: u32| {
-            let cluster = self.made[limb as usize];
+            let cluster = self.producers[limb as usize];
             (cluster != ELSEWHERE && able.binary_search(&cluster).is_ok()).then_some(cluster)
         };
-        // A sum goes on where it is.
+        // A sum continues on the cluster where it began.
         let chosen = if sum != NONE {
-            self.made[sum as usize]
+            self.producers[sum as usize]
         } else {
             let mut near = work
                 .operands(instruction)
@@ -66,7 +68,7 @@ impl<'a> Assign<'a> {
                 .filter(|cluster| load(cluster) < limit);
             near.next().unwrap_or(least)
         };
-        self.made[instruction] = chosen;
+        self.producers[instruction] = chosen;
         let terms = work.terms(instruction) as u64;
         for &unit in self.machine.uses(kind) {
             let count = self.machine.clusters()[usize::from(chosen)].units[unit] as u64;

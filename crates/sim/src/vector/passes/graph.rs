@@ -1,30 +1,32 @@
-//! What a plan's events wait for.
+//! The dependences between the events of a plan.
 //!
-//! A plan fixes what enters and leaves the scratchpad, and whose room each limb takes: the `a`-th that enters one of `c`
-//! limbs takes the room of the `(a - c)`-th that leaves. Which event a unit, a port or a channel serves first is still
-//! open. Events in any order that keeps what waits behind what it waits for are a schedule.
+//! A plan fixes the limbs that enter and leave the scratchpad, and the limb whose room each one
+//! takes: with a capacity of `c` limbs, the `a`-th limb that enters takes the room of the
+//! `(a - c)`-th that leaves. The plan does not fix the order in which units, ports and channels
+//! serve events. Any order in which each event comes after the events that it waits for is a
+//! schedule.
 
 use super::schedule::Event;
 use crate::vector::work::{NONE, Work};
 
-/// A plan's events with what waits for what.
+/// The events of a plan, with their dependences.
 pub(super) struct Graph {
-    /// Events, packed, in an order that keeps what waits behind what it waits for.
+    /// Packed events, in an order in which each comes after the events that it waits for.
     pub(super) events: Vec<u32>,
-    /// For each event that brings a limb the event that makes room for it, or `NONE`.
+    /// For each event that brings a limb, the release whose room the limb takes, or `NONE`.
     pub(super) rooms: Vec<u32>,
-    /// Releases that wait for an event: those of event `e` end at `leaves_end[e]`.
+    /// Releases that wait for the end of an event: the list of event `e` ends at `leaves_end[e]`.
     leaves: Vec<u32>,
     leaves_end: Vec<u32>,
-    /// Other events that wait for an event.
+    /// Other events that wait for an event, in lists of the same form.
     next: Vec<u32>,
     next_end: Vec<u32>,
-    /// For each event how many it waits for.
+    /// For each event, the number of events that it waits for.
     pub(super) waits: Vec<u32>,
 }
 
 impl Graph {
-    /// The graph of planned events for a scratchpad of so many limbs.
+    /// Builds the graph of planned events for a scratchpad of `capacity` limbs.
     pub(super) fn new(work: &Work, events: Vec<u32>, capacity: usize) -> Self {
         let rooms = rooms(&events, capacity);
         let mut waits = vec![0; events.len()];
@@ -50,7 +52,7 @@ impl Graph {
         list(&self.leaves_end, &self.leaves, event)
     }
 
-    /// Other events that wait for what an event gives.
+    /// Other events that wait for the result of an event.
     pub(super) fn next(&self, event: u32) -> &[u32] {
         list(&self.next_end, &self.next, event)
     }
@@ -62,7 +64,7 @@ fn list<'a>(ends: &[u32], all: &'a [u32], event: u32) -> &'a [u32] {
     &all[first as usize..ends[event] as usize]
 }
 
-/// For each event that brings a limb the release whose room it takes.
+/// For each event that brings a limb, the release whose room it takes, or `NONE`.
 pub(super) fn rooms(events: &[u32], capacity: usize) -> Vec<u32> {
     let released = |&event: &u32| matches!(Event::unpack(event), Event::Release(_));
     let mut releases = (0..events.len() as u32).filter(|&e| released(&events[e as usize]));
@@ -81,7 +83,8 @@ pub(super) fn rooms(events: &[u32], capacity: usize) -> Vec<u32> {
     events.iter().map(room).collect()
 }
 
-/// Lists of what waits for each event, and counts of what each waits for. `edges` gives the same edges each time.
+/// Builds the list of events that wait for each event, and counts for each event how many it waits
+/// for. `edges` must give the same edges each time.
 fn lists(
     events: usize,
     waits: &mut [u32],
@@ -107,7 +110,7 @@ fn lists(
 
 /// Calls `edge` for each event that a release waits for.
 fn to_releases(work: &Work, events: &[u32], edge: &mut dyn FnMut(u32, u32)) {
-    // For each limb the next release, seen from behind.
+    // For each limb, its next release. The loop runs backwards.
     let mut leaves = vec![NONE; work.limbs()];
     for place in (0..events.len() as u32).rev() {
         let mut held = |limb: u32| {
@@ -129,7 +132,7 @@ fn to_releases(work: &Work, events: &[u32], edge: &mut dyn FnMut(u32, u32)) {
 
 /// Calls `edge` for each event that an instruction or a transfer waits for.
 fn to_others(work: &Work, events: &[u32], rooms: &[u32], edge: &mut dyn FnMut(u32, u32)) {
-    // For each limb what brought it last, what wrote it, and what released it last.
+    // For each limb, the event that brought it last, the event that wrote it, and its last release.
     let mut brought = vec![NONE; work.limbs()];
     let mut written = vec![NONE; work.limbs()];
     let mut released = vec![NONE; work.limbs()];

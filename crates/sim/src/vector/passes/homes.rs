@@ -1,7 +1,9 @@
-//! Where instructions wait: what one operation does modulo one prime has one cluster as its home.
+//! Homes: the clusters at which instructions wait. All instructions of one operation modulo one
+//! prime have the same home.
 //!
-//! Products with hints, sums and transforms of one limb then find their operands in the register file, and only changes
-//! of bases read limbs that other clusters made. A cluster that has nothing to do takes from the longest queue.
+//! So products with hints, sums and transforms of one limb find their operands in the register
+//! file, and only basis conversions read limbs that other clusters produced. A cluster without work
+//! takes an instruction from the longest queue.
 
 use super::model::Model;
 use super::profile::Profile;
@@ -10,33 +12,35 @@ use crate::vector::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Ticks that a cluster may be ahead of the one that has least to do, and still be the home of what reads its results.
+/// Ticks by which a cluster may be ahead of the least loaded one and still become the home of
+/// instructions that read its results.
 const AHEAD: u64 = 64;
-/// Instructions in a queue from which on other clusters take one, if there are at least as many moduli as clusters. Fewer
-/// moduli leave clusters without a home, which take what they can.
+/// Length of a queue from which idle clusters take work, if there are at least as many moduli as
+/// clusters. With fewer moduli some clusters are nobody's home, and they take work from any queue.
 const LONG: usize = 2;
 
-/// Events by rank, the first one first.
+/// Events by rank, the lowest first.
 type Heap = BinaryHeap<Reverse<(u32, u32)>>;
 
-/// Instructions that wait for units.
+/// The queues of instructions that wait for units.
 pub(super) struct Queues<'a> {
     work: &'a Work,
-    /// For each operation the clusters that execute it.
+    /// For each operation, the clusters that execute it.
     able: Vec<Vec<u16>>,
-    /// For each instruction its family: what has the same modulus in one operation of the trace's main body.
+    /// For each instruction, its family: all instructions with the same modulus in one operation of
+    /// the trace's main body.
     family: Vec<u32>,
-    /// For each family its home, or `NOWHERE`, and the ticks of all its instructions.
+    /// For each family, its home or `NOWHERE`, and the ticks of all its instructions.
     home: Vec<u16>,
     ticks: Vec<u64>,
-    /// For each cluster the ticks of the families that are at home there, divided by its units.
+    /// For each cluster, the ticks of the families whose home it is, divided by its units.
     load: Vec<u64>,
     units: Vec<u64>,
-    /// For each class of instructions and each cluster what waits there.
+    /// For each class of instructions and each cluster, the waiting events.
     queues: Vec<Vec<Heap>>,
-    /// For each class a bit for each cluster at which something waits.
+    /// For each class, one bit for each cluster: whether an event waits there.
     waiting: Vec<Vec<u64>>,
-    /// Instructions in a queue from which on other clusters take one.
+    /// Length of a queue from which idle clusters take work.
     long: usize,
 }
 
@@ -52,7 +56,7 @@ impl<'a> Queues<'a> {
         });
         let units = |cluster: &Cluster| cluster.units.iter().sum::<usize>().max(1) as u64;
         let (mut family, mut ticks) = (Vec::with_capacity(work.instructions()), Vec::new());
-        // For each modulus its family in the operation at hand, or an older one.
+        // For each modulus, its family in the current operation, or in an older one.
         let mut known: Vec<u32> = Vec::new();
         let mut first = 0;
         for i in 0..work.instructions() {
@@ -88,7 +92,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// Lists an instruction that can begin.
+    /// Adds an instruction whose operands are available to the queue of its home.
     pub(super) fn push(
         &mut self,
         model: &Model<'_>,
@@ -101,7 +105,8 @@ impl<'a> Queues<'a> {
         self.waiting[class][home / 64] |= 1 << (home % 64);
     }
 
-    /// The first event that can begin at home, or else one of the longest queue; and its cluster.
+    /// Takes the first event that can begin at its home, or else an event of the longest queue.
+    /// Returns the event and its cluster.
     pub(super) fn pop(&mut self, model: &mut Model<'_>) -> Option<(u32, u16)> {
         let mut best = None;
         let mut longest = None;
@@ -139,9 +144,11 @@ impl<'a> Queues<'a> {
         Some((event, cluster))
     }
 
-    /// The home of an instruction: that of its family if it is executed there. The first of a family chooses the cluster
-    /// that made a limb of the same modulus which it reads, if it is not far ahead, or else the one that has least to do.
-    fn home(&mut self, instruction: usize, made: &[u16]) -> u16 {
+    /// The home of an instruction: the home of its family, if this cluster executes the operation.
+    /// The first instruction of a family chooses the home. It takes the cluster that produced an
+    /// operand of the same modulus, unless this is far ahead, or else the least loaded cluster.
+    /// `clusters` has the cluster of each result.
+    fn home(&mut self, instruction: usize, clusters: &[u16]) -> u16 {
         let work = self.work;
         let family = self.family[instruction] as usize;
         let able = &self.able[work.kind(instruction) as usize];
@@ -154,7 +161,7 @@ impl<'a> Queues<'a> {
         let least = least.expect("machines are checked");
         let limit = load(least) + AHEAD;
         let near = |limb: u32| {
-            let cluster = *made.get(limb as usize)?;
+            let cluster = *clusters.get(limb as usize)?;
             let same =
                 executes(&cluster) && work.modulus(limb as usize) == work.modulus(instruction);
             same.then_some(cluster)
@@ -172,7 +179,7 @@ impl<'a> Queues<'a> {
     }
 }
 
-/// Places of the bits that are set.
+/// Indices of the bits that are set.
 fn places(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let place = (bits != 0).then(|| bits.trailing_zeros() as usize);

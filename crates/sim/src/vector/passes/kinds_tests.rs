@@ -1,4 +1,5 @@
-//! Clusters of several kinds, and closed forms of the units of Athena's accelerator.
+//! Tests of machines with several kinds of clusters, and closed forms of the units of Athena's
+//! accelerator.
 
 use super::{Options, Schedule, schedule};
 use crate::vector::check::check;
@@ -9,16 +10,16 @@ use crate::vector::work::Work;
 use trace::{Builder, Constant, Limbs, TraceBuilder, Type, ValueId};
 
 const N: usize = 1 << 15;
-/// Primes that are 1 modulo 2^16.
+/// Primes `q` with `q = 1` modulo 2^16.
 const MODULI: [u64; 5] = [65537, 786_433, 1_179_649, 1_769_473, 2_424_833];
 
 fn run(machine: &Machine, work: &Work) -> Schedule {
-    let found = schedule(machine, work, Options::default(), &mut |_, _| true).expect("it fits");
-    check(machine, work, &found).expect("a schedule of ours");
-    found
+    let schedule = schedule(machine, work, Options::default(), &mut |_, _| true).expect("it fits");
+    check(machine, work, &schedule).expect("a schedule of ours");
+    schedule
 }
 
-/// A trace of polynomials of `N = 2^15`.
+/// A trace of polynomials with `N = 2^15`.
 fn of(write: impl FnOnce(&mut Builder<'_>) -> ValueId) -> Work {
     let mut builder = TraceBuilder::new(N, &MODULI).expect("moduli");
     let mut main = builder.main();
@@ -39,9 +40,9 @@ fn operations_run_where_they_are_listed_and_a_larger_buffer_never_slows() {
         let knobs = Knobs::random(&mut random);
         let buffer = random.below(6);
         let machine = knobs.apart(buffer);
-        let found = run(&machine, &work);
+        let schedule = run(&machine, &work);
         for i in 0..work.instructions() {
-            let cluster = &machine.clusters()[usize::from(found.place(i).cluster)];
+            let cluster = &machine.clusters()[usize::from(schedule.place(i).cluster)];
             let expected = match work.kind(i) {
                 Operation::Dot => ["sums"].as_slice(),
                 Operation::Add => &["cluster", "sums"],
@@ -49,13 +50,13 @@ fn operations_run_where_they_are_listed_and_a_larger_buffer_never_slows() {
             };
             assert!(expected.contains(&cluster.name.as_str()), "seed {seed}");
         }
-        let report = Report::new(&machine, &work, &found);
+        let report = Report::new(&machine, &work, &schedule);
         assert!(report.gap() >= 1.0, "seed {seed}: {:?}", report.bound);
         let more = run(&knobs.apart(2 * buffer + 1), &work);
         assert!(
-            more.cycles() <= found.cycles(),
+            more.cycles() <= schedule.cycles(),
             "seed {seed}: {} cycles with {buffer} limbs in the buffer, {} with more",
-            found.cycles(),
+            schedule.cycles(),
             more.cycles()
         );
     }
@@ -80,14 +81,15 @@ fn what_the_other_kind_made_last_does_not_pass_the_ports() {
         ports: 1,
         registers: 0,
     };
-    // 128 bytes of a limb over one port of 16 bytes; without registers an operand that is read twice comes twice.
+    // A limb has 128 bytes, and the port has 16. Without registers an operand that is read twice
+    // passes the port twice.
     for (buffer, limbs) in [(0, 2 + 1), (1, 1)] {
-        let found = run(&knobs.apart(buffer), &work);
-        assert_eq!(found.ports(1), limbs * 8, "{buffer} limbs in the buffer");
+        let schedule = run(&knobs.apart(buffer), &work);
+        assert_eq!(schedule.ports(1), limbs * 8, "{buffer} limbs in the buffer");
     }
 }
 
-/// Section 4.2.3 of the paper: on average close to a cycle for each sample, of 2,048 entries.
+/// Section 4.2.3 of the paper: a sample of 2,048 entries takes about one cycle on average.
 #[test]
 fn athena_extracts_a_sample_a_cycle_from_however_many_polynomials() {
     let athena = Machine::named("athena").expect("built in");
@@ -115,15 +117,16 @@ fn athena_extracts_a_sample_a_cycle_from_however_many_polynomials() {
         let extracts = instructions(&work, Operation::Extract);
         let cycles: u64 = extracts.map(|i| unit.cycles(N, work.terms(i))).sum();
         assert_eq!(cycles, values as u64, "{sources} polynomials");
-        let found = run(&athena, &work);
+        let schedule = run(&athena, &work);
         for i in instructions(&work, Operation::Extract) {
-            let ports = found.ports(i);
-            assert_eq!(found.busy(i), ports.max(16), "{sources} polynomials");
+            let ports = schedule.ports(i);
+            assert_eq!(schedule.busy(i), ports.max(16), "{sources} polynomials");
         }
     }
 }
 
-/// Section 4.2.2: on the first data path both factors of a term are vectors, on the second one is broadcast.
+/// Section 4.2.2: on the first data path both factors of a term are vectors, on the second one is
+/// broadcast.
 #[test]
 fn the_data_paths_of_an_fru_take_a_term_in_as_many_cycles_and_other_ports() {
     let athena = Machine::named("athena").expect("built in");
@@ -136,24 +139,24 @@ fn the_data_paths_of_an_fru_take_a_term_in_as_many_cycles_and_other_ports() {
             let right: Vec<ValueId> = (0..terms).map(|i| load(format!("y/{i}"))).collect();
             main.dot(left, right)
         });
-        let found = run(&athena, &work);
-        let bytes = athena.clusters()[usize::from(found.place(0).cluster)].bytes_per_cycle;
+        let schedule = run(&athena, &work);
+        let bytes = athena.clusters()[usize::from(schedule.place(0).cluster)].bytes_per_cycle;
         let ports = ((2 * terms as u64 + 1) * limb).div_ceil(bytes);
         assert_eq!(
-            found.ports(0),
+            schedule.ports(0),
             ports,
             "two limbs for each term, and the sum"
         );
-        assert_eq!(found.busy(0), (terms as u64 * pass).max(ports));
+        assert_eq!(schedule.busy(0), (terms as u64 * pass).max(ports));
     }
     for from in 1..=4 {
         let work = of(|main| {
             let low = main.load("x", Type::coeff(0..from));
             main.convert(low, Limbs::from(from..from + 1))
         });
-        let found = run(&athena, &work);
+        let schedule = run(&athena, &work);
         let convert = instructions(&work, Operation::Convert).next().expect("one");
-        let cluster = &athena.clusters()[usize::from(found.place(convert).cluster)];
+        let cluster = &athena.clusters()[usize::from(schedule.place(convert).cluster)];
         assert_eq!(
             cluster.name, "region 0",
             "changes of bases are part of a product"
@@ -161,14 +164,15 @@ fn the_data_paths_of_an_fru_take_a_term_in_as_many_cycles_and_other_ports() {
         let terms = from as u64 + 1;
         let ports = ((terms + 1) * limb).div_ceil(cluster.bytes_per_cycle);
         assert!(
-            found.ports(convert) <= ports,
+            schedule.ports(convert) <= ports,
             "a limb for each term at most, and the sum"
         );
-        assert_eq!(found.busy(convert), terms * pass);
+        assert_eq!(schedule.busy(convert), terms * pass);
     }
 }
 
-/// Section 4.3 and figure 7: sums in region 1, products of ciphertexts and their key switches in region 0.
+/// Section 4.3 and figure 7: sums in region 1, products of ciphertexts and their key switches in
+/// region 0.
 #[test]
 fn sums_and_products_of_a_table_work_side_by_side() {
     let athena = Machine::named("athena").expect("built in");
@@ -187,16 +191,16 @@ fn sums_and_products_of_a_table_work_side_by_side() {
         }
         sum
     });
-    let found = run(&athena, &work);
+    let schedule = run(&athena, &work);
     for i in 0..work.instructions() {
-        let cluster = &athena.clusters()[usize::from(found.place(i).cluster)].name;
+        let cluster = &athena.clusters()[usize::from(schedule.place(i).cluster)].name;
         match work.kind(i) {
             Operation::Combine => assert_eq!(cluster, "region 1"),
             Operation::Ntt | Operation::Intt => assert_eq!(cluster, "region 0"),
             _ => {}
         }
     }
-    let report = Report::new(&athena, &work, &found);
+    let report = Report::new(&athena, &work, &schedule);
     assert_eq!(report.kinds, ["region 0", "region 1"]);
     assert!(report.together.together > 0, "{:?}", report.together);
     let least = report.together.works.iter().min().copied();

@@ -1,30 +1,31 @@
-//! Operations that stay within their limbs come together, however many they are.
+//! Layers: operations that stay within their limbs come together, however many they are.
 //!
-//! Sums, products word by word and combinations make a limb from limbs of the same modulus. Key
-//! switches and divisions read limbs of several other moduli: they *cross*. Plaintexts do not, since
-//! all limbs are made from the one modulo `t`. What reads the result of an
-//! operation that crosses is in a later layer. All operations of a layer that do not cross are walked
-//! modulus by modulus. So a table reads the limbs of its powers once for each modulus, for all of its
-//! sums, and not once for each sum. An operation between two that cross, as a product before its key
-//! switch, is walked with the later one.
+//! Sums, products word by word and combinations compute a limb from limbs of the same modulus. Key
+//! switches and divisions read limbs of several other moduli: they *cross*. Plaintexts do not
+//! cross: all their limbs are computed from one limb modulo `t`. An operation that reads the result
+//! of a crossing operation is in a later layer. The operations of a layer that do not cross are
+//! walked modulus by modulus. So a table reads the limbs of its powers once for each modulus, for
+//! all of its sums, and not once for each sum. An operation between two crossing ones, such as a
+//! product before its key switch, is walked with the later one.
 
 use super::walk;
 use crate::vector::work::{NONE, Work};
 use std::collections::HashMap;
 
-/// What layers are found in.
+/// The part of the program in which layers are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Within {
-    /// Each step of the program: those of a network hold many operations.
+    /// Each step of the program. The steps of a network hold many operations.
     Step,
-    /// The whole program: each step of a circuit is one operation.
+    /// The whole program. Each step of a circuit is one operation.
     Program,
-    /// The same, and up to so many operations of a layer that cross and read one hint are walked together: each limb of
-    /// the hint is read for all of them, one after the other, and needs no room after that.
+    /// The whole program. In addition up to this many operations of a layer that cross and read one
+    /// hint are walked together. Each limb of the hint is then read for all of them, one after the
+    /// other, and needs no room afterwards.
     Streams(usize),
 }
 
-/// Orders operations by layers.
+/// Orders instructions by the layers of their operations.
 pub(super) fn by_layers(work: &Work, order: &[u32], within: Within) -> Vec<u32> {
     let group = |instruction: &u32| work.groups[*instruction as usize];
     let operations: Vec<&[u32]> = order.chunk_by(|a, b| group(a) == group(b)).collect();
@@ -44,21 +45,22 @@ pub(super) fn by_layers(work: &Work, order: &[u32], within: Within) -> Vec<u32> 
     walk::within(work, &order, &regions)
 }
 
-/// Place of an operation among the layers, in order. Those that are equal are walked together.
+/// The layer of an operation. Layers are ordered by their fields. Operations with equal layers are
+/// walked together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Layer {
     step: usize,
-    /// Number of layers before it in its step.
+    /// Number of layers before this one in its step.
     depth: u32,
-    /// Place of the operation that crosses, or `NONE` for those that do not.
+    /// Index of the crossing operation, or `NONE` for operations that do not cross.
     crossing: u32,
 }
 
-/// The layer of each operation. What it reads is in an earlier layer, or in its own.
+/// The layer of each operation. Operands of an operation are in earlier layers or in its own.
 fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
     let mut owner = vec![NONE; work.instructions()];
-    let mut found: Vec<Layer> = Vec::with_capacity(operations.len());
-    // For each operation the only one that reads it, or `NONE` for several.
+    let mut layers: Vec<Layer> = Vec::with_capacity(operations.len());
+    // For each operation, the only operation that reads it, or `NONE` if there are several.
     let mut reader: Vec<Option<u32>> = Vec::with_capacity(operations.len());
     let mut follows_sum = Vec::with_capacity(operations.len());
     for (place, operation) in operations.iter().enumerate() {
@@ -68,7 +70,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
             Within::Step => work.step(operation[0] as usize),
             Within::Program | Within::Streams(_) => 0,
         };
-        let step = found.last().map_or(step, |last| last.step.max(step));
+        let step = layers.last().map_or(step, |last| last.step.max(step));
         let (mut other, mut crosses, mut depth, mut follows) = (None, false, 0, false);
         for &i in *operation {
             for limb in work.operands(i as usize) {
@@ -82,7 +84,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
                 if from != own {
                     let read = &mut reader[from as usize];
                     *read = Some(read.map_or(own, |other| if other == own { own } else { NONE }));
-                    let before = found[from as usize];
+                    let before = layers[from as usize];
                     if before.step == step {
                         let crossed = before.crossing != NONE;
                         follows |= !crossed;
@@ -92,7 +94,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
             }
         }
         let crossed = depth % 2 == 1;
-        found.push(Layer {
+        layers.push(Layer {
             step,
             depth: depth / 2 + u32::from(crossed || crosses),
             crossing: if crosses { own } else { NONE },
@@ -100,33 +102,35 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
         reader.push(None);
         follows_sum.push(follows);
     }
-    for place in 0..found.len() {
-        if found[place].crossing == NONE
+    for place in 0..layers.len() {
+        if layers[place].crossing == NONE
             && !follows_sum[place]
             && let Some(next) = reader[place]
             && next != NONE
-            && found[next as usize].crossing != NONE
+            && layers[next as usize].crossing != NONE
         {
-            found[place] = found[next as usize];
+            layers[place] = layers[next as usize];
         }
     }
     if let Within::Streams(most) = within {
-        stream(work, operations, &mut found, most);
+        stream(work, operations, &mut layers, most);
     }
     if within != Within::Step {
-        with_first_reader(work, operations, (&owner, &mut found));
+        with_first_reader(work, operations, (&owner, &mut layers));
     }
-    found
+    layers
 }
 
-/// Lets operations that cross share the place of the first one of their layer that reads the same hint.
-fn stream(work: &Work, operations: &[&[u32]], found: &mut [Layer], most: usize) {
-    // For each layer and hint the place of the first operation, and how many have it.
+/// Lets up to `most` crossing operations of a layer share the place of the first one that reads the
+/// same hint.
+fn stream(work: &Work, operations: &[&[u32]], layers: &mut [Layer], most: usize) {
+    // For each layer and hint, the place of the first operation, and the number of operations at
+    // this place.
     let mut streams: HashMap<(u32, u32), (u32, usize)> = HashMap::new();
-    // For each place of an operation that crosses the one that it now has.
+    // For each crossing operation, by its old place, its new place.
     let mut moved: Vec<u32> = (0..operations.len() as u32).collect();
     for (place, operation) in operations.iter().enumerate() {
-        let layer = found[place];
+        let layer = layers[place];
         if layer.crossing != place as u32 {
             continue;
         }
@@ -142,25 +146,25 @@ fn stream(work: &Work, operations: &[&[u32]], found: &mut [Layer], most: usize) 
         stream.1 += 1;
         moved[place] = stream.0;
     }
-    for layer in found.iter_mut().filter(|layer| layer.crossing != NONE) {
+    for layer in layers.iter_mut().filter(|layer| layer.crossing != NONE) {
         layer.crossing = moved[layer.crossing as usize];
     }
 }
 
-/// What only reads limbs from outside, as the transform of a plaintext, comes with the first that reads it: nothing is
-/// made long before it is used.
-fn with_first_reader(work: &Work, operations: &[&[u32]], (owner, found): (&[u32], &mut [Layer])) {
+/// Moves operations that read only limbs from outside, such as the transform of a plaintext, to the
+/// layer of their first reader, so that results do not wait long for their use.
+fn with_first_reader(work: &Work, operations: &[&[u32]], (owner, layers): (&[u32], &mut [Layer])) {
     let mut first: Vec<Option<Layer>> = vec![None; operations.len()];
     for (place, operation) in operations.iter().enumerate().rev() {
         let limbs = operation.iter().flat_map(|&i| work.operands(i as usize));
         let before = limbs.filter_map(|limb| owner.get(limb as usize));
         let mut before = before.filter(|&&from| from as usize != place).peekable();
-        if before.peek().is_none() && found[place].crossing == NONE {
-            found[place] = first[place].unwrap_or(found[place]);
+        if before.peek().is_none() && layers[place].crossing == NONE {
+            layers[place] = first[place].unwrap_or(layers[place]);
         }
         for &from in before {
             let first = &mut first[from as usize];
-            *first = Some(first.map_or(found[place], |first| first.min(found[place])));
+            *first = Some(first.map_or(layers[place], |first| first.min(layers[place])));
         }
     }
 }

@@ -1,7 +1,8 @@
-//! List scheduling on a model machine: gaps are filled with whatever can begin.
+//! List scheduling on a model machine: gaps are filled with any event that can begin.
 //!
-//! Time goes on tick by tick. What has all that it waits for is in the list of what it occupies. As long as something in
-//! a list can begin, the first one does. The order of beginnings, and the clusters, are all that is kept.
+//! Time goes on tick by tick. An event whose needs are met is in the list of its resource. As long
+//! as some event of a list can begin, the first one does. Only the order of beginnings and the
+//! clusters are kept.
 
 use super::graph::Graph;
 use super::homes::Queues;
@@ -13,7 +14,8 @@ use crate::vector::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Events in the order of their beginnings on a model machine, and for each instruction its cluster.
+/// The result of list scheduling: events in the order of their beginnings, and for each instruction
+/// its cluster.
 pub(super) struct Listed {
     pub(super) order: Vec<u32>,
     pub(super) clusters: Vec<u16>,
@@ -50,27 +52,30 @@ pub(super) fn order(machine: &Machine, work: &Work, graph: &Graph, profile: Prof
     }
 }
 
-/// Events by rank, the first one first.
+/// Events by rank, the lowest first.
 type Heap = BinaryHeap<Reverse<(u32, u32)>>;
 
-/// Something that serves one transfer at a time.
+/// A channel, which serves one transfer at a time.
 #[derive(Default)]
 struct Channel {
     waiting: Heap,
     busy: bool,
 }
 
+/// The state of list scheduling: waiting events, and the order so far.
 struct List<'a> {
     work: &'a Work,
     graph: &'a Graph,
     profile: Profile,
-    /// For each event its rank: the longest chain behind it comes first.
+    /// For each event, its rank. The event with the longest chain after it has the lowest rank.
     ranks: Vec<u32>,
+    /// For each event, how many events it still waits for.
     waits: Vec<u32>,
     order: Vec<u32>,
     instructions: Queues<'a>,
     memory: Channel,
     generators: Channel,
+    /// Whether the machine has generators.
     generates: bool,
     model: Model<'a>,
 }
@@ -81,7 +86,7 @@ impl List<'_> {
         self.generates && input.is_some_and(|input| input.source.sampled())
     }
 
-    /// Something waits for one event less.
+    /// Notes that an event waits for one event less.
     fn met(&mut self, event: u32) {
         let waits = &mut self.waits[event as usize];
         *waits -= 1;
@@ -90,7 +95,8 @@ impl List<'_> {
         }
     }
 
-    /// Lists an event that waits for no other one; a release needs nothing, and happens.
+    /// Adds an event that waits for no other to the list of its resource. A release needs no
+    /// resource, and happens at once.
     fn begin_or_list(&mut self, event: u32) {
         let rank = self.ranks[event as usize];
         let entry = Reverse((rank, event));
@@ -109,7 +115,7 @@ impl List<'_> {
         }
     }
 
-    /// Begins all that can begin now.
+    /// Begins all events that can begin now.
     fn dispatch(&mut self) {
         for (channel, ticks) in [
             (&mut self.memory, self.profile.transfer()),
@@ -153,7 +159,7 @@ impl List<'_> {
     }
 }
 
-/// Ranks by the longest chain behind each event: the longest first.
+/// Ranks of events by the longest chain after each: the longest chain has the lowest rank.
 fn critical(machine: &Machine, work: &Work, graph: &Graph, profile: Profile) -> Vec<u32> {
     let mut behind = vec![0u32; graph.events.len()];
     for event in (0..graph.events.len() as u32).rev() {

@@ -1,16 +1,20 @@
-//! From work to a schedule, in passes that can be switched off one by one.
+//! The passes that turn work into a schedule. Each can be switched off.
 //!
 //! 1. [`order`] brings operations together that share a key-switch hint.
-//! 2. [`walk`] makes one limb of results after the other, and [`layers`] what stays within its limbs together.
+//! 2. [`walk`] completes one limb of results after the other. [`layers`] brings operations together
+//!    that stay within their limbs.
 //! 3. [`spread`] brings instructions together that can run at the same time.
-//! 4. [`movement`] decides what lies in the scratchpad when, with full knowledge of the future.
-//! 5. [`list`] orders events by list scheduling on model machines. There instructions wait at their [`homes`].
+//! 4. [`movement`] plans the contents of the scratchpad over time, with full knowledge of the
+//!    future.
+//! 5. [`list`] orders events by list scheduling on model machines. Instructions wait there in
+//!    queues of clusters, their [`homes`].
 //! 6. [`registers`] decides which limbs stay in the register files of their clusters.
-//! 7. [`placement`] gives each instruction units and a cycle.
+//! 7. [`placement`] gives each event its cycle and each instruction its units.
 //!
-//! The first five fix an order of events, which does not depend on lanes, latencies, ports, register files or bandwidth. A
-//! larger register file keeps more, and the last pass serves every unit, port and channel in that order. More of any of
-//! these therefore never slows a schedule (docs/adr/0024).
+//! The first five passes fix an order of events, which does not depend on lanes, latencies, ports,
+//! register files or bandwidth. A larger register file keeps all limbs of a smaller one and more,
+//! and the last pass serves every unit, port and channel in the fixed order. More of any of these
+//! resources therefore never slows a schedule (docs/adr/0024).
 
 mod assign;
 mod graph;
@@ -47,50 +51,52 @@ use spread::Reach;
 pub(in crate::vector) use schedule::INSIDE;
 pub use schedule::{Event, Place, Schedule, Stall};
 
-/// Order of operations.
+/// The order of the trace's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// That of the trace.
+    /// The order of the trace.
     Program,
     /// Operations that share a key-switch hint come together.
     Hints,
 }
 
-/// Which limb leaves a full scratchpad.
+/// The rule that chooses the limb to leave a full scratchpad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eviction {
-    /// The one that is read last, or never again.
+    /// The limb whose next use is farthest away, or that has none.
     Belady,
-    /// The one whose last use is the longest ago.
+    /// The limb whose last use is the longest ago.
     Lru,
 }
 
-/// How instructions that can run at the same time come together.
+/// The rule that brings instructions together which can run at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
-    /// The first ones that can begin, in a window of the given order.
+    /// The first instructions that can begin, within a window of the input order.
     Window,
-    /// Those that the longest chain waits for, of the whole program, until most of the scratchpad is taken: a list
-    /// scheduler that looks at the pressure on registers, after Goodman and Hsu. To compare with.
+    /// The instructions with the longest chains after them, of the whole program, until most of the
+    /// scratchpad is taken. This is a list scheduler that looks at the pressure on registers, after
+    /// Goodman and Hsu. It is for comparison.
     Pressure,
 }
 
-/// Which passes do their work.
+/// Settings of the passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Order of operations.
+    /// The order of the trace's operations.
     pub order: Order,
-    /// Instructions of a region that is executed limb by limb; 0 keeps their order, and 1 makes each operation a region.
-    /// `None` tries 0, 1 and 4,096.
+    /// Number of instructions of a region that is executed limb by limb. 0 keeps the order of the
+    /// instructions, and 1 makes each operation a region. `None` tries 0, 1 and 4,096.
     pub region: Option<usize>,
-    /// How far ahead of the first instruction that has not begun another one may begin; 1 keeps their order. `None` tries
-    /// 64, 192, 256 and 1,024.
+    /// How many places an instruction may begin ahead of the first instruction that has not begun.
+    /// 1 keeps the order. `None` tries 64, 192, 256 and 1,024.
     pub window: Option<usize>,
-    /// How instructions that can run at the same time come together.
+    /// The rule that brings instructions together which can run at the same time.
     pub spread: Spread,
-    /// Which limb leaves a full scratchpad.
+    /// The rule that chooses the limb to leave a full scratchpad.
     pub eviction: Eviction,
-    /// Whether gaps are filled: events are ordered by list scheduling on model machines, and otherwise as planned.
+    /// Whether gaps are filled. If so, list scheduling on model machines orders the events;
+    /// otherwise they stay in the planned order.
     pub listed: bool,
 }
 
@@ -107,15 +113,17 @@ impl Default for Options {
     }
 }
 
-/// How far ahead an operation may come for its hint: see docs/adr/0024, as all that is tried.
+/// How many operations ahead an operation may come for its hint. All candidates below are from
+/// docs/adr/0024.
 const AHEADS: [usize; 2] = [64, usize::MAX];
-/// Instructions up to which all regions, windows and orders are tried, and each is given its cycles. Of more instructions
-/// fewer are tried, and of these the order that moves least over the memory channel.
+/// Largest number of instructions for which all regions, windows and orders are tried, and each
+/// gets its cycles. For longer programs fewer are tried, and only the order with the least traffic
+/// on the memory channel gets its cycles.
 const FEW: usize = 1 << 17;
-/// Regions that are tried, for few instructions and for many.
+/// Sizes of regions to try, for short and for long programs.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
-/// Windows that are tried, for few instructions and for many, and with each which parts of the scratchpad, one in so many,
-/// are left for loads that run ahead.
+/// Windows to try, for short and for long programs. Beside each: divisors `d` to try, where `1/d`
+/// of the scratchpad stays free for loads ahead of time.
 const WINDOWS: [&[(usize, &[usize])]; 2] = [
     &[
         (64, &[8]),
@@ -125,19 +133,21 @@ const WINDOWS: [&[(usize, &[usize])]; 2] = [
     ],
     &[(16, &[8])],
 ];
-/// The part that is left with other windows.
+/// The divisors for a window that the caller chooses.
 const RESERVE: &[usize] = &[8];
-/// Instructions of a step, in the mean, from which on layers of many instructions are found in each step by itself.
+/// Mean number of instructions per step of a long program from which layers are searched in each
+/// step by itself.
 const LONG: usize = 1024;
-/// Eighths of the limbs of hints that stream through, where hints are loaded again and instructions are few.
+/// Eighths of the limbs of hints that stream through the scratchpad. Used if hints are loaded again
+/// and the program is short.
 const STREAMED: u32 = 6;
 
-/// Schedules work on a machine. `go_on` is told how many thousandths of all attempts are done, and how many there are; if
-/// it says no, the work stops.
+/// Schedules work on a machine. Calls `go_on(done, all)` with the thousandths of attempts that are
+/// done, and the number of all. If it returns false, the search stops.
 ///
 /// # Errors
-/// [`Error::Unfit`] for a ring degree, a modulus or an instruction that is too large for the machine, and for work without
-/// instructions; [`Error::Stopped`].
+/// [`Error::Unfit`] for a ring degree, a modulus or an instruction that is too large for the
+/// machine, and for work without instructions; [`Error::Stopped`] if `go_on` returns false.
 pub fn schedule(
     machine: &Machine,
     work: &Work,
@@ -147,7 +157,8 @@ pub fn schedule(
     let needed = fits(machine, work)?;
     let capacity = machine.scratchpad_limbs(work.n());
     let many = usize::from(work.instructions() > FEW);
-    // What fits half the scratchpad is tried too, so that twice as much never slows a schedule.
+    // Plans for half the scratchpad are tried too, so that a scratchpad of twice the size never
+    // slows a schedule.
     let halves = std::iter::successors(Some(capacity), |capacity| Some(capacity / 2));
     let capacities: Vec<usize> = halves.take_while(|&half| half >= needed).collect();
     let windows = match options.spread {
@@ -159,7 +170,7 @@ pub fn schedule(
         false => vec![None],
     };
     let orders = orders(work, options, many);
-    // An order takes about as long as an attempt.
+    // Computing an order takes about as long as one attempt.
     let attempts = 1000 * profiles.len() * if many == 0 { orders.len() + 1 } else { 1 };
     let plans: usize = windows.iter().map(|(_, reserves)| reserves.len()).sum();
     let steps = 1000 * windows.len() * orders.len() + plans * attempts * capacities.len();
@@ -184,7 +195,7 @@ pub fn schedule(
                 let slots = slots(capacity, needed, reserve);
                 plans.extend(planned(machine, work, &spread, slots, options, many));
             }
-            // Stable, so that the first of equals is the same everywhere.
+            // The sort is stable, so that the first of equal plans is the same on every computer.
             plans.sort_by_key(|plan| plan.0);
             plans.dedup();
             if many == 1 {
@@ -193,7 +204,7 @@ pub fn schedule(
             for (transfers, events) in plans {
                 let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
                 if transfers as u64 * machine.transfer(work.n()) >= limit {
-                    // The memory channel alone would take longer.
+                    // The memory channel alone would take longer than the fastest schedule.
                     break;
                 }
                 let graph = Graph::new(work, events, capacity);
@@ -201,8 +212,8 @@ pub fn schedule(
                     let listed = profile.map(|one| list::order(machine, work, &graph, one));
                     let mut step = |_: usize| go_on(done, steps);
                     let limit = fastest.as_ref().map_or(u64::MAX, |best| best.cycles);
-                    let found = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
-                    fastest = found.or(fastest);
+                    let placed = place(machine, work, (&graph, listed.as_ref()), limit, &mut step)?;
+                    fastest = placed.or(fastest);
                 }
             }
             done += attempts * reserves.len();
@@ -211,7 +222,8 @@ pub fn schedule(
     Ok(fastest.expect("something is tried"))
 }
 
-/// Plans of some orders, each with the limbs that it moves over the memory channel.
+/// Plans the movement of limbs for each order. Returns each plan with the number of limbs that it
+/// moves over the memory channel.
 fn planned(
     machine: &Machine,
     work: &Work,
@@ -257,7 +269,8 @@ fn planned(
     plans.into_iter().map(sum).collect()
 }
 
-/// Takes each step of the program from the order that moves fewest limbs in it, the first of equals.
+/// Builds an order that takes each step of the program from the order with the fewest transfers in
+/// this step, the first of equals.
 fn mixed(work: &Work, orders: &[Vec<u32>], transfers: &[&[usize]]) -> Vec<u32> {
     let mut steps: Vec<Vec<u32>> = vec![Vec::new(); work.steps().len()];
     let best: Vec<usize> = (0..steps.len())
@@ -279,17 +292,17 @@ fn mixed(work: &Work, orders: &[Vec<u32>], transfers: &[&[usize]]) -> Vec<u32> {
     steps.concat()
 }
 
-/// Orders of instructions that are tried.
+/// Lists the orders of instructions to try, each once.
 fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
-    let given: Vec<Vec<u32>> = match options.order {
+    let base_orders: Vec<Vec<u32>> = match options.order {
         Order::Program => vec![(0..work.instructions() as u32).collect()],
         Order::Hints => AHEADS.map(|ahead| order::by_hints(work, ahead)).into(),
     };
     let regions = one_or_all(options.region, REGIONS[many]);
-    let walked = given.iter().flat_map(|given| {
+    let walked = base_orders.iter().flat_map(|base| {
         regions.iter().map(|&region| match region {
-            0 => given.clone(),
-            size => walk::by_results(work, given, size),
+            0 => base.clone(),
+            size => walk::by_results(work, base, size),
         })
     });
     let short = work.instructions() < LONG * work.steps().len();
@@ -303,8 +316,8 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
         (_, true) => &[Within::Program],
         (_, false) => &[Within::Step],
     };
-    let layered = given.iter().flat_map(|given| {
-        let layered = |&within| layers::by_layers(work, given, within);
+    let layered = base_orders.iter().flat_map(|base| {
+        let layered = |&within| layers::by_layers(work, base, within);
         within.iter().map(layered)
     });
     let all: Vec<Vec<u32>> = match options.region {
@@ -324,7 +337,8 @@ fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {
     one.map_or_else(|| all.to_vec(), |one| vec![one])
 }
 
-/// Refuses work that the machine cannot run at all; gives the limbs that its largest instruction needs.
+/// Refuses work that the machine cannot run. Returns the number of limbs that the largest
+/// instruction needs.
 fn fits(machine: &Machine, work: &Work) -> Result<usize> {
     let unfit = |what: String, found: String, expected: String| Error::Unfit {
         machine: machine.name().to_owned(),
@@ -367,7 +381,8 @@ fn fits(machine: &Machine, work: &Work) -> Result<usize> {
     Ok(needed)
 }
 
-/// Limbs that may be in use at once, at least `needed`. The rest of the scratchpad lets loads run ahead of their use.
+/// Number of limbs that may be in use at once, at least `needed`. `1/reserve` of the scratchpad
+/// stays free, so that loads can run ahead of their use.
 fn slots(limbs: usize, needed: usize, reserve: usize) -> usize {
     needed.max(limbs - limbs / reserve)
 }

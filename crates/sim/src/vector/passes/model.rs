@@ -1,4 +1,4 @@
-//! Clusters of a model machine in time: what is free, and what ends when.
+//! The state of a model machine over time: free units and ports, and events that end.
 
 use super::profile::Profile;
 use crate::vector::machine::{Machine, Operation};
@@ -10,29 +10,33 @@ pub(super) struct Model<'a> {
     work: &'a Work,
     profile: Profile,
     classes: Vec<Class>,
+    /// For each operation, its class.
     class_of: [u8; Operation::ALL.len()],
-    /// For each cluster and kind of unit those that are free; for each kind the clusters that have one.
+    /// For each cluster and kind of unit, the number of free units. For each kind of unit, the
+    /// clusters that have a free one.
     units: Vec<Vec<u32>>,
     with_unit: Vec<Bits>,
     with_ports: Bits,
-    /// Units of all kinds, for each cluster.
+    /// For each cluster, its number of units of all kinds.
     size: Vec<u64>,
-    /// For each instruction the cluster that executes it.
+    /// For each instruction, the cluster that executes it.
     pub(super) clusters: Vec<u16>,
-    /// For each cluster the limbs that it met last.
+    /// For each cluster, the limbs that it read or produced last.
     files: Vec<[u32; FILE]>,
-    /// Where the next one goes.
+    /// For each cluster, the index of the oldest limb in its file. The next limb replaces it.
     next: Vec<usize>,
-    /// The cluster that was taken last, without a reason.
+    /// The cluster that [`next_able`](Self::next_able) chose last.
     last: usize,
+    /// The current tick.
     now: usize,
-    /// What ends, what gives its result, and which ports become free: rings of ticks.
+    /// Rings by tick: events that end, events whose results become available, and clusters whose
+    /// ports become free.
     ends: Vec<Vec<u32>>,
     gives: Vec<Vec<u32>>,
     ports: Vec<Vec<u16>>,
 }
 
-/// Operations that occupy the same units of the same clusters.
+/// A class of operations, which occupy the same units of the same clusters.
 #[derive(PartialEq)]
 struct Class {
     units: Vec<usize>,
@@ -116,12 +120,13 @@ impl<'a> Model<'a> {
         usize::from(self.class_of[self.work.kind(instruction) as usize])
     }
 
-    /// Whether an instruction of a class can begin now.
+    /// Returns true if an instruction of the class can begin now.
     pub(super) fn able(&self, class: usize) -> bool {
         (0..self.with_ports.len()).any(|word| self.able_in(class, word) != 0)
     }
 
-    /// Clusters of a word of bits that can begin an instruction of a class.
+    /// The clusters that can begin an instruction of the class: one bit for each of the 64 clusters
+    /// of a word.
     pub(super) fn able_in(&self, class: usize, word: usize) -> u64 {
         let Class { units, clusters } = &self.classes[class];
         let units = units.iter().map(|&unit| self.with_unit[unit][word]);
@@ -129,13 +134,14 @@ impl<'a> Model<'a> {
         units.fold(free, |all, with| all & with)
     }
 
-    /// Whether an instruction of a class can begin now on a cluster.
+    /// Returns true if an instruction of the class can begin now on the cluster.
     fn able_on(&self, class: usize, cluster: u16) -> bool {
         let (word, bit) = (usize::from(cluster) / 64, cluster % 64);
         self.able_in(class, word) >> bit & 1 == 1
     }
 
-    /// Begins an instruction that can: where an operand was made, if it can there. It is told of as `name`.
+    /// Begins an instruction that can begin: on the cluster that produced an operand if possible,
+    /// or else on the next cluster that is able. Rings list the instruction as `name`.
     pub(super) fn issue(&mut self, instruction: usize, name: u32) {
         let class = self.class(instruction);
         let near = |limb: u32| {
@@ -147,7 +153,7 @@ impl<'a> Model<'a> {
         self.issue_on(instruction, name, cluster);
     }
 
-    /// Begins an instruction on a cluster that can.
+    /// Begins an instruction on a cluster that is able. Rings list the instruction as `name`.
     pub(super) fn issue_on(&mut self, instruction: usize, name: u32, cluster: u16) {
         let work = self.work;
         let class = self.class(instruction);
@@ -179,17 +185,18 @@ impl<'a> Model<'a> {
         self.begin(name, ticks.busy.max(ports), ticks.latency);
     }
 
-    /// The first cluster that can begin an instruction of a class, behind the last one that was found here.
+    /// The first cluster that can begin an instruction of the class, searched from the last answer
+    /// on.
     pub(super) fn next_able(&mut self, class: usize) -> u16 {
         let clusters = self.files.len();
         let able = |&cluster: &usize| self.able_in(class, cluster / 64) >> (cluster % 64) & 1 == 1;
         let mut places = (self.last + 1..clusters).chain(0..=self.last);
-        let found = places.find(able).expect("one is able");
-        self.last = found;
-        found as u16
+        let cluster = places.find(able).expect("one is able");
+        self.last = cluster;
+        cluster as u16
     }
 
-    /// Notes that something begins now that is no instruction, or occupies units.
+    /// Notes the end and the result of an event that begins now. Units are not counted here.
     pub(super) fn begin(&mut self, name: u32, busy: u64, latency: u64) {
         let ring = self.ends.len();
         let end = self.now + busy as usize;
@@ -197,7 +204,8 @@ impl<'a> Model<'a> {
         self.gives[(end + latency as usize) % ring].push(name);
     }
 
-    /// Goes on to the next tick in which something happens: there is one. Gives what ends and what gives its result.
+    /// Goes to the next tick in which an event ends or gives its result; there must be one. Returns
+    /// the events that end, and the events whose results become available.
     pub(super) fn tick(&mut self) -> (Vec<u32>, Vec<u32>) {
         let happens = |place: usize| {
             let all = self.ends[place].len() + self.gives[place].len() + self.ports[place].len();

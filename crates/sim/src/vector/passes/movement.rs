@@ -1,21 +1,23 @@
-//! What lies in the scratchpad when: loads, write-backs and releases between instructions.
+//! The movement of limbs: loads, write-backs and releases between instructions.
 //!
-//! Everything is known before it runs, so the limb that leaves a full scratchpad is the one that is read last. It leaves
-//! right after its last use before that: it would only have taken room. Limbs never change: one is written to memory at
-//! most once, and one that came from memory, or from a seed on a machine with a generator, is dropped without being
-//! written.
+//! All reads are known in advance, so the limb that leaves a full scratchpad is the one whose next
+//! use is farthest away. It leaves right after its previous use, because it would only take room
+//! until its next one. Limbs never change. A limb is written to memory at most once. A limb that
+//! came from memory, or from a seed on a machine with a generator, is dropped without a write.
 //!
-//! A result that was never written costs two transfers if it leaves, and what came from memory one. Belady's rule minds
-//! loads alone, so a second plan counts the way to the next use of such a result as half as long.
+//! A result that was never written costs two transfers if it leaves, and a limb that came from
+//! memory costs one. Belady's rule counts loads alone, so a second plan halves the distance to the
+//! next use of such a result.
 //!
-//! Hints that do not fit are read in the same order again and again, by one key switch after the other. Belady's rule then
-//! keeps the first limbs of that order, so that memory has nothing to do for the first part of a key switch, and units
-//! have to wait in the rest. If some limbs of every hint *stream*, they leave first once they have been read, and those
-//! that stay are spread over the whole order.
+//! Hints that do not fit are read in the same order again and again, by one key switch after the
+//! other. Belady's rule then keeps the first limbs of this order, so that memory is idle during the
+//! first part of a key switch and units wait in the rest. If some limbs of every hint *stream*,
+//! they leave first once they have been read, and the limbs that stay are spread over the whole
+//! order.
 //!
 //! # Source
-//! Belady, "A Study of Replacement Algorithms for a Virtual-Storage Computer", IBM Systems Journal 5(2), 1966; F1,
-//! section "Scheduling data and computation", second stage.
+//! Belady, "A Study of Replacement Algorithms for a Virtual-Storage Computer", IBM Systems Journal
+//! 5(2), 1966; F1, section "Scheduling data and computation", second stage.
 
 use super::Eviction;
 use super::schedule::Event;
@@ -23,8 +25,9 @@ use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
-/// Plans a scratchpad of so many slots for instructions in an order. Every instruction fits the slots. Of limbs of hints,
-/// so many eighths stream. `kept` says whether results that were not written stay for twice as long.
+/// Plans a scratchpad of `slots` limbs for instructions in an order. Every instruction must fit the
+/// slots. `streamed` is the number of eighths of the limbs of hints that stream. `kept` says
+/// whether results that were not written stay for twice as long.
 pub(super) fn plan(
     work: &Work,
     uses: &Uses,
@@ -47,32 +50,32 @@ pub(super) fn plan(
     pad.with_early_leaves()
 }
 
-/// Limbs that pass the memory channel in planned events, by step of the program. An event counts for
-/// the step of the next instruction, and the last events for the last step.
+/// Limbs that pass the memory channel in planned events, by step of the program. An event counts
+/// for the step of the next instruction, and the last events for the last step.
 pub(super) fn transfers(machine: &Machine, work: &Work, events: &[u32]) -> Vec<usize> {
     let generates = !machine.uses(Operation::Sample).is_empty();
-    let mut found = vec![0; work.steps().len()];
+    let mut counts = vec![0; work.steps().len()];
     let (mut since, mut last) = (0, 0);
     for &event in events {
         match Event::unpack(event) {
             Event::Fetch(limb) => {
                 let input = work.input(limb);
-                let made = generates && input.is_some_and(|input| input.source.sampled());
-                since += usize::from(!made);
+                let generated = generates && input.is_some_and(|input| input.source.sampled());
+                since += usize::from(!generated);
             }
             Event::WriteBack(_) => since += 1,
             Event::Release(_) => {}
             Event::Issue(instruction) => {
                 last = work.step(instruction as usize);
-                found[last] += std::mem::take(&mut since);
+                counts[last] += std::mem::take(&mut since);
             }
         }
     }
-    found[last] += since;
-    found
+    counts[last] += since;
+    counts
 }
 
-/// Whether planned events load some limb of a hint twice.
+/// Returns true if planned events load some limb of a hint twice.
 pub(super) fn loads_hints_again(work: &Work, events: &[u32]) -> bool {
     let mut loaded = vec![false; work.inputs().len()];
     events.iter().any(|&event| match Event::unpack(event) {
@@ -83,7 +86,7 @@ pub(super) fn loads_hints_again(work: &Work, events: &[u32]) -> bool {
     })
 }
 
-/// Whether planned events write results that are no outputs.
+/// Returns true if planned events write results other than outputs.
 pub(super) fn writes(work: &Work, events: &[u32]) -> bool {
     let written = events
         .iter()
@@ -91,29 +94,36 @@ pub(super) fn writes(work: &Work, events: &[u32]) -> bool {
     written.count() > work.outputs.len()
 }
 
+/// The scratchpad during planning: the limbs that it holds, and the events so far.
 struct Pad<'a> {
     work: &'a Work,
     eviction: Eviction,
-    /// Eighths of the limbs of hints that leave first.
+    /// Eighths of the limbs of hints that stream.
     streamed: u32,
     /// Whether results that were not written stay for twice as long.
     kept: bool,
-    /// Instructions from which on a use is so far away that a limb that streams leaves.
+    /// Distance of the next use, in instructions, beyond which a limb that streams leaves.
     far: u32,
-    /// For each limb in the scratchpad how early it leaves: the one of the largest key first, one of key 0 never. 0 for
-    /// all others. The low half of a key is the limb's number plus 1.
+    /// For each limb in the scratchpad its key, or 0 if the limb must stay. The limb with the
+    /// largest key leaves first. The high half of a key is the limb's rank by the eviction rule,
+    /// the low half its number plus 1. Limbs outside the scratchpad have 0.
     keys: Vec<u64>,
-    /// Keys of limbs, among them old ones: those are dropped before they outgrow the scratchpad.
+    /// Keys of limbs in the scratchpad, with some that are out of date. Old keys are dropped before
+    /// the heap outgrows the scratchpad.
     ranks: BinaryHeap<u64>,
+    /// Number of free slots.
     free: usize,
+    /// For each limb, whether it is in the scratchpad.
     here: Vec<bool>,
-    /// Whether memory or a seed has the limb.
+    /// For each limb, whether it can be had again from memory or from a seed.
     saved: Vec<bool>,
+    /// For each limb, whether it is an output.
     output: Vec<bool>,
     events: Vec<u32>,
-    /// For each limb the number of events when it was made, loaded or read last.
+    /// For each limb, the number of events up to its last production, load or read.
     touched: Vec<u32>,
-    /// Limbs that leave because others need their room: behind how many events, and whether they are written before.
+    /// Limbs that leave because other limbs need their room. Each has the number of events after
+    /// which it leaves, its number, and whether it is written before.
     leaves: Vec<(u32, u32, bool)>,
 }
 
@@ -144,10 +154,11 @@ impl<'a> Pad<'a> {
         }
     }
 
-    /// Executes the instruction of a position, which touches these limbs.
+    /// Executes the instruction at a position. `touched` has its operands and then its result.
     fn step(&mut self, position: u32, touched: &[Use]) {
-        let (made, read) = touched.split_last().expect("an instruction makes a limb");
-        // What is read stays: first what is there, so that loads do not push it out.
+        let (result, read) = touched.split_last().expect("an instruction makes a limb");
+        // Operands stay. The ones that are in the scratchpad are marked first, so that loads do not
+        // push them out.
         for one in read {
             self.keys[one.limb as usize] = 0;
         }
@@ -157,8 +168,8 @@ impl<'a> Pad<'a> {
                 self.events.push(Event::Fetch(one.limb).pack());
             }
         }
-        self.take(made.limb);
-        self.events.push(Event::Issue(made.limb).pack());
+        self.take(result.limb);
+        self.events.push(Event::Issue(result.limb).pack());
         let now = self.events.len() as u32;
         for &one in touched {
             self.touched[one.limb as usize] = now;
@@ -166,7 +177,7 @@ impl<'a> Pad<'a> {
         }
     }
 
-    /// Lets a limb in, with a key of 0.
+    /// Lets a limb into the scratchpad, with a key of 0.
     fn take(&mut self, limb: u32) {
         if self.free == 0 {
             self.evict();
@@ -191,10 +202,11 @@ impl<'a> Pad<'a> {
         self.free += 1;
     }
 
-    /// Ranks a limb that has been read or made, or releases it if nothing reads it any more.
+    /// Ranks a limb after its read or production, or releases it if no instruction reads it any
+    /// more.
     fn after(&mut self, Use { limb, next }: Use, position: u32) {
         if !self.here[limb as usize] {
-            // Read twice by one instruction, and released after the first time.
+            // The instruction reads the limb twice, and the limb was released after the first time.
             return;
         }
         if next == NONE && (self.saved[limb as usize] || !self.output[limb as usize]) {
@@ -216,11 +228,11 @@ impl<'a> Pad<'a> {
             Eviction::Belady => next,
             Eviction::Lru => NONE - position,
         };
-        // Numbers of limbs settle ties in the same way for every capacity.
+        // Numbers of limbs break ties in the same way for every capacity.
         let key = (u64::from(first) << 32) | (u64::from(limb) + 1);
         self.keys[limb as usize] = key;
         if self.ranks.len() == self.ranks.capacity() {
-            // What is left are keys of limbs that are here.
+            // Only the keys of limbs in the scratchpad are left.
             let keys = &self.keys;
             self.ranks
                 .retain(|&key| keys[key as u32 as usize - 1] == key);
@@ -228,15 +240,16 @@ impl<'a> Pad<'a> {
         self.ranks.push(key);
     }
 
-    /// Whether a limb of a hint is one of those that stream: multiples of the golden ratio spread them evenly over any
-    /// order in which numbers go up by equal steps (Knuth, volume 3, section 6.4).
+    /// Returns true if the limb belongs to a hint and streams. Multiples of the golden ratio spread
+    /// such limbs evenly over any order in which numbers rise by equal steps (Knuth, volume 3,
+    /// section 6.4).
     fn streams(&self, limb: u32) -> bool {
         let input = self.work.input(limb);
         input.is_some_and(|input| input.hint().is_some())
             && limb.wrapping_mul(2_654_435_769) >> 29 < self.streamed
     }
 
-    /// All events, with those who leave at their places.
+    /// All events, with write-backs and releases of evicted limbs in their early places.
     fn with_early_leaves(mut self) -> Vec<u32> {
         self.leaves.sort_by_key(|leave| leave.0);
         let mut events = Vec::with_capacity(self.events.len() + 2 * self.leaves.len());
@@ -254,23 +267,24 @@ impl<'a> Pad<'a> {
     }
 }
 
-/// A limb that an instruction reads or makes, and the position at which it is read next, or `NONE`.
+/// A limb that an instruction reads or produces, and the position of its next read, or `NONE`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
     limb: u32,
     next: u32,
 }
 
-/// The limbs that each instruction of an order touches, in the order in which plans ask for them.
+/// The limbs that each instruction of an order touches, in the order in which plans need them.
 pub(super) struct Uses {
-    /// Of each position the limbs that are read, and then the one that is made, which has the number of the instruction.
+    /// For each position the operands, and then the result, which has the number of the
+    /// instruction.
     all: Vec<Use>,
-    /// Where those of each position end.
+    /// For each position, the end of its limbs in `all`.
     ends: Vec<u32>,
 }
 
 impl Uses {
-    /// Those of an order in which every limb is made before it is read.
+    /// The limbs of an order in which every limb is produced before it is read.
     pub(super) fn of(work: &Work, order: &[u32]) -> Self {
         let mut all = Vec::with_capacity(4 * order.len());
         let mut ends = Vec::with_capacity(order.len());
@@ -279,7 +293,7 @@ impl Uses {
             all.extend(touched.map(|limb| Use { limb, next: NONE }));
             ends.push(all.len() as u32);
         }
-        // From behind: at each position it is known where each limb is read next.
+        // The loop runs backwards, so that at each position the next read of each limb is known.
         let mut read = vec![NONE; work.limbs()];
         let mut last = all.len();
         for position in (0..order.len()).rev() {

@@ -1,24 +1,26 @@
-//! Operations of a trace: what each instruction of its main body comes to, and what waits for what.
+//! Operations: the instructions of each instruction of the trace's main body, and their
+//! dependences.
 
 use crate::vector::work::Work;
 use std::ops::Range;
 
-/// In place of the hint of an operation that needs none.
+/// The number that stands for "no hint".
 pub(super) const NO_HINT: u32 = u32::MAX;
 
-/// Operations of the main body that have instructions, in order.
+/// The operations of the main body that have instructions, in order.
 pub(super) struct Operations {
-    /// Its instructions.
+    /// For each operation, its instructions.
     instructions: Vec<Range<u32>>,
-    /// For each operation the hint that it reads first.
+    /// For each operation, the hint that it reads first.
     hints: Vec<u32>,
-    /// For each operation its results that others read, or that are outputs.
+    /// For each operation, the number of its results that other operations read, or that are
+    /// outputs.
     limbs: Vec<u32>,
     before: Lists,
     after: Lists,
 }
 
-/// Lists of operations: those of `i` are `all[first[i]..first[i + 1]]`.
+/// A list of operations for each operation: the list of `i` is `all[first[i]..first[i + 1]]`.
 struct Lists {
     all: Vec<u32>,
     first: Vec<u32>,
@@ -29,7 +31,7 @@ impl Lists {
         &self.all[self.first[operation] as usize..self.first[operation + 1] as usize]
     }
 
-    /// For each operation those in whose lists it is.
+    /// The transposed lists: for each operation, the operations whose lists have it.
     fn turned(&self) -> Self {
         let count = self.first.len() - 1;
         let mut first = vec![0; count + 1];
@@ -64,7 +66,7 @@ impl Operations {
                 *outside = true;
             }
         }
-        // For each operation the last one that was found to wait for it.
+        // For each operation, the last operation that is known to wait for it.
         let mut known: Vec<u32> = Vec::new();
         let mut start = 0;
         while start < work.instructions() {
@@ -122,7 +124,7 @@ impl Operations {
         self.hints[operation]
     }
 
-    /// Results of an operation that others read, or that are outputs.
+    /// Number of an operation's results that other operations read, or that are outputs.
     pub(super) fn limbs(&self, operation: usize) -> u32 {
         self.limbs[operation]
     }

@@ -1,20 +1,22 @@
-//! Operations that share a key-switch hint come together.
+//! The order of operations: those that share a key-switch hint come together.
 //!
-//! An operation is what one instruction of the trace's main body comes to. As long as there are operations for the hint
-//! that is there, and their operands are there or can be made without another hint, they come next, each with what it
-//! waits for. Then comes the hint of the first operation that can begin. What needs no hint comes as late as it is
-//! needed, or as soon as it can if its results take no more room than its operands leave.
+//! An operation is all the instructions of one instruction of the trace's main body. Operations for
+//! the hint on the machine come next, as long as there is one whose operands are available or can
+//! be computed without another hint. Operations that they wait for come just before them. Then
+//! comes the hint of the first operation that can begin. An operation without a hint comes as late
+//! as possible, or at once if its result takes no more room than its operands leave.
 //!
 //! # Source
-//! F1, section "Scheduling data and computation", first stage: operations are ordered for reuse of hints.
+//! F1, section "Scheduling data and computation", first stage: operations are ordered for reuse of
+//! hints.
 
 use super::operations::{NO_HINT, Operations};
 use crate::vector::work::Work;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-/// Instructions in an order in which operations that share a hint follow each other. Only operations that are less than
-/// `ahead` places behind the first one that is not done come before it.
+/// Orders instructions so that operations with a common hint follow each other. An operation may
+/// overtake the first one that is not done only if it is less than `ahead` places behind it.
 pub(super) fn by_hints(work: &Work, ahead: usize) -> Vec<u32> {
     let operations = Operations::of(work);
     let count = operations.len();
@@ -42,7 +44,7 @@ pub(super) fn by_hints(work: &Work, ahead: usize) -> Vec<u32> {
         }
     }
     while let Some(&(_, hint)) = turns.heads.first() {
-        // One is done however far ahead, so that there is an end.
+        // The first operation of a hint has no limit, so that the loop ends.
         let mut ahead = usize::MAX;
         while let Some(operation) = turns.next_of(hint, ahead) {
             turns.with_needed(operation);
@@ -57,26 +59,31 @@ pub(super) fn by_hints(work: &Work, ahead: usize) -> Vec<u32> {
     turns.order
 }
 
+/// The state of the search for an order: the operations that are done and those that can begin.
 struct Turns<'a> {
     operations: &'a Operations,
     ahead: usize,
-    /// For each operation how many of those that it waits for are not done, and cannot be done without a hint.
+    /// For each operation, how many operations it waits for that are not done and cannot be done
+    /// without a hint.
     waits: Vec<u32>,
-    /// How many of those that it waits for are not done.
+    /// For each operation, how many operations it waits for that are not done.
     undone: Vec<u32>,
-    /// How many operations that read it are not done.
+    /// For each operation, how many of its readers are not done.
     readers: Vec<u32>,
+    /// For each operation, whether it is done.
     done: Vec<bool>,
+    /// The first operation that is not done.
     oldest: usize,
-    /// For each hint the operations that can begin.
+    /// For each hint, the operations that can begin.
     by_hint: Vec<BinaryHeap<Reverse<u32>>>,
-    /// The first operation of each hint that has one, and the hint.
+    /// Pairs of a hint's first operation that can begin, and the hint.
     heads: BTreeSet<(u32, u32)>,
+    /// Instructions of the operations that are done, in order.
     order: Vec<u32>,
 }
 
 impl Turns<'_> {
-    /// The next operation of a hint, if it is near enough.
+    /// Takes the next operation of a hint, if it is near enough.
     fn next_of(&mut self, hint: u32, ahead: usize) -> Option<u32> {
         let heap = self.by_hint.get_mut(hint as usize)?;
         let Reverse(first) = *heap.peek()?;
@@ -91,7 +98,8 @@ impl Turns<'_> {
         Some(first)
     }
 
-    /// An operation waits for nothing that needs a hint: it can begin, or be brought by those that read it.
+    /// Notes that an operation waits for no operation with a hint. If it has a hint, it can begin.
+    /// Otherwise its readers can bring it along.
     fn clear(&mut self, operation: usize) {
         let mut open = vec![operation];
         while let Some(operation) = open.pop() {
@@ -117,7 +125,7 @@ impl Turns<'_> {
         }
     }
 
-    /// Does an operation behind all that it waits for, which needs no hint.
+    /// Does an operation, after all operations that it waits for. None of these needs a hint.
     fn with_needed(&mut self, operation: u32) {
         let mut needed = vec![operation];
         let mut next = 0;
@@ -137,7 +145,7 @@ impl Turns<'_> {
         }
     }
 
-    /// Does an operation, and then what takes no more room than it leaves.
+    /// Does an operation, and then readers whose results take no more room than they free.
     fn perform(&mut self, operation: usize) {
         let mut open = vec![operation];
         while let Some(operation) = open.pop() {
@@ -168,7 +176,8 @@ impl Turns<'_> {
         }
     }
 
-    /// Whether an operation whose operands are there leaves as much room as it takes, and needs no hint.
+    /// Returns true if an operation whose operands are available needs no hint and frees at least
+    /// as much room as it takes.
     fn saves_room(&self, operation: usize) -> bool {
         let before = self.operations.before(operation).iter();
         let left = before.filter(|&&before| self.readers[before as usize] == 1);

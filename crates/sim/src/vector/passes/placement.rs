@@ -1,12 +1,14 @@
-//! Every event gets a cycle, every instruction its units.
+//! Placement: every event gets a cycle, and every instruction its units.
 //!
-//! Events are served in their order. Each begins in the first cycle in which everything that it needs is there:
+//! Events are served in order. Each begins in the first cycle in which all its needs are met:
 //!
-//! - an instruction: its operands, a unit of each kind that it occupies, the ports of its cluster, room for its result;
-//! - a transfer: the memory channel, or the generators; the limb to write; room for the limb to load.
+//! - an instruction: its operands, a unit of each kind that it occupies, the ports of its cluster,
+//!   room for its result;
+//! - a transfer: the memory channel, or the generators; the limb to write; room for the limb to
+//!   load.
 //!
-//! A limb that enters waits for the one whose room it takes, which is fixed before. So loads run as far ahead of their
-//! use as there is room.
+//! A limb that enters waits for the limb whose room it takes, which the plan has fixed. So loads
+//! run as far ahead of their use as there is room.
 
 use super::assign::Assign;
 use super::graph::Graph;
@@ -20,8 +22,9 @@ use crate::vector::work::{NONE, Work};
 /// Events between two calls of `go_on`.
 const STEP: usize = 1 << 16;
 
-/// Gives planned events their cycles, in the order of the plan or in one that was found by list scheduling. Nothing if
-/// they take `limit` cycles or more. `go_on` is told how many thousandths are done; if it says no, the work stops.
+/// Gives planned events their cycles, in the order of the plan or in the order of list scheduling.
+/// Returns `None` if they take `limit` cycles or more. Calls `go_on` with the thousandths of events
+/// that are done. If it returns false, placement stops.
 pub(super) fn place(
     machine: &Machine,
     work: &Work,
@@ -71,37 +74,44 @@ pub(super) fn place(
     Ok(Some(placer.schedule))
 }
 
+/// The state of the machine during placement: times from which each resource is free.
 struct Placer<'a> {
     machine: &'a Machine,
     work: &'a Work,
     schedule: Schedule,
-    /// For each limb the cycle from which it can be read, and whether it came from outside the last time.
+    /// For each limb, the cycle from which it can be read, and whether it last came from outside.
     ready: Vec<u64>,
     fetched: Vec<bool>,
-    /// For each limb the cycle from which nothing that was issued needs it any more.
+    /// For each limb, the cycle from which no event that was issued needs it.
     held: Vec<u64>,
     clusters: Vec<ClusterState>,
-    /// For each kind of clusters the limbs that they made last, for those of other kinds.
+    /// For each kind of clusters, the limbs that it produced last. Clusters of other kinds read
+    /// them.
     buffers: Vec<Buffer>,
+    /// Cycle from which the memory channel is free.
     memory: u64,
+    /// Cycle from which the generators are free.
     generators: u64,
     graph: &'a Graph,
-    /// For each event that is a release the cycle in which the limb left.
+    /// For each release, by its event, the cycle in which the limb left.
     left: Vec<u64>,
     costs: Costs,
 }
 
+/// The times from which the units and the ports of a cluster are free.
 struct ClusterState {
-    /// For each kind of unit the cycles from which its units are free.
+    /// For each kind of unit, the cycles from which its units are free.
     units: Vec<Vec<u64>>,
+    /// Cycle from which the ports are free.
     ports: u64,
+    /// First cycle of the latest instruction.
     last_start: u64,
     bytes_per_cycle: u64,
 }
 
-/// The limbs that clusters of one kind made last.
+/// The limbs that clusters of one kind produced last.
 struct Buffer {
-    /// A ring of as many limbs as fit.
+    /// A ring of the buffer's capacity.
     limbs: Vec<u32>,
     next: usize,
 }
@@ -114,7 +124,7 @@ impl Buffer {
         }
     }
 
-    /// Puts a limb in the place of the oldest one.
+    /// Replaces the oldest limb.
     fn meet(&mut self, limb: u32) {
         if let Some(oldest) = self.limbs.get_mut(self.next) {
             *oldest = limb;
@@ -123,11 +133,11 @@ impl Buffer {
     }
 }
 
-/// Costs for the ring degree at hand.
+/// Costs in cycles, for the ring degree of the work.
 struct Costs {
-    /// For each kind of unit the cycles of a pass.
+    /// For each kind of unit, the cycles of a pass.
     passes: Vec<u64>,
-    /// For each operation its latency: that of its units, one after the other.
+    /// For each operation, its latency: that of its units, one after the other.
     latencies: [u64; Operation::ALL.len()],
     limb_bytes: u64,
     transfer: u64,
@@ -187,7 +197,7 @@ impl<'a> Placer<'a> {
         }
     }
 
-    /// The cycle from which there is room for what an event brings.
+    /// The cycle from which there is room for the limb that an event brings.
     fn room(&self, event: usize) -> u64 {
         let room = self.graph.rooms[event];
         self.left.get(room as usize).copied().unwrap_or(0)
@@ -239,7 +249,8 @@ impl<'a> Placer<'a> {
         let room = self.room(event);
         let cluster = &mut self.clusters[usize::from(chosen)];
 
-        // What register file and buffer lack comes over the ports, and a result that is needed elsewhere goes out.
+        // Operands that are neither in the register file nor in a buffer come over the ports. A
+        // result that is needed elsewhere goes out over them.
         let own = self.machine.clusters()[usize::from(chosen)].kind;
         let (mut computed, mut loaded) = (0, 0);
         let mut moved = u64::from(!self.schedule.inside(i));
@@ -272,7 +283,7 @@ impl<'a> Placer<'a> {
             busy = busy.max(self.costs.passes[of] * passes);
         }
 
-        // In the order of the causes.
+        // Cycles from which each cause allows the instruction, in the order of [`Stall::ALL`].
         let waits: [u64; Stall::ALL.len()] = [free, cluster.ports, computed, loaded, room];
         let (cause, &start) = waits
             .iter()

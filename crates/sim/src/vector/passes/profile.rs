@@ -1,31 +1,36 @@
-//! Model machines on which orders are found.
+//! Model machines, on which orders are searched.
 //!
-//! An order that is found on the machine itself may get worse when the machine gets better (Graham's anomalies). These
-//! ones have the clusters and units of the machine at hand, and none of its lanes, latencies, ports and bandwidth.
+//! An order from the machine itself may get worse when the machine gets better (Graham's
+//! anomalies). A model machine has the clusters and units of the real machine, and none of its
+//! lanes, latencies, ports and bandwidth.
 
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::MAX_TERMS;
 
 /// Ticks of a pass of a stream.
 const PASS: u64 = 16;
-/// Most ticks in which an instruction occupies its units, whatever a machine's file says.
+/// Largest number of ticks that an instruction occupies its units, whatever the machine's file
+/// says.
 const LONGEST: u64 = 1 << 15;
 
-/// What things take, in ticks. A pass over words that stream through a unit takes 16.
+/// The costs of a model machine, in ticks. A pass over words that stream through a unit takes 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Profile {
-    /// Of a transfer between memory and scratchpad.
+    /// Ticks of a transfer between memory and scratchpad.
     pub(super) transfer: u64,
-    /// From the last word in to the last word out of a transform or a permutation. Others take an eighth of it.
+    /// Ticks from the last word in to the last word out of a transform or a permutation. Other
+    /// operations take an eighth.
     pub(super) latency: u64,
-    /// For a limb over the ports of a cluster of one unit. Those of `u` units take a `u`-th of it.
+    /// Ticks of a limb over the ports of a cluster of one unit. In a cluster of `u` units they are
+    /// divided by `u`.
     pub(super) ports: u64,
-    /// Limbs in the register file of a cluster.
+    /// Capacity of the register file of a cluster, in limbs.
     pub(super) file: usize,
 }
 
-/// The model machines of every schedule. Ports take three quarters of what all limbs of an instruction do at `f1`'s ratio:
-/// register files keep the rest. The second one is for machines with wide units.
+/// The model machines of every schedule. Their ports take three quarters of the ticks of all limbs
+/// of an instruction at `f1`'s ratio: register files save the rest. The second model is for
+/// machines with wide units.
 pub(super) const PROFILES: [Profile; 2] = [
     Profile {
         transfer: 8,
@@ -41,7 +46,8 @@ pub(super) const PROFILES: [Profile; 2] = [
     },
 ];
 
-/// What an event of a kind takes: ticks in which it occupies resources, and ticks until its result is there.
+/// The cost of an event: ticks in which it occupies resources, and further ticks until its result
+/// is available.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ticks {
     pub(super) busy: u64,
@@ -49,7 +55,7 @@ pub(super) struct Ticks {
 }
 
 impl Profile {
-    /// What an operation of so many terms takes.
+    /// The cost of an operation of `terms` terms on limbs of `n` words.
     pub(super) fn operation(
         &self,
         machine: &Machine,
@@ -73,7 +79,7 @@ impl Profile {
         }
     }
 
-    /// Most ticks from the beginning of an event to its result.
+    /// Largest number of ticks from the beginning of an event to its result.
     pub(super) fn longest(&self, machine: &Machine, n: usize) -> u64 {
         let passes = Operation::ALL.map(|one| self.operation(machine, n, one, MAX_TERMS).busy);
         let ports = self.ports(2 * MAX_TERMS as u64 + 2, 1);
@@ -81,7 +87,7 @@ impl Profile {
         (busy + self.latency).max(2 * self.transfer).max(2 * PASS)
     }
 
-    /// What a transfer takes.
+    /// The cost of a transfer.
     pub(super) fn transfer(&self) -> Ticks {
         Ticks {
             busy: self.transfer,
@@ -89,7 +95,7 @@ impl Profile {
         }
     }
 
-    /// What a limb from a seed takes.
+    /// The cost of a limb expanded from a seed.
     pub(super) fn generation(&self) -> Ticks {
         Ticks {
             busy: PASS,
@@ -97,7 +103,7 @@ impl Profile {
         }
     }
 
-    /// Ticks of so many limbs over the ports of a cluster of so many units.
+    /// Ticks of `limbs` limbs over the ports of a cluster with `units` units.
     pub(super) fn ports(&self, limbs: u64, units: u64) -> u64 {
         (limbs * self.ports / units).max(1)
     }

@@ -1,22 +1,24 @@
-//! Which limbs stay in register files.
+//! The choice of the limbs that stay in register files.
 //!
-//! The order of instructions of each cluster is known, so a full register file gives up the limb that its cluster meets
-//! last. What is met for the last time is not kept at all: its words only stream through. A result that every reader finds
-//! in the register file never passes the ports.
+//! The order of instructions of each cluster is known, so a full register file gives up the limb
+//! whose next use by its cluster is farthest away. A limb is not kept after its last use: its words
+//! only stream through. A result that every reader finds in the register file never passes the
+//! ports.
 //!
-//! For one order of instructions, a larger file keeps all that a smaller one does, and more.
+//! For a fixed order of instructions, a larger file keeps all limbs of a smaller one, and more.
 //!
 //! # Source
-//! Belady's rule is a stack algorithm: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies",
-//! IBM Systems Journal 9(2), 1970.
+//! Belady's rule is a stack algorithm: Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for
+//! storage hierarchies", IBM Systems Journal 9(2), 1970.
 
 use super::schedule::{Event, INSIDE};
 use crate::vector::machine::Machine;
 use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
-/// For each instruction a bit for each operand that is in the register file, in the order of operands, and [`INSIDE`] if
-/// its result is needed nowhere else. `sequences` has the instructions of each cluster, in order.
+/// Chooses the limbs to keep. Returns for each instruction one bit for each operand, in order,
+/// which says whether it is in the register file, and [`INSIDE`] if the result is needed nowhere
+/// else. `sequences` has the instructions of each cluster, in order.
 pub(super) fn keep(
     machine: &Machine,
     work: &Work,
@@ -54,23 +56,26 @@ pub(super) fn keep(
     held
 }
 
-/// The register file of one cluster after the other. Positions are those in the sequence of a cluster.
+/// The register file of one cluster, used for one cluster after the other. Positions are indices in
+/// the sequence of the cluster. An instruction *meets* the limbs that it reads and the limb that it
+/// produces.
 struct File {
-    /// For each limb the position at which it is met next.
+    /// For each limb, the position of its next meeting.
     next: Vec<u32>,
-    /// For each limb that is kept the position up to which it is, or `NONE`.
+    /// For each limb that is kept, the position up to which it is, or `NONE`.
     until: Vec<u32>,
-    /// For each limb the position at which it was met last.
+    /// For each limb, the position of its last meeting.
     met: Vec<u32>,
-    /// Limbs that are kept, by the position at which they are met next, among them old ones.
+    /// Kept limbs by the position of their next meeting, with some entries that are out of date.
     ranks: BinaryHeap<(u32, u32)>,
+    /// Number of limbs that are kept.
     kept: usize,
 }
 
 impl File {
     fn keep(&mut self, work: &Work, sequence: &[u32], room: usize, held: &mut [u64]) {
         let limbs = |i: u32| work.operands(i as usize).chain([i]);
-        // For each limb that is met, where it is met next; from behind.
+        // For each meeting of a limb, the position of the next one. The loop runs backwards.
         let mut nexts = Vec::new();
         for (position, &i) in sequence.iter().enumerate().rev() {
             let first = nexts.len();
@@ -103,7 +108,7 @@ impl File {
         self.ranks.clear();
     }
 
-    /// A limb is read or made, and again at the position `next`.
+    /// Meets a limb, which is met again at the position `next`.
     fn meet(&mut self, limb: u32, position: u32, next: u32) {
         let place = limb as usize;
         if self.until[place] == position {
@@ -124,8 +129,9 @@ mod tests {
     use crate::vector::testing::{Knobs, Random, work};
     use crate::vector::work::Work;
 
-    /// The most operands that any choice of kept limbs finds in a file of so many, one cluster doing all in order: all
-    /// sets of limbs that may lie in it behind an instruction, with what was found on the way there.
+    /// The largest number of operands found in a file of `room` limbs, over all choices of limbs to
+    /// keep. One cluster executes all instructions in order. The search has all sets of limbs that
+    /// may be in the file after an instruction, with the number of operands found on the way.
     fn most(work: &Work, room: usize) -> usize {
         let mut ways: std::collections::BTreeMap<Vec<u32>, usize> = [(Vec::new(), 0)].into();
         for i in 0..work.instructions() {
@@ -135,8 +141,8 @@ mod tests {
             reads.dedup();
             let again = again - reads.len();
             let mut next = std::collections::BTreeMap::new();
-            for (file, found) in ways {
-                let found = found + again + reads.iter().filter(|limb| file.contains(limb)).count();
+            for (file, hits) in ways {
+                let hits = hits + again + reads.iter().filter(|limb| file.contains(limb)).count();
                 let mut all = [&file[..], &reads[..], &[i as u32]].concat();
                 all.sort_unstable();
                 all.dedup();
@@ -146,7 +152,7 @@ mod tests {
                         let best = next
                             .entry(kept.map(|place| all[place]).collect())
                             .or_insert(0);
-                        *best = found.max(*best);
+                        *best = hits.max(*best);
                     }
                 }
             }
@@ -176,11 +182,11 @@ mod tests {
                 );
             }
             for room in 1..3 {
-                let found = held[room]
+                let hits = held[room]
                     .iter()
                     .map(|held| (held << 1).count_ones() as usize);
                 assert_eq!(
-                    found.sum::<usize>(),
+                    hits.sum::<usize>(),
                     most(&work, room),
                     "seed {seed}, {room} limbs"
                 );

@@ -1,28 +1,29 @@
-//! What the passes give: events in order, each with a cycle.
+//! Schedules, the result of the passes: events in order, each with its cycle.
 
-/// What happens on a machine, in the order in which resources serve it.
+/// An event on a machine. Events are in the order in which resources serve them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// An instruction begins. Its result takes room in the scratchpad.
     Issue(u32),
-    /// A limb is loaded from memory, or made from its seed, and takes room in the scratchpad.
+    /// A limb is loaded from memory, or expanded from its seed, and takes room in the scratchpad.
     Fetch(u32),
     /// A limb is written to memory.
     WriteBack(u32),
-    /// A limb leaves the scratchpad once it has been read by what was issued, and written if it was to be.
+    /// A limb leaves the scratchpad, after the instructions that were issued have read it and any
+    /// write of it has ended.
     Release(u32),
 }
 
-/// Where an instruction is executed.
+/// The cluster and the units that execute an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Place of the cluster in the machine.
+    /// Index of the cluster in the machine.
     pub cluster: u16,
-    /// Which of the units of each kind that the instruction occupies.
+    /// For each kind of unit that the instruction occupies, the number of the unit in the cluster.
     pub units: [u8; 2],
 }
 
-/// What an instruction waited for.
+/// The cause for which an instruction waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Stall {
     /// A unit.
@@ -59,29 +60,31 @@ impl Stall {
     }
 }
 
-/// Work on a machine, cycle by cycle.
+/// A schedule of work on a machine, cycle by cycle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// Events, packed: see [`Schedule::event`].
+    /// Packed events: see [`Event::unpack`].
     pub(in crate::vector) events: Vec<u32>,
-    /// Cycle in which each event begins; for a release, the one in which it is done.
+    /// Cycle in which each event begins. For a release, the cycle in which the limb has left.
     pub(in crate::vector) starts: Vec<u64>,
-    /// For each instruction where it is executed.
+    /// For each instruction, its cluster and units.
     pub(in crate::vector) places: Vec<Place>,
-    /// For each instruction the cycles in which it occupies its units.
+    /// For each instruction, the cycles that it occupies its units.
     pub(in crate::vector) busy: Vec<u64>,
-    /// For each instruction the cycles in which it occupies the ports of its cluster.
+    /// For each instruction, the cycles that it occupies the ports of its cluster.
     pub(in crate::vector) ports: Vec<u64>,
-    /// For each instruction a bit for each operand that its cluster's register file holds, and [`INSIDE`] if the result
-    /// leaves the register file neither for the scratchpad nor for another cluster.
+    /// For each instruction, one bit for each operand that its cluster's register file holds, and
+    /// [`INSIDE`] if the result leaves the register file neither for the scratchpad nor for another
+    /// cluster.
     pub(in crate::vector) held: Vec<u64>,
-    /// Cycle in which everything is done.
+    /// Cycle in which the last event has ended.
     pub(in crate::vector) cycles: u64,
-    /// Cycles between the instructions of a cluster, summed over clusters, by what the later one waited for.
+    /// Cycles between successive instructions of a cluster, summed over clusters, by the cause for
+    /// which the later one waited.
     pub(in crate::vector) stalls: [u64; Stall::ALL.len()],
 }
 
-/// Marks a result that does not leave the register file.
+/// The bit of a result that never leaves its register file.
 pub(in crate::vector) const INSIDE: u64 = 1 << 63;
 
 const BITS: u32 = 30;
@@ -111,44 +114,47 @@ impl Event {
 }
 
 impl Schedule {
-    /// Cycle in which everything is done.
+    /// Cycle in which the last event has ended.
     pub fn cycles(&self) -> u64 {
         self.cycles
     }
 
-    /// Events in order, with their cycles.
+    /// Events in order, each with its cycle.
     pub fn events(&self) -> impl Iterator<Item = (Event, u64)> + '_ {
         let events = self.events.iter().map(|&packed| Event::unpack(packed));
         events.zip(self.starts.iter().copied())
     }
 
-    /// Where an instruction is executed.
+    /// The cluster and the units that execute an instruction.
     pub fn place(&self, instruction: usize) -> Place {
         self.places[instruction]
     }
 
-    /// Cycles in which an instruction occupies its units: those of its passes, or of its operands' way over the ports of
-    /// its cluster, whichever takes longer.
+    /// Cycles that an instruction occupies its units: the cycles of its passes, or of its operands'
+    /// way over the ports of its cluster, whichever is more.
     pub fn busy(&self, instruction: usize) -> u64 {
         self.busy[instruction]
     }
 
-    /// Cycles in which an instruction occupies the ports of its cluster.
+    /// Cycles that an instruction occupies the ports of its cluster.
     pub fn ports(&self, instruction: usize) -> u64 {
         self.ports[instruction]
     }
 
-    /// Whether the register file of an instruction's cluster holds an operand, by its place among the operands.
+    /// Returns true if the register file of an instruction's cluster holds an operand. `operand` is
+    /// the index among the operands.
     pub fn holds(&self, instruction: usize, operand: usize) -> bool {
         self.held[instruction] >> operand & 1 == 1
     }
 
-    /// Whether the result of an instruction stays in the register file of its cluster: all that read it find it there.
+    /// Returns true if the result of an instruction stays in the register file of its cluster,
+    /// where all its readers find it.
     pub fn inside(&self, instruction: usize) -> bool {
         self.held[instruction] & INSIDE != 0
     }
 
-    /// Cycles between the instructions of a cluster, summed over clusters, by what the later one waited for.
+    /// Cycles between successive instructions of a cluster, summed over clusters, by the cause for
+    /// which the later one waited.
     pub fn stalls(&self) -> impl Iterator<Item = (Stall, u64)> + '_ {
         Stall::ALL.into_iter().zip(self.stalls)
     }

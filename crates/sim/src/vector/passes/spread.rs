@@ -1,14 +1,16 @@
-//! Instructions that can run at the same time come together.
+//! The spreading of instructions: those that can run at the same time come together.
 //!
-//! List scheduling on a model machine whose memory takes no time. Of those that can begin, the first one in the given
-//! order does, if it is not too far ahead. Results that are made early take room, so the window is small.
+//! A list scheduler runs on a model machine whose memory takes no time. Of the instructions that
+//! can begin, the first in the input order does, unless it is too far ahead. Results that are
+//! computed early take room, so the window is small.
 //!
-//! To compare with, a list scheduler that looks at the pressure on registers: while few results are held, those begin
-//! that the longest chain waits for. While many are held, those begin that come first in the given order, which holds few.
+//! A second list scheduler, for comparison, looks at the pressure on registers. While few results
+//! are held, it begins the instruction with the longest chain after it. While many are held, it
+//! begins the first instruction of the input order, which holds few results.
 //!
 //! # Source
-//! The second one after Goodman and Hsu, "Code scheduling and register allocation in large basic blocks", ICS 1988: one
-//! scheduler for few registers and one for many, chosen at each step.
+//! The second scheduler is after Goodman and Hsu, "Code scheduling and register allocation in large
+//! basic blocks", ICS 1988: one scheduler for few registers and one for many, chosen at each step.
 
 use super::model::Model;
 use super::profile::Profile;
@@ -17,19 +19,19 @@ use crate::vector::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// How far instructions are brought forward.
+/// Limits on how far an instruction may move ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// Results that may be held before the given order decides.
+    /// Number of held results from which on the input order decides.
     pub(super) held: usize,
-    /// Places in the given order from the first instruction that has not begun.
+    /// Number of places in the input order from the first instruction that has not begun.
     pub(super) window: usize,
-    /// The same while too many results are held.
+    /// The window, in places, while too many results are held.
     pub(super) narrow: usize,
 }
 
 impl Reach {
-    /// The first one in a window of the given order.
+    /// The first instruction within a window of the input order.
     pub(super) fn window(window: usize) -> Self {
         Self {
             held: 0,
@@ -38,7 +40,8 @@ impl Reach {
         }
     }
 
-    /// The longest chain first, anywhere, until three quarters of the slots hold results.
+    /// The instruction with the longest chain, anywhere, until results hold three quarters of the
+    /// slots.
     pub(super) fn pressure(slots: usize) -> Self {
         Self {
             held: slots * 3 / 4,
@@ -48,7 +51,7 @@ impl Reach {
     }
 }
 
-/// Orders instructions by their beginnings on a model machine.
+/// Orders instructions by their first ticks on a model machine.
 pub(super) fn by_time(
     machine: &Machine,
     work: &Work,
@@ -78,7 +81,7 @@ pub(super) fn by_time(
         work,
         reach,
         order,
-        // Ranks decide only while there is room.
+        // Ranks decide only if some results may be held.
         ranks: match reach.held {
             0 => Vec::new(),
             _ => critical(machine, work, order, profile),
@@ -106,9 +109,9 @@ pub(super) fn by_time(
         for instruction in ends {
             spread.model.end(instruction as usize);
         }
-        for made in gives {
-            let made = made as usize;
-            for &reader in &readers[first[made] as usize..first[made + 1] as usize] {
+        for result in gives {
+            let result = result as usize;
+            for &reader in &readers[first[result] as usize..first[result + 1] as usize] {
                 let waits = &mut spread.waits[reader as usize];
                 *waits -= 1;
                 if *waits == 0 {
@@ -120,7 +123,8 @@ pub(super) fn by_time(
     spread.spread
 }
 
-/// For each result the instructions that read it: those of `i` are from `first[i]` to `first[i + 1]`.
+/// For each result, the instructions that read it, as lists in one vector: the list of `i` is from
+/// `first[i]` to `first[i + 1]`.
 fn readers(work: &Work, uses: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut first = vec![0u32];
     first.extend(uses.iter().scan(0, |sum, &uses| {
@@ -141,34 +145,41 @@ fn readers(work: &Work, uses: &[u32]) -> (Vec<u32>, Vec<u32>) {
     (first, readers)
 }
 
-/// Instructions by rank, the first one first.
+/// Instructions by rank, the lowest first.
 type Heap = BinaryHeap<Reverse<(u32, u32)>>;
 
+/// The state of spreading: instructions that can begin, and the order so far.
 struct Spread<'a> {
     work: &'a Work,
     reach: Reach,
     order: &'a [u32],
+    /// For each instruction, its rank by the longest chain after it. Empty for a window.
     ranks: Vec<u32>,
-    /// For each instruction its place in the given order.
+    /// For each instruction, its place in the input order.
     place: Vec<u32>,
-    /// For each result how often it is still read.
+    /// For each result, how many reads are still to come.
     uses: Vec<u32>,
-    /// For each instruction how many operands are not there yet.
+    /// For each instruction, how many operands are not available yet.
     waits: Vec<u32>,
+    /// For each instruction, whether it has begun.
     begun: Vec<bool>,
+    /// Instructions that have begun, in order.
     spread: Vec<u32>,
-    /// For each class what can begin, by rank and by place. What has begun stays in one of them.
+    /// For each class, the instructions that can begin, by rank and by place. An instruction that
+    /// has begun stays in one of the two heaps until it is the first there.
     by_rank: Vec<Heap>,
     by_place: Vec<Heap>,
-    /// What is too far ahead, by place.
+    /// Instructions whose operands are available, but which are too far ahead, by place.
     parked: Heap,
+    /// Place in the input order of the first instruction that has not begun.
     oldest: usize,
+    /// Number of results that later instructions still read.
     held: usize,
     model: Model<'a>,
 }
 
 impl Spread<'_> {
-    /// Lists an instruction whose operands are there.
+    /// Adds an instruction whose operands are available to its heaps.
     fn list(&mut self, instruction: u32) {
         let place = self.place[instruction as usize];
         if place as usize >= self.oldest.saturating_add(self.reach.window) {
@@ -244,7 +255,7 @@ impl Spread<'_> {
     }
 }
 
-/// Ranks by the longest chain behind each instruction: the longest first.
+/// Ranks of instructions by the longest chain after each: the longest chain has the lowest rank.
 fn critical(machine: &Machine, work: &Work, order: &[u32], profile: Profile) -> Vec<u32> {
     let mut behind = vec![0u32; work.instructions()];
     for &instruction in order.iter().rev() {

@@ -1,4 +1,4 @@
-//! Closed forms, rooflines, and what more of a resource does.
+//! Tests of closed forms, rooflines, and the effect of more of a resource.
 
 use super::{Eviction, Options, Order, Schedule, Spread, layers, schedule};
 use crate::error::Error;
@@ -11,12 +11,12 @@ use crate::vector::work::Work;
 use trace::{Builder, TraceBuilder, Type, ValueId};
 
 fn run(machine: &Machine, work: &Work, options: Options) -> Schedule {
-    let found = schedule(machine, work, options, &mut |_, _| true).expect("it fits");
-    check(machine, work, &found).expect("a schedule of ours");
-    found
+    let schedule = schedule(machine, work, options, &mut |_, _| true).expect("it fits");
+    check(machine, work, &schedule).expect("a schedule of ours");
+    schedule
 }
 
-/// A trace of one limb and `N = 2^12`.
+/// A trace of one limb with `N = 2^12`.
 fn of(write: impl FnOnce(&mut Builder<'_>) -> ValueId) -> Work {
     let mut builder = TraceBuilder::new(4096, &[40961]).expect("moduli");
     let mut main = builder.main();
@@ -69,8 +69,8 @@ fn one_operation_takes_exactly_its_closed_form() {
                 + pass.max(ports)
                 + latency
                 + transfer;
-            let found = run(&machine, &work, Options::default()).cycles();
-            assert_eq!(found, expected, "{operation:?} on {name}");
+            let cycles = run(&machine, &work, Options::default()).cycles();
+            assert_eq!(cycles, expected, "{operation:?} on {name}");
         }
     }
 }
@@ -79,7 +79,7 @@ fn one_operation_takes_exactly_its_closed_form() {
 fn extremes_come_within_5_percent_of_their_rooflines() {
     let machine = Machine::named("tiny").expect("built in");
     let one = Type::eval(0..1);
-    // Two loads and a write for each addition.
+    // Each addition has two loads and a write.
     let loads = {
         let mut builder = TraceBuilder::new(4096, &[40961]).expect("moduli");
         let mut main = builder.main();
@@ -93,15 +93,15 @@ fn extremes_come_within_5_percent_of_their_rooflines() {
         }
         Work::new(&builder.finish().expect("a trace")).expect("short enough")
     };
-    let found = Report::new(&machine, &loads, &run(&machine, &loads, Options::default()));
-    assert_eq!(found.bound.cycles(), found.bound.compulsory_traffic);
+    let report = Report::new(&machine, &loads, &run(&machine, &loads, Options::default()));
+    assert_eq!(report.bound.cycles(), report.bound.compulsory_traffic);
     assert!(
-        (1.0..1.05).contains(&found.gap()),
+        (1.0..1.05).contains(&report.gap()),
         "traffic: {}",
-        found.gap()
+        report.gap()
     );
 
-    // Chains of transforms, which need nothing but their units.
+    // Chains of transforms need nothing but their units.
     let transforms = {
         let mut builder = TraceBuilder::new(4096, &[40961]).expect("moduli");
         let mut main = builder.main();
@@ -120,21 +120,22 @@ fn extremes_come_within_5_percent_of_their_rooflines() {
             .for_each(|(i, &value)| main.store(format!("z/{i}"), value));
         Work::new(&builder.finish().expect("a trace")).expect("short enough")
     };
-    let found = Report::new(
+    let report = Report::new(
         &machine,
         &transforms,
         &run(&machine, &transforms, Options::default()),
     );
-    assert_eq!(found.bound.cycles(), found.bound.busiest_unit);
+    assert_eq!(report.bound.cycles(), report.bound.busiest_unit);
     assert!(
-        (1.0..1.05).contains(&found.gap()),
+        (1.0..1.05).contains(&report.gap()),
         "transforms: {}",
-        found.gap()
+        report.gap()
     );
 }
 
-/// 300 random traces on random machines; each resource is doubled, alone. For all but the scratchpad this is proven
-/// (docs/adr/0024). There it is only found: one limb more, instead of twice as many, slows one of 200.
+/// Doubles each resource alone, for 300 random traces on random machines. For all resources but the
+/// scratchpad the claim is proven (docs/adr/0024). For the scratchpad it is only an observation:
+/// one limb more, instead of twice as many, slows one schedule of 200.
 #[test]
 fn more_of_a_resource_never_slows_a_schedule() {
     for seed in 0..300 {
@@ -260,9 +261,9 @@ fn every_pass_can_be_switched_off() {
 fn layers_have_every_instruction_once_behind_what_it_reads() {
     for seed in 0..100 {
         let work = work(seed, 60);
-        let given: Vec<u32> = (0..work.instructions() as u32).collect();
+        let program_order: Vec<u32> = (0..work.instructions() as u32).collect();
         for within in [layers::Within::Step, layers::Within::Program] {
-            let order = layers::by_layers(&work, &given, within);
+            let order = layers::by_layers(&work, &program_order, within);
             let mut place = vec![usize::MAX; work.instructions()];
             for (at, &i) in order.iter().enumerate() {
                 place[i as usize] = at;
@@ -270,8 +271,11 @@ fn layers_have_every_instruction_once_behind_what_it_reads() {
             assert_eq!(order.len(), place.len(), "seed {seed}");
             assert!(!place.contains(&usize::MAX), "seed {seed}");
             for i in 0..work.instructions() {
-                let made = work.operands(i).filter_map(|limb| place.get(limb as usize));
-                assert!(made.into_iter().all(|&made| made < place[i]), "seed {seed}");
+                let producer = work.operands(i).filter_map(|limb| place.get(limb as usize));
+                assert!(
+                    producer.into_iter().all(|&producer| producer < place[i]),
+                    "seed {seed}"
+                );
             }
         }
     }
@@ -304,8 +308,8 @@ fn what_does_not_fit_is_refused_by_name() {
         registers: 0,
     };
     let refused = |machine: &Machine, work: &Work| {
-        let found = schedule(machine, work, Options::default(), &mut |_, _| true);
-        found.expect_err("it does not fit").to_string()
+        let result = schedule(machine, work, Options::default(), &mut |_, _| true);
+        result.expect_err("it does not fit").to_string()
     };
     let dots = work(3, 40);
     let error = refused(&knobs.machine(), &dots);

@@ -1,18 +1,21 @@
-//! Results are made limb by limb, each as a whole before the next one is begun.
+//! The walk from results to operands: each limb of a result is completed before the next one is
+//! begun.
 //!
-//! A trace says what is done to all limbs, step by step. A machine does better to finish one limb: a key switch then
-//! keeps the limbs of a digit, and what all digits give for one modulus, instead of all digits for all moduli. Sums that
-//! read the same limbs come together.
+//! A trace lists operations on all limbs, step by step. A machine does better to finish one limb: a
+//! key switch then keeps the limbs of a digit, and the sums of all digits for one modulus, instead
+//! of all digits for all moduli. Sums that read the same limbs come together.
 
 use crate::vector::work::Work;
 
-/// Orders regions of the given order, each by a walk from its results down to what they need. A region has whole
-/// operations of the trace's main body: as many as it takes to have `size` instructions.
+/// Orders the instructions of each region by a walk from its results down to their operands.
+/// Regions are successive parts of `order`. A region has whole operations of the trace's main body,
+/// as many as are needed for `size` instructions.
 pub(super) fn by_results(work: &Work, order: &[u32], size: usize) -> Vec<u32> {
     within(work, order, &regions(work, order, size))
 }
 
-/// Orders regions of the given order. `regions` has the number of each instruction's region.
+/// Orders the instructions of each region by a walk. `regions` has the number of each instruction's
+/// region.
 pub(super) fn within(work: &Work, order: &[u32], regions: &[u32]) -> Vec<u32> {
     let read = read_within(work, regions);
     let mut walked: Vec<u32> = Vec::with_capacity(order.len());
@@ -25,7 +28,7 @@ pub(super) fn within(work: &Work, order: &[u32], regions: &[u32]) -> Vec<u32> {
             .copied()
             .filter(|&i| !read[i as usize])
             .collect();
-        // All results of one modulus share what they read.
+        // Results of one modulus come together, because they share operands.
         results.sort_by_key(|&i| work.moduli[i as usize]);
         let own = of(&region[0]);
         for &result in &results {
@@ -52,7 +55,7 @@ pub(super) fn within(work: &Work, order: &[u32], regions: &[u32]) -> Vec<u32> {
     walked
 }
 
-/// For each instruction the number of its region.
+/// For each instruction, the number of its region.
 fn regions(work: &Work, order: &[u32], size: usize) -> Vec<u32> {
     let mut regions = vec![0; order.len()];
     let (mut region, mut length) = (0, 0);
@@ -68,7 +71,7 @@ fn regions(work: &Work, order: &[u32], size: usize) -> Vec<u32> {
     regions
 }
 
-/// For each instruction whether its region reads it, and nothing else does.
+/// For each instruction, whether its own region reads it and nothing else does.
 fn read_within(work: &Work, regions: &[u32]) -> Vec<bool> {
     let mut inner = vec![false; regions.len()];
     let mut outer = vec![false; regions.len()];

@@ -1,4 +1,5 @@
-//! What happens on a machine, counted: for each step of the program, from which follows the whole.
+//! Counts of the activity on a machine, for each step of the program. Their sum is that of the
+//! whole program.
 
 use super::traffic::Traffic;
 use super::unit_counts;
@@ -6,10 +7,10 @@ use crate::vector::machine::{Machine, Operation};
 use crate::vector::passes::{Event, Schedule};
 use crate::vector::work::{NONE, Source, Work};
 
-/// Counts of what is done for a part of the work.
+/// Counts of the activity for a part of the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Activity {
-    /// Cycles of passes, by kind of unit.
+    /// Cycles in which units do passes, by kind of unit.
     pub(super) passes: Vec<u64>,
     /// Cycles in which instructions occupy the ports of their clusters.
     pub(super) ports: u64,
@@ -17,7 +18,8 @@ pub(super) struct Activity {
     pub(super) memory: u64,
     pub(super) traffic: Traffic,
     pub(super) instructions: u64,
-    /// Cycle in which the first of it begins, and the one in which the last of it is done.
+    /// The cycle in which the first instruction or load begins, and the cycle in which the last
+    /// result is available.
     pub(super) begins: u64,
     pub(super) ends: u64,
 }
@@ -36,7 +38,7 @@ impl Activity {
         self.ends = self.ends.max(ends);
     }
 
-    /// The sum of all steps.
+    /// Adds the counts of all steps.
     pub(super) fn sum(machine: &Machine, steps: &[Self]) -> Self {
         let mut sum = Self::new(machine);
         for step in steps {
@@ -52,7 +54,8 @@ impl Activity {
         sum
     }
 
-    /// Energy by component in joules: units by name, then the other parts, then what is always on for `cycles`.
+    /// Energy by component, in joules: the units by name, then the other parts, then the parts that
+    /// are always on, for `cycles`.
     pub(super) fn joules(&self, machine: &Machine, cycles: u64) -> Vec<(String, f64)> {
         let seconds = |cycles: f64| cycles / machine.hertz();
         let units = machine.units().iter().zip(&self.passes);
@@ -72,8 +75,8 @@ impl Activity {
     }
 }
 
-/// What is done for each step. A load counts to the step of the instruction that reads it next, what is written to the step
-/// that made it.
+/// Counts the activity of each step. A load counts for the step of the instruction that reads the
+/// limb next, a write for the step of the instruction that produced the limb.
 pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Vec<Activity> {
     let n = work.n();
     let (bytes, transfer) = (machine.limb_bytes(n), machine.transfer(n));
@@ -121,8 +124,8 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
                 step.spans(start, start + transfer + machine.memory_latency());
             }
             Event::WriteBack(limb) => {
-                let made = (limb as usize).min(work.instructions() - 1);
-                let step = &mut steps[work.step(made)];
+                let producer = (limb as usize).min(work.instructions() - 1);
+                let step = &mut steps[work.step(producer)];
                 if work.outputs().binary_search(&limb).is_ok() {
                     step.traffic.outputs += bytes;
                 } else {
@@ -137,7 +140,7 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
     steps
 }
 
-/// For each operation the cycles from its last word in to its last word out.
+/// For each operation, the cycles from its last word in to its last word out.
 pub(in crate::vector) fn latencies(machine: &Machine) -> [u64; Operation::ALL.len()] {
     Operation::ALL.map(|operation| {
         let units = machine.uses(operation).iter();
@@ -145,7 +148,7 @@ pub(in crate::vector) fn latencies(machine: &Machine) -> [u64; Operation::ALL.le
     })
 }
 
-/// For each load, from the last to the first, the step of the instruction that reads it next.
+/// For each load, from the last to the first, the step of the next instruction that reads the limb.
 fn load_owners(work: &Work, schedule: &Schedule) -> Vec<u32> {
     let mut readers = vec![NONE; work.limbs()];
     let mut owners = Vec::new();

@@ -1,4 +1,4 @@
-//! Queues before and behind single instructions.
+//! Queues of work before and after single instructions.
 
 use super::chains::Chains;
 use super::queue::{Job, least};
@@ -8,35 +8,36 @@ use crate::vector::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Most instructions of a queue.
+/// Largest number of instructions in a queue.
 const LONGEST: usize = 1 << 14;
 
-/// For each instruction those that read its result.
+/// For each instruction, the instructions that read its result.
 pub(super) struct Readers {
+    /// Readers of all results: those of result `i` are `all[first[i]..first[i + 1]]`.
     all: Vec<u32>,
     first: Vec<u32>,
-    /// Whether a result is written to memory in the end.
+    /// For each instruction, whether its result is an output.
     output: Vec<bool>,
 }
 
 impl Readers {
     pub(super) fn new(work: &Work) -> Self {
         let count = work.instructions();
-        let made = |i: usize| {
+        let results_read = |i: usize| {
             work.operands(i)
                 .map(|limb| limb as usize)
                 .filter(move |&limb| limb < count)
         };
         let mut first = vec![0u32; count + 1];
         (0..count)
-            .flat_map(made)
+            .flat_map(results_read)
             .for_each(|limb| first[limb + 1] += 1);
         for i in 0..count {
             first[i + 1] += first[i];
         }
         let (mut all, mut next) = (vec![0; first[count] as usize], first.clone());
         for i in 0..count {
-            for limb in made(i) {
+            for limb in results_read(i) {
                 all[next[limb] as usize] = i as u32;
                 next[limb] += 1;
             }
@@ -56,10 +57,11 @@ impl Readers {
     }
 }
 
-/// What stands around an instruction, and how far away it is.
+/// A search for the work around one instruction, with the distance of each limb from it.
 pub(super) struct Queues {
+    /// For each kind of unit, the number of units in all clusters.
     servers: Vec<u64>,
-    /// For each limb that is found the cycles between it and the instruction.
+    /// For each limb that the search has met, the cycles between the limb and the instruction.
     away: Vec<Option<u64>>,
 }
 
@@ -74,8 +76,8 @@ impl Queues {
         }
     }
 
-    /// The first cycle in which an instruction can begin if units do what it needs one after the other, and the memory
-    /// channel and the generators bring what is needed from outside.
+    /// A lower bound on the first cycle of the instruction `result`. Units, memory channel and
+    /// generators do all the jobs that the instruction needs, one after the other.
     pub(super) fn before(
         &mut self,
         machine: &Machine,
@@ -84,9 +86,9 @@ impl Queues {
     ) -> u64 {
         let mut jobs = vec![Vec::new(); self.servers.len()];
         let mut outside: Vec<u32> = Vec::new();
-        // The last one first, so that all that read it are done.
+        // The latest instruction comes first, so that all its readers are done before it.
         let mut open: BinaryHeap<usize> = BinaryHeap::from([result]);
-        let mut found = 0;
+        let mut length = 0;
         while let Some(next) = open.pop() {
             let (busy, _) = chains.takes[next];
             let away = self.away[next].take();
@@ -99,25 +101,25 @@ impl Queues {
             }
             for limb in work.operands(next) {
                 let known = &mut self.away[limb as usize];
-                let made = chains.takes.get(limb as usize);
+                let takes = chains.takes.get(limb as usize);
                 if known.is_none() {
-                    match made {
+                    match takes {
                         None => outside.push(limb),
-                        Some(_) if found == LONGEST => continue,
+                        Some(_) if length == LONGEST => continue,
                         Some(_) => {
-                            found += 1;
+                            length += 1;
                             open.push(limb as usize);
                         }
                     }
                 }
-                let latency = made.map_or(0, |(_, latency)| *latency);
+                let latency = takes.map_or(0, |(_, latency)| *latency);
                 *known = (*known).max(Some(way + latency));
             }
         }
         self.units(jobs).max(self.loads(machine, work, outside))
     }
 
-    /// What memory and generators take at least for limbs that are needed.
+    /// A lower bound on the cycles in which memory and generators deliver `limbs`.
     fn loads(&mut self, machine: &Machine, work: &Work, limbs: Vec<u32>) -> u64 {
         let n = work.n();
         let [mut loads, mut seeds] = [Vec::new(), Vec::new()];
@@ -137,8 +139,9 @@ impl Queues {
         least(loads, 1).max(least(seeds, 1))
     }
 
-    /// Cycles from the one in which a result is there to the end, if units do what needs it one after the other, and the
-    /// memory channel writes outputs.
+    /// A lower bound on the cycles from the availability of the result of `first` to the end. Units
+    /// do all the jobs that need the result, one after the other, and the memory channel writes the
+    /// outputs.
     pub(super) fn behind(
         &mut self,
         machine: &Machine,
@@ -147,9 +150,10 @@ impl Queues {
     ) -> u64 {
         let mut jobs = vec![Vec::new(); self.servers.len()];
         let mut writes = Vec::new();
-        // The first one first, so that all that it reads are done.
+        // The earliest instruction comes first, so that all instructions that it reads are done
+        // before it.
         let mut open = BinaryHeap::from([Reverse(first)]);
-        let mut found = 0;
+        let mut length = 0;
         while let Some(Reverse(next)) = open.pop() {
             let (busy, latency) = chains.takes[next];
             let away = self.away[next].take();
@@ -170,10 +174,10 @@ impl Queues {
             for reader in readers.of(next) {
                 let known = &mut self.away[reader];
                 if known.is_none() {
-                    if found == LONGEST {
+                    if length == LONGEST {
                         continue;
                     }
-                    found += 1;
+                    length += 1;
                     open.push(Reverse(reader));
                 }
                 *known = (*known).max(Some(there));
@@ -182,7 +186,8 @@ impl Queues {
         self.units(jobs).max(least(writes, 1))
     }
 
-    /// What units take at least.
+    /// A lower bound on the cycles in which the units finish `jobs`, which are listed by kind of
+    /// unit.
     fn units(&self, jobs: Vec<Vec<Job>>) -> u64 {
         let queues = jobs.into_iter().zip(&self.servers);
         let least = queues.map(|(jobs, &servers)| least(jobs, servers));

@@ -1,4 +1,4 @@
-//! What no schedule can be faster than.
+//! Lower bounds on the cycles of any schedule.
 
 use super::chains::{Chains, LARGE};
 use super::queue::least;
@@ -7,29 +7,32 @@ use super::unit_counts;
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::Work;
 
-/// Cycles that no schedule on the machine can go below, by reason.
+/// Lower bounds on the cycles of any schedule of the work on the machine, by reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// The longest chain of instructions, each as fast as on an idle machine.
+    /// The longest chain of dependent instructions, each as fast as on an idle machine.
     pub critical_path: u64,
-    /// The passes of the busiest kind of unit, divided among its units.
+    /// The cycles of the busiest kind of unit, divided among its units.
     pub busiest_unit: u64,
-    /// Compulsory traffic at the channel's bandwidth.
+    /// The cycles of the compulsory traffic at the bandwidth of the memory channel.
     pub compulsory_traffic: u64,
-    /// Work and the chains around it: for each kind of unit, the memory channel and the generators, and each set of what
-    /// they do, the shortest way to one of the set, the work of all, and the shortest way from one to the end.
+    /// The largest sum of three terms, over all kinds of units and all sets of jobs of the kind:
+    /// the shortest path to a job of the set, the cycles of all its jobs divided among the units,
+    /// the shortest path from one of them to the end. The memory channel and the generators count
+    /// as kinds of one unit.
     pub chains_and_work: u64,
 }
 
 impl Bound {
-    /// The largest of the first three, which F1's paper knows.
+    /// The largest of the three bounds that F1's paper has: all but
+    /// [`chains_and_work`](Self::chains_and_work).
     pub fn cycles(&self) -> u64 {
         self.critical_path
             .max(self.busiest_unit)
             .max(self.compulsory_traffic)
     }
 
-    /// The largest of all.
+    /// The largest of all four bounds.
     pub fn tightest(&self) -> u64 {
         self.cycles().max(self.chains_and_work)
     }
@@ -48,7 +51,8 @@ impl Bound {
     }
 }
 
-/// The bound of chains and work, with queues around operations of at least so many instructions.
+/// The bound [`Bound::chains_and_work`]. It looks at queues around operations of at least `large`
+/// instructions.
 pub(super) fn chains_and_work(machine: &Machine, work: &Work, chains: Chains, large: usize) -> u64 {
     let ways = chains.with_queues(machine, work, large);
     let mut jobs = vec![Vec::new(); machine.units().len()];
@@ -66,10 +70,11 @@ pub(super) fn chains_and_work(machine: &Machine, work: &Work, chains: Chains, la
     queues.chain(transfers).max().unwrap_or(0)
 }
 
-/// Cycles of the kind of unit that has most to do, in the clusters that can do it.
+/// Cycles of the busiest kind of unit, in the clusters that can execute its operations.
 ///
-/// Operations that only some clusters execute may keep these busy for longer than all work keeps all of them. So for each
-/// set of clusters that executes some operation, what is executed nowhere else is divided among its units.
+/// Operations that only some clusters execute may keep these clusters busy for longer than all the
+/// work keeps all clusters. So each set of clusters that executes some operation gives a bound: the
+/// work that no other cluster can execute, divided among the units of the set.
 fn busiest_unit(machine: &Machine, work: &Work) -> u64 {
     let clusters = machine.clusters();
     let able = Operation::ALL.map(|operation| -> Vec<bool> {

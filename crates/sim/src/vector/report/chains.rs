@@ -1,26 +1,28 @@
-//! What is before and behind each instruction, on a machine on which everything else is idle.
+//! The longest chains before and after each instruction, on an otherwise idle machine.
 
 use super::around::{Queues, Readers};
 use super::queue::Job;
 use crate::vector::machine::Machine;
 use crate::vector::work::Work;
 
-/// Instructions up to which the queues before instructions are looked at.
+/// Largest number of instructions for which queues are looked at.
 const FEW: usize = 1 << 17;
-/// Instructions of an operation from which on queues around it are looked at.
+/// Smallest number of instructions of an operation for which queues around it are looked at.
 pub(super) const LARGE: usize = 64;
-/// Results of an operation before which queues are looked at, and first instructions behind which they are.
+/// For each large operation, the number of results that get a queue before them, and of first
+/// instructions that get a queue after them.
 const RESULTS: usize = 2;
 
-/// The longest chains around each instruction, all as fast as on an idle machine.
+/// The longest chains around each instruction. All instructions are as fast as on an idle machine.
 pub(super) struct Chains {
-    /// For each instruction the cycles in which it occupies its units, and its latency.
+    /// For each instruction, the cycles that it occupies its units, and its latency.
     pub(super) takes: Vec<(u64, u64)>,
-    /// For each instruction a cycle before which its operands are not there.
+    /// For each instruction, a lower bound on the cycle in which all its operands are available.
     pub(super) before: Vec<u64>,
-    /// For each limb the cycles from the one in which it is there to the end, or nothing if it is not used.
+    /// For each limb, a lower bound on the cycles from its availability to the end, or `None` if
+    /// nothing uses the limb.
     pub(super) behind: Vec<Option<u64>>,
-    /// The longest chain of instructions.
+    /// Cycles of the longest chain of instructions.
     pub(super) longest: u64,
 }
 
@@ -76,7 +78,7 @@ impl Chains {
         }
     }
 
-    /// Loads and outputs of the memory channel, and limbs that generators make.
+    /// The jobs of the memory channel (loads and outputs), and the jobs of the generators.
     pub(super) fn transfers(&self, machine: &Machine, work: &Work) -> [Vec<Job>; 2] {
         let transfer = machine.transfer(work.n());
         let [mut memory, mut generators] = [Vec::new(), Vec::new()];
@@ -112,16 +114,19 @@ impl Chains {
         [memory, generators]
     }
 
-    /// The same with queues. Some results of each operation of `large` instructions wait for all that they need, of which
-    /// units, memory and generators do one after the other, and what reads them waits longer. And some of its first
-    /// instructions have all that needs their results behind them.
+    /// Raises the bounds by queues around large operations, of `large` instructions or more. Some
+    /// results of such an operation wait until units, memory and generators have done all the jobs
+    /// that the result needs, one after the other. Readers of the result then wait longer too.
+    /// Likewise, after some first instructions of the operation, all the jobs that need their
+    /// results follow one after the other.
     pub(super) fn with_queues(mut self, machine: &Machine, work: &Work, large: usize) -> Self {
         let count = self.takes.len();
         if count > FEW {
             return self;
         }
         let arrival = arrival(machine, work);
-        // Whether the own operation reads a result, and whether an instruction reads one of its own operation.
+        // `read`: whether an instruction of the same operation reads the result. `reads`: whether
+        // the instruction reads a result of its own operation.
         let (mut read, mut reads) = (vec![false; count], vec![false; count]);
         for (i, reads) in reads.iter_mut().enumerate() {
             for limb in work.operands(i).filter(|&limb| (limb as usize) < count) {
@@ -170,7 +175,7 @@ impl Chains {
     }
 }
 
-/// For each limb from outside the first cycle in which it can be there.
+/// For each input limb, the first cycle in which it can be available.
 fn arrival(machine: &Machine, work: &Work) -> Vec<u64> {
     let loaded = machine.transfer(work.n()) + machine.memory_latency();
     let generation = machine.generation(work.n());
@@ -186,7 +191,7 @@ fn arrival(machine: &Machine, work: &Work) -> Vec<u64> {
     .collect()
 }
 
-/// The first cycle in which a limb can be there.
+/// The first cycle in which a limb can be available.
 fn ready(before: &[u64], takes: &[(u64, u64)], arrival: &[u64], limb: u32) -> u64 {
     let limb = limb as usize;
     match takes.get(limb) {

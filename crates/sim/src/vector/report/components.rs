@@ -1,20 +1,20 @@
-//! The stream of instructions of each part of a machine, and its stalls.
+//! The instruction streams of the parts of a machine, with their stalls.
 
 use crate::vector::machine::Machine;
 use crate::vector::passes::Schedule;
 use crate::vector::tracks::tracks;
 use crate::vector::work::Work;
 
-/// What a unit, the ports of a cluster or a channel does from cycle 0 to the end.
+/// Counts for a unit, the ports of a cluster or a channel, from cycle 0 to the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Component {
-    /// Its name, behind that of its cluster.
+    /// Name, after the name of its cluster if it has one.
     pub name: String,
-    /// Instructions or transfers of its stream.
+    /// Number of instructions or transfers.
     pub instructions: u64,
-    /// Cycles in which it is occupied.
+    /// Cycles in which the part is busy.
     pub busy: u64,
-    /// Stalls: how often it is idle between an instruction and the next one of its stream, or before the first.
+    /// Number of stalls: idle times before the first instruction, or between two instructions.
     pub stalls: u64,
     /// Cycles of all stalls.
     pub stalled: u64,
@@ -23,7 +23,7 @@ pub struct Component {
 }
 
 impl Component {
-    /// All parts of a machine, cluster by cluster.
+    /// Counts for all parts of a machine, cluster by cluster.
     pub fn all(machine: &Machine, work: &Work, schedule: &Schedule) -> Vec<Self> {
         let tracks = tracks(machine, work, schedule).into_iter();
         tracks
@@ -33,7 +33,7 @@ impl Component {
                     Some(cluster) => format!("{cluster}: {name}"),
                     None => name,
                 };
-                let mut found = Self {
+                let mut component = Self {
                     name,
                     instructions: track.slices.len() as u64,
                     busy: 0,
@@ -44,13 +44,13 @@ impl Component {
                 let mut free = 0;
                 for slice in &track.slices {
                     let stall = slice.start.saturating_sub(free);
-                    found.stalls += u64::from(stall > 0);
-                    found.stalled += stall;
-                    found.longest = found.longest.max(stall);
-                    found.busy += slice.end - slice.start;
+                    component.stalls += u64::from(stall > 0);
+                    component.stalled += stall;
+                    component.longest = component.longest.max(stall);
+                    component.busy += slice.end - slice.start;
                     free = slice.end;
                 }
-                found
+                component
             })
             .collect()
     }

@@ -1,4 +1,4 @@
-//! What a schedule takes: time, energy, traffic, and how far it is from a lower bound.
+//! Reports of schedules: time, energy, traffic, and the distance from lower bounds.
 
 mod activity;
 mod around;
@@ -26,37 +26,40 @@ pub use steps::StepReport;
 pub use together::Together;
 pub use traffic::Traffic;
 
-/// What a schedule of some work takes on a machine.
+/// The figures of one schedule of work on a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Cycles from the first event to the last.
     pub cycles: u64,
-    /// The same in seconds.
+    /// The cycles in seconds.
     pub seconds: f64,
-    /// Energy by component, in joules: units by name, then the other parts, then what is always on.
+    /// Energy by component, in joules: the units by name, then the other parts, then the parts that
+    /// are always on.
     pub joules: Vec<(String, f64)>,
-    /// Square millimetres by component: units by name, then the other parts.
+    /// Area by component, in square millimetres: the units by name, then the other parts.
     pub areas: Vec<(String, f64)>,
     /// Bytes between memory and scratchpad.
     pub traffic: Traffic,
-    /// Share of time in which units, ports and channels are busy: units by name, then `network` and `memory`.
+    /// Share of the cycles in which units, ports and channels are busy: the units by name, then
+    /// `network` and `memory`.
     pub utilisation: Vec<(String, f64)>,
-    /// Cycles between the instructions of a cluster by what the later one waited for, as shares of all.
+    /// Cycles between successive instructions of a cluster, by the cause for which the later one
+    /// waited, as shares of all such cycles.
     pub stalls: Vec<(&'static str, f64)>,
-    /// Instructions by what they do.
+    /// Number of instructions by operation.
     pub instructions: Vec<(&'static str, u64)>,
     /// The steps of the program, in order.
     pub steps: Vec<StepReport>,
-    /// Names of the kinds of clusters, and how they work side by side.
+    /// Names of the kinds of clusters.
     pub kinds: Vec<String>,
-    /// Cycles in which they work.
+    /// Cycles in which the kinds of clusters work, alone and side by side.
     pub together: Together,
-    /// What no schedule can be faster than.
+    /// Lower bounds on the cycles of every schedule.
     pub bound: Bound,
 }
 
 impl Report {
-    /// Reads a schedule.
+    /// Computes the report of a schedule.
     pub fn new(machine: &Machine, work: &Work, schedule: &Schedule) -> Self {
         let cycles = schedule.cycles();
         let by_step = activity::by_step(machine, work, schedule);
@@ -101,33 +104,34 @@ impl Report {
         self.joules.iter().map(|(_, joules)| joules).sum()
     }
 
-    /// Square millimetres of the machine.
+    /// Area of the machine, in square millimetres.
     pub fn area(&self) -> f64 {
         self.areas.iter().map(|(_, area)| area).sum()
     }
 
-    /// Energy times time, in joule seconds.
+    /// Energy-delay product, in joule seconds.
     pub fn edp(&self) -> f64 {
         self.energy() * self.seconds
     }
 
-    /// Energy times time times area, in joule seconds square millimetres.
+    /// Energy-delay-area product, in joule seconds square millimetres.
     pub fn edap(&self) -> f64 {
         self.edp() * self.area()
     }
 
-    /// Cycles over the largest of critical path, busiest unit and compulsory traffic: at least 1.
+    /// Cycles divided by the largest of critical path, busiest unit and compulsory traffic: at
+    /// least 1.
     pub fn gap(&self) -> f64 {
         self.cycles as f64 / self.bound.cycles().max(1) as f64
     }
 
-    /// Cycles over the tightest lower bound: at least 1.
+    /// Cycles divided by the tightest lower bound: at least 1.
     pub fn tight_gap(&self) -> f64 {
         self.cycles as f64 / self.bound.tightest().max(1) as f64
     }
 }
 
-/// Number of units of each kind, in all clusters.
+/// Number of units of each kind in all clusters together.
 fn unit_counts(machine: &Machine) -> Vec<usize> {
     let count = |unit: usize| {
         let clusters = machine.clusters().iter();

@@ -1,35 +1,37 @@
-//! What a resource takes at least for jobs with chains before and behind them.
+//! A lower bound on the time in which a resource serves jobs that have chains before and after
+//! them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something that a resource does, in cycles.
+/// A job of a resource. All times are cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Job {
-    /// It cannot begin earlier.
+    /// First cycle in which the job can begin.
     pub(super) head: u64,
-    /// The resource is busy for so long.
+    /// Cycles for which the job occupies the resource.
     pub(super) busy: u64,
-    /// Nothing is done earlier than so long behind its end.
+    /// Cycles that must follow the end of the job.
     pub(super) tail: u64,
 }
 
-/// The largest of `min head + sum of busy / servers + min tail` over all sets of jobs, rounded up. No schedule on so many
-/// equal servers is faster: from the first head of a set on they have all its work before them, and a tail behind it.
+/// The largest of `min head + sum of busy / servers + min tail` over all sets of jobs, rounded up.
+/// No schedule on `servers` equal servers is faster: after the smallest head of a set the servers
+/// still have all its work to do, and a tail follows.
 ///
-/// It is found as the time of a schedule on one server that is as fast as all of them, may stop in the midst of a job,
-/// and always serves the longest tail.
+/// The result is the time of a schedule on one server. This server is as fast as all of them
+/// together, may interrupt a job, and always serves the job with the longest tail.
 ///
 /// # Source
-/// Jackson's preemptive schedule: Carlier, "The one-machine sequencing problem", European Journal of Operational Research
-/// 11(1), 1982, section 2.
+/// Jackson's preemptive schedule: Carlier, "The one-machine sequencing problem", European Journal
+/// of Operational Research 11(1), 1982, section 2.
 pub(super) fn least(mut jobs: Vec<Job>, servers: u64) -> u64 {
     let servers = servers.max(1);
     jobs.sort_unstable();
     let mut coming = jobs.iter().peekable();
-    // Longest tail first, with what is left to do.
+    // The longest tail comes first. Beside it stands the remaining work of the job.
     let mut waiting: BinaryHeap<(u64, Reverse<u64>)> = BinaryHeap::new();
-    // Both in parts of a cycle, of which there are as many as servers.
+    // Both count fractions of a cycle: `1 / servers`.
     let (mut now, mut end) = (0, 0);
     loop {
         while let Some(job) = coming.next_if(|job| job.head * servers <= now) {
@@ -57,7 +59,7 @@ mod tests {
     use super::{Job, least};
     use crate::vector::testing::Random;
 
-    /// The definition: all sets.
+    /// The definition, by trying all sets.
     fn over_all_sets(jobs: &[Job], servers: u64) -> u64 {
         let of = |set: usize| {
             let chosen = || {

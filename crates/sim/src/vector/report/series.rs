@@ -1,4 +1,4 @@
-//! How busy a machine is over time.
+//! Utilisation of a machine over time.
 
 use super::together::{Spans, together};
 use super::unit_counts;
@@ -7,21 +7,23 @@ use crate::vector::passes::{Event, Schedule};
 use crate::vector::tracks::{Part, occupancy, tracks};
 use crate::vector::work::Work;
 
-/// Shares of time by equal parts of a run.
+/// Utilisation in each of several equal intervals of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Cycles of a part of the run.
+    /// Cycles of one interval.
     pub cycles: f64,
-    /// For each kind of unit, `network` and `memory`, the share of each part of the run in which it is busy.
+    /// For each kind of unit, then `network` and `memory`: the share of each interval in which it
+    /// is busy.
     pub busy: Vec<(String, Vec<f64>)>,
-    /// For each kind of clusters, and for `together`, the share of each part of the run in which it works, or two do.
+    /// For each kind of clusters: the share of each interval in which it works. The last row,
+    /// `together`, is the share in which two kinds or more work.
     pub works: Vec<(String, Vec<f64>)>,
-    /// Limbs in the scratchpad, on average over each part of the run.
+    /// Average number of limbs in the scratchpad, for each interval.
     pub limbs: Vec<f64>,
 }
 
 impl Series {
-    /// Cuts a schedule into so many equal parts, at least 1.
+    /// Cuts a schedule into `parts` equal intervals, at least 1.
     pub fn new(machine: &Machine, work: &Work, schedule: &Schedule, parts: usize) -> Self {
         let parts = parts.max(1);
         let width = schedule.cycles().max(1) as f64 / parts as f64;
@@ -34,7 +36,8 @@ impl Series {
             for slice in &track.slices {
                 let whole = (slice.end - slice.start) as f64;
                 let start = slice.start as f64;
-                // Units are busy while they do passes; a wait for operands on their way is none.
+                // A unit is busy while it does passes. Waiting for operands that are on their way
+                // does not count.
                 let (row, length, weight) = match (track.part, slice.event) {
                     (Part::Unit { unit, .. }, Event::Issue(i)) => {
                         let cycles = machine.units()[unit].cycles(n, work.terms(i as usize));
@@ -86,7 +89,8 @@ impl Series {
     }
 }
 
-/// Adds the cycles from `start` to `end`, times a weight, to the parts in which they lie.
+/// Adds the cycles from `start` to `end`, times `weight`, to the intervals in which they lie.
+/// Intervals have `width` cycles.
 fn spread(parts: &mut [f64], width: f64, (start, end): (f64, f64), weight: f64) {
     let first = ((start / width) as usize).min(parts.len() - 1);
     for (place, part) in parts.iter_mut().enumerate().skip(first) {

@@ -6,35 +6,36 @@ use super::traffic::Traffic;
 use crate::vector::machine::Machine;
 use crate::vector::work::Work;
 
-/// What a step of the program takes.
+/// The figures of one step of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StepReport {
-    /// Its name, as the trace has it.
+    /// Name from the trace.
     pub name: String,
-    /// Cycle in which the first of its loads and instructions begins.
+    /// Cycle in which the first load or instruction of the step begins.
     pub begins: u64,
-    /// Cycle in which the last of its results is there.
+    /// Cycle in which the last result of the step is available.
     pub ends: u64,
-    /// Cycles from the end of all steps before it to its own end. Steps overlap; what two of them do at once counts for the
-    /// earlier one. These cycles add up to those of the program.
+    /// Cycles from the end of all earlier steps to the end of this one. Steps overlap, and cycles
+    /// in which two steps run count for the earlier one. So the cycles of all steps add up to the
+    /// cycles of the program.
     pub cycles: u64,
-    /// The same in seconds.
+    /// The cycles in seconds.
     pub seconds: f64,
-    /// Energy of all components, in joules. What is always on counts for `cycles`.
+    /// Energy of all components, in joules. Parts that are always on count for `cycles`.
     pub joules: f64,
-    /// Bytes between memory and scratchpad. A load counts for the step that reads it next, what is written for the step
-    /// that made it.
+    /// Bytes between memory and scratchpad. A load counts for the step that reads the limb next, a
+    /// write for the step that produced the limb.
     pub traffic: Traffic,
-    /// Instructions on limbs.
+    /// Number of instructions on limbs.
     pub instructions: u64,
-    /// Cycles in which clusters work for it.
+    /// Cycles in which clusters work for the step.
     pub together: Together,
-    /// Cycles from the beginning of the first instruction of a later step to its own end.
+    /// Cycles of overlap: from the first instruction of any later step to the end of this step.
     pub overlap: u64,
 }
 
 impl StepReport {
-    /// All steps that have instructions, in order; together they take `cycles`.
+    /// The reports of all steps that have instructions, in order. Their cycles add up to `cycles`.
     pub(super) fn all(
         machine: &Machine,
         work: &Work,
@@ -45,7 +46,8 @@ impl StepReport {
             |&((_, activity), _): &((&String, &Activity), Together)| activity.instructions > 0;
         let named = work.steps().iter().zip(activities).zip(together);
         let named: Vec<_> = named.filter(with_work).collect();
-        // For each step the first cycle of an instruction of a later one, from the last step on.
+        // For each step, from the last to the first: the first cycle of an instruction of a later
+        // step.
         let mut later = u64::MAX;
         let mut nexts: Vec<u64> = named
             .iter()

@@ -1,4 +1,5 @@
-//! Parts of a report add up, whatever the program and the machine, and steps are what their trace says.
+//! Tests that the parts of a report add up, for any program and machine, and that steps are those
+//! of the trace.
 
 use super::activity;
 use super::bound::chains_and_work;
@@ -68,7 +69,8 @@ fn an_instruction_is_of_the_step_in_which_its_call_stands() {
     assert_eq!(whole.steps(), ["the whole program"]);
 }
 
-/// The shares of time of a report beside those of its parts of time, and beside a count cycle by cycle.
+/// Compares the shares of a report with the intervals of its series, and with a count cycle by
+/// cycle.
 #[test]
 fn shares_over_time_are_those_of_the_whole() {
     let mut random = Random::new(2);
@@ -163,7 +165,8 @@ fn latencies_are_those_of_the_units() {
     );
 }
 
-/// Cycles in which kinds of clusters work, beside a count cycle by cycle; and overlaps of steps, by their definition.
+/// Compares the working cycles of kinds of clusters with a count cycle by cycle, and overlaps of
+/// steps with their definition.
 #[test]
 fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
     let mut random = Random::new(6);
@@ -196,17 +199,17 @@ fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
                 of.iter().filter(|both| both[0] && both[1]).count() as u64,
             )
         };
-        let found = &report.together;
+        let together = &report.together;
         assert_eq!(
-            (found.works.clone(), found.together),
+            (together.works.clone(), together.together),
             counted(&working[steps])
         );
         for step in &report.steps {
             let place = work.steps().iter().position(|name| *name == step.name);
             let place = place.expect("a step of the work");
-            let found = &step.together;
+            let together = &step.together;
             assert_eq!(
-                (found.works.clone(), found.together),
+                (together.works.clone(), together.together),
                 counted(&working[place])
             );
             let later = begins[place + 1..]
@@ -214,13 +217,13 @@ fn kinds_of_clusters_work_as_counted_cycle_by_cycle() {
                 .copied()
                 .min()
                 .unwrap_or(u64::MAX);
-            let shared = (found.begins..found.ends).filter(|&cycle| cycle >= later);
+            let shared = (together.begins..together.ends).filter(|&cycle| cycle >= later);
             assert_eq!(step.overlap, shared.count() as u64);
         }
         let series = Series::new(&machine, &work, &schedule, 7);
         let names: Vec<&str> = series.works.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["cluster", "sums", "together"]);
-        let whole = [found.works[0], found.works[1], found.together];
+        let whole = [together.works[0], together.works[1], together.together];
         for ((name, shares), cycles) in series.works.iter().zip(whole) {
             let mean = shares.iter().sum::<f64>() / 7.0;
             let share = cycles as f64 / schedule.cycles() as f64;
@@ -244,8 +247,8 @@ fn no_schedule_is_faster_than_its_bounds() {
             region: Some(50 * (seed as usize % 2)),
             ..Options::default()
         };
-        let found = schedule(&machine, &work, options, &mut |_, _| true).expect("it fits");
-        let report = Report::new(&machine, &work, &found);
+        let schedule = schedule(&machine, &work, options, &mut |_, _| true).expect("it fits");
+        let report = Report::new(&machine, &work, &schedule);
         assert!(report.bound.cycles() <= report.bound.tightest());
         assert!(
             report.bound.tightest() <= report.cycles,
@@ -259,7 +262,8 @@ fn no_schedule_is_faster_than_its_bounds() {
     }
 }
 
-/// What is under way in a search over all schedules: when limbs are there, and when units and the channel are free.
+/// A state of a search over all schedules: the cycles from which limbs are available, and from
+/// which units and the channel are free.
 #[derive(Clone)]
 struct Search {
     there: Vec<Option<u64>>,
@@ -268,8 +272,8 @@ struct Search {
     end: u64,
 }
 
-/// The shortest time over all orders in which instructions, loads and the write of the output begin, with all units in one
-/// cluster, ports without a limit, and room for all limbs.
+/// The shortest time over all orders in which instructions, loads and the write of the output
+/// begin. All units are in one cluster, ports have no limit, and all limbs have room.
 fn shortest(machine: &Machine, work: &Work, state: &Search, best: &mut u64) {
     if state.end >= *best {
         return;
@@ -328,12 +332,12 @@ fn the_bound_of_queues_is_at_most_the_shortest_of_all_schedules() {
         for _ in 0..2 + random.below(3) {
             let mut one = || values[random.below(values.len())];
             let (a, b) = (one(), one());
-            let made = match random.below(3) {
+            let result = match random.below(3) {
                 0 => main.mul(a, b),
                 1 => main.automorphism(a, 5),
                 _ => main.add(a, b),
             };
-            values.push(made);
+            values.push(result);
         }
         main.store("z", values[values.len() - 1]);
         let work = Work::new(&builder.finish().expect("a trace")).expect("short enough");

@@ -1,29 +1,31 @@
-//! How kinds of clusters work side by side, and steps of the program over each other.
+//! Times in which kinds of clusters work side by side, and in which steps of the program overlap.
 //!
-//! A kind of clusters *works* while some unit of one of them does passes. Two kinds that work at the same time are a
-//! pipeline: what one makes is on its way through the other.
+//! A kind of clusters *works* while a unit of one of its clusters does passes. Two kinds that work
+//! at the same time are a pipeline: one kind works on results of the other.
 
 use crate::vector::machine::Machine;
 use crate::vector::passes::{Event, Schedule};
 use crate::vector::work::Work;
 
-/// Cycles in which the clusters of a machine work, for all of the work or for a part of it.
+/// Cycles in which the kinds of clusters of a machine work, for the whole program or for a part of
+/// it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Together {
-    /// For each kind of clusters the cycles in which it works.
+    /// For each kind of clusters, the cycles in which it works.
     pub works: Vec<u64>,
-    /// Cycles in which two kinds or more do.
+    /// Cycles in which two kinds or more work at the same time.
     pub together: u64,
-    /// First cycle of all passes, and the cycle behind the last.
+    /// The first cycle of the first pass.
     pub begins: u64,
-    /// The cycle behind the last of all passes.
+    /// The cycle after the last pass.
     pub ends: u64,
 }
 
-/// Cycles from a first to before a second.
+/// A range of cycles: the first cycle, and the cycle after the last.
 pub(super) type Span = (u64, u64);
 
-/// Passes of instructions: of each kind of clusters, in order, each with its step.
+/// The spans of the passes of all instructions, for each kind of clusters in order of time. Each
+/// span has the step of its instruction.
 pub(super) struct Spans {
     kinds: Vec<Vec<(Span, u32)>>,
     steps: usize,
@@ -51,13 +53,13 @@ impl Spans {
         }
     }
 
-    /// For each kind of clusters the times at which it works, in order and apart.
+    /// For each kind of clusters, the spans in which it works, in order and without overlaps.
     pub(super) fn unions(&self) -> Vec<Vec<Span>> {
         let spans = |kind: &Vec<(Span, u32)>| union(kind.iter().map(|&(span, _)| span));
         self.kinds.iter().map(spans).collect()
     }
 
-    /// For each step of the program what works for it.
+    /// For each step of the program, the cycles in which clusters work for it.
     pub(super) fn by_step(&self) -> Vec<Together> {
         let mut steps = vec![vec![Vec::new(); self.kinds.len()]; self.steps];
         for (place, kind) in self.kinds.iter().enumerate() {
@@ -79,7 +81,8 @@ impl Spans {
 }
 
 impl Together {
-    /// Counts times at which kinds of clusters work, each in order and apart.
+    /// Counts the cycles of spans. `kinds` has the spans of each kind of clusters, in order and
+    /// without overlaps.
     pub(super) fn of(kinds: &[Vec<Span>]) -> Self {
         let cycles = |spans: &Vec<Span>| spans.iter().map(|(start, end)| end - start).sum();
         let all = kinds.iter().flatten();
@@ -92,27 +95,27 @@ impl Together {
     }
 }
 
-/// Times at which two kinds or more work.
+/// The spans in which two kinds or more work.
 pub(super) fn together(kinds: &[Vec<Span>]) -> Vec<Span> {
     let edges = kinds.iter().flatten();
     let mut edges: Vec<(u64, i32)> = edges
         .flat_map(|&(from, to)| [(from, 1), (to, -1)])
         .collect();
     edges.sort_unstable();
-    let (mut found, mut working, mut since) = (Vec::new(), 0, 0);
+    let (mut spans, mut working, mut since) = (Vec::new(), 0, 0);
     for (cycle, change) in edges {
         let before = working;
         working += change;
         match (before, working) {
             (1, 2) => since = cycle,
-            (2, 1) if cycle > since => found.push((since, cycle)),
+            (2, 1) if cycle > since => spans.push((since, cycle)),
             _ => {}
         }
     }
-    found
+    spans
 }
 
-/// Spans in order of their beginnings, joined where they meet.
+/// Joins spans that touch or overlap. `spans` are in order of their first cycles.
 fn union(spans: impl Iterator<Item = Span>) -> Vec<Span> {
     let mut joined: Vec<Span> = Vec::new();
     for (start, end) in spans {

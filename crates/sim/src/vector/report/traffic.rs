@@ -1,6 +1,7 @@
 //! Bytes between memory and scratchpad.
 
-/// Bytes between memory and scratchpad, by kind. What is compulsory is moved once whatever the scratchpad.
+/// Bytes between memory and scratchpad, by kind. Compulsory traffic does not depend on the
+/// scratchpad: each limb passes once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Key-switch hints, loaded for the first time.
@@ -11,18 +12,18 @@ pub struct Traffic {
     pub constants: u64,
     /// Outputs.
     pub outputs: u64,
-    /// Hints that are loaded again: not compulsory, as all that follows.
+    /// Hints that are loaded again. This traffic and all that follows is not compulsory.
     pub hints_again: u64,
     /// Inputs and constants that are loaded again.
     pub inputs_again: u64,
-    /// Results that are loaded.
+    /// Results that were written to memory and are loaded again.
     pub results_loaded: u64,
-    /// Results that are written because there was no room.
+    /// Results other than outputs that are written because the scratchpad is full.
     pub results_written: u64,
 }
 
 impl Traffic {
-    /// All numbers with their names.
+    /// All byte counts with their names.
     pub fn all(&self) -> [(&'static str, u64); 8] {
         [
             ("hints", self.hints),
@@ -36,17 +37,17 @@ impl Traffic {
         ]
     }
 
-    /// Bytes that are moved whatever the scratchpad.
+    /// Bytes of the compulsory traffic.
     pub fn compulsory(&self) -> u64 {
         self.hints + self.inputs + self.constants + self.outputs
     }
 
-    /// All bytes.
+    /// Bytes of the whole traffic.
     pub fn total(&self) -> u64 {
         self.all().iter().map(|(_, bytes)| bytes).sum()
     }
 
-    /// The sum of two.
+    /// Adds the counts of `other`.
     pub(super) fn add_assign(&mut self, other: &Self) {
         self.hints += other.hints;
         self.inputs += other.inputs;

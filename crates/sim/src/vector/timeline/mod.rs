@@ -1,7 +1,8 @@
-//! A schedule as a file that opens in Perfetto (<https://ui.perfetto.dev>).
+//! Timelines: schedules as files that open in Perfetto (<https://ui.perfetto.dev>).
 //!
-//! There is a track for each unit, for the ports of each cluster, and for each channel. Slices have the name of what is done
-//! and of the step of the program, and the step is their category too. A cycle is a nanosecond of the file's time.
+//! A timeline has a track for each unit, for the ports of each cluster, and for each channel. A
+//! slice is named after its operation and its step of the program, and the step is also its
+//! category. One cycle is one nanosecond of the file's time.
 
 mod proto;
 #[cfg(test)]
@@ -16,21 +17,22 @@ use proto::Packets;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Slices of a timeline at most: 100 MB, which the viewer opens in a browser.
+/// Largest number of slices of a timeline: 100 MB, which the viewer opens in a browser.
 pub const MAX_SLICES: usize = 2_000_000;
-/// Changes of a counter that are written at most.
+/// Largest number of changes of a counter that are written.
 const MAX_VALUES: usize = 50_000;
 
-/// Annotations, by their place.
+/// Names of the annotations of a slice. Files number them from 1.
 const NOTES: [&str; 2] = ["instruction", "limb"];
-/// The track of the limbs in the scratchpad. Others follow.
+/// Number of the track that counts limbs in the scratchpad. Other tracks follow.
 const SCRATCHPAD: u64 = 1;
 
-/// The bytes of a timeline: a trace of Perfetto in protocol buffers. With a window, of its cycles alone, in which slices that
-/// reach beyond it are cut off.
+/// Writes a timeline: a Perfetto trace in protocol buffers. A window limits it to some cycles.
+/// Slices that reach beyond the window are cut off.
 ///
 /// # Errors
-/// [`Error::Parameters`] for a window that has no cycle of the schedule, and for more than [`MAX_SLICES`] slices.
+/// [`Error::Parameters`] for a window that has no cycle of the schedule, and for more than
+/// [`MAX_SLICES`] slices.
 pub fn timeline(
     machine: &Machine,
     work: &Work,
@@ -87,17 +89,17 @@ fn checked(window: Option<Range<u64>>, cycles: u64) -> Result<Range<u64>> {
     Ok(window.start..window.end.min(cycles))
 }
 
-/// Refuses what a viewer does not open, and names a window that has half as many.
+/// Refuses more slices than the viewer opens. The error names a window with about half as many.
 fn check_length(tracks: &[Track], window: &Range<u64>) -> Result<()> {
-    let found: usize = tracks.iter().map(|track| track.slices.len()).sum();
-    if found <= MAX_SLICES {
+    let slices: usize = tracks.iter().map(|track| track.slices.len()).sum();
+    if slices <= MAX_SLICES {
         return Ok(());
     }
-    let span = u128::from(window.end - window.start) * (MAX_SLICES as u128 / 2) / found as u128;
+    let span = u128::from(window.end - window.start) * (MAX_SLICES as u128 / 2) / slices as u128;
     let end = window.start + (span as u64).max(1);
     Err(Error::Parameters {
         what: "the number of slices of the timeline",
-        found,
+        found: slices,
         expected: format!(
             "at most {MAX_SLICES}: cut a window of cycles, as {}:{end}, with --timeline-cycles A:B",
             window.start
@@ -105,9 +107,10 @@ fn check_length(tracks: &[Track], window: &Range<u64>) -> Result<()> {
     })
 }
 
-/// What a slice is called: an operation or a transfer, and a step where there is one.
+/// The name of a slice: its operation or transfer, and its step if it has one.
 type Name = (&'static str, Option<usize>);
 
+/// A timeline under construction, with the numbers of the names of slices.
 struct Writer<'a> {
     machine: &'a Machine,
     work: &'a Work,
@@ -135,13 +138,13 @@ impl<'a> Writer<'a> {
                 Some(_) => ("load input", None),
             },
             Event::WriteBack(limb) => {
-                let made = (limb as usize) < work.instructions();
-                ("write", made.then(|| work.step(limb as usize)))
+                let is_result = (limb as usize) < work.instructions();
+                ("write", is_result.then(|| work.step(limb as usize)))
             }
         }
     }
 
-    /// Declares all names before they are used.
+    /// Declares the names of all slices before slices use them.
     fn intern(&mut self, tracks: &[Track]) {
         let mut names = Vec::new();
         let slices = tracks.iter().flat_map(|track| &track.slices);
@@ -156,12 +159,13 @@ impl<'a> Writer<'a> {
             }
         }
         let steps = self.work.steps().iter().cloned();
-        // The last category is that of loads which belong to no step.
+        // The last category is for loads that belong to no step.
         let categories: Vec<String> = steps.chain(["inputs and hints".to_owned()]).collect();
         self.packets.interned(&categories, &names, &NOTES);
     }
 
-    /// Declares tracks, those of a cluster beneath one of its name; gives their numbers.
+    /// Declares all tracks, with one parent track for each cluster. Returns the number of each
+    /// track.
     fn declare(&mut self, tracks: &[Track]) -> Vec<u64> {
         let (mut next, mut parents) = (SCRATCHPAD, HashMap::new());
         let mut numbers = Vec::with_capacity(tracks.len());
@@ -195,7 +199,8 @@ impl<'a> Writer<'a> {
         self.packets.end(track, slice.end);
     }
 
-    /// The number of limbs in the scratchpad: at most so many changes, the last one before each cycle that is written.
+    /// Writes the number of limbs in the scratchpad over time: at most one value for each of
+    /// [`MAX_VALUES`] equal intervals, the last value of the interval.
     fn counter(&mut self, changes: &[(u64, i64)], window: &Range<u64>) {
         let stride = (window.end - window.start)
             .div_ceil(MAX_VALUES as u64)

@@ -1,9 +1,10 @@
 //! The few messages of Perfetto's trace format that a timeline needs, written as bytes.
 //!
 //! # Source
-//! `protos/perfetto/trace/perfetto_trace.proto` of Perfetto. The numbers are those of its fields.
+//! `protos/perfetto/trace/perfetto_trace.proto` of Perfetto. All numbers of fields are from this
+//! file.
 
-/// A message that is being written: fields one after the other.
+/// A message under construction: encoded fields one after the other.
 #[derive(Default)]
 pub(super) struct Message(Vec<u8>);
 
@@ -16,19 +17,19 @@ impl Message {
         self.0.push(value as u8);
     }
 
-    /// A whole number.
+    /// Appends a field with an unsigned integer.
     pub(super) fn number(mut self, field: u64, value: u64) -> Self {
         self.varint(field << 3);
         self.varint(value);
         self
     }
 
-    /// A text.
+    /// Appends a field with a text.
     pub(super) fn text(self, field: u64, value: &str) -> Self {
         self.bytes(field, value.as_bytes())
     }
 
-    /// A message within.
+    /// Appends a field with a message.
     pub(super) fn message(self, field: u64, value: &Self) -> Self {
         self.bytes(field, &value.0)
     }
@@ -41,27 +42,28 @@ impl Message {
     }
 }
 
-/// A trace that is being written: a list of packets.
+/// A trace under construction: a list of packets.
 #[derive(Default)]
 pub(super) struct Packets(Message);
 
-/// The one sequence of all packets.
+/// Number of the sequence to which all packets belong.
 const SEQUENCE: u64 = 1;
 
 impl Packets {
-    /// All bytes.
+    /// Returns the bytes of the trace.
     pub(super) fn finish(self) -> Vec<u8> {
         self.0.0
     }
 
-    /// `Trace.packet`, with `TracePacket.trusted_packet_sequence_id`.
+    /// Appends a `Trace.packet`, with its `TracePacket.trusted_packet_sequence_id`.
     fn packet(&mut self, packet: Message) {
         let packet = packet.number(10, SEQUENCE);
         let whole = std::mem::take(&mut self.0);
         self.0 = whole.message(1, &packet);
     }
 
-    /// Texts that events name by their numbers from 1 on: categories, names, and names of annotations.
+    /// Declares texts to which events refer by numbers from 1 on: categories, names, and names of
+    /// annotations.
     pub(super) fn interned(&mut self, categories: &[String], names: &[String], notes: &[&str]) {
         let entry =
             |iid: usize, name: &str| Message::default().number(1, iid as u64 + 1).text(2, name);
@@ -75,16 +77,16 @@ impl Packets {
         for (iid, name) in notes.iter().enumerate() {
             data = data.message(3, &entry(iid, name));
         }
-        // SEQ_INCREMENTAL_STATE_CLEARED: what is named from here on stands here.
+        // SEQ_INCREMENTAL_STATE_CLEARED: this packet declares all names for the packets after it.
         self.packet(Message::default().number(13, 1).message(12, &data));
     }
 
-    /// A track. Those of one parent are shown in the order of their ranks.
+    /// Declares a track. The viewer shows tracks of one parent in the order of their ranks.
     pub(super) fn track(&mut self, uuid: u64, name: &str, (parent, rank): (Option<u64>, u64)) {
         self.descriptor(uuid, name, (parent, rank), None);
     }
 
-    /// A track of numbers of some unit.
+    /// Declares a track of numbers with a unit.
     pub(super) fn counter(&mut self, uuid: u64, name: &str, unit: &str) {
         let counter = Message::default().text(6, unit);
         self.descriptor(uuid, name, (None, 0), Some(counter));
@@ -109,7 +111,7 @@ impl Packets {
         self.packet(Message::default().message(60, &track));
     }
 
-    /// An event of a track at a time: `TrackEvent`.
+    /// Appends an event of a track: `TrackEvent`. Times are nanoseconds.
     fn event(&mut self, time: u64, event: &Message) {
         // SEQ_NEEDS_INCREMENTAL_STATE: names are interned.
         self.packet(
@@ -120,7 +122,7 @@ impl Packets {
         );
     }
 
-    /// A slice begins; `category`, `name` and annotations are numbers from 1 on.
+    /// Begins a slice. `category`, `name` and annotations are numbers from 1 on.
     pub(super) fn begin(
         &mut self,
         (track, time): (u64, u64),
@@ -136,13 +138,13 @@ impl Packets {
         self.event(time, &event);
     }
 
-    /// The last slice of a track that has begun ends.
+    /// Ends the latest slice of a track that has begun.
     pub(super) fn end(&mut self, track: u64, time: u64) {
         // TYPE_SLICE_END.
         self.event(time, &Message::default().number(9, 2).number(11, track));
     }
 
-    /// The value of a counter from a time on.
+    /// Sets the value of a counter from a time on.
     pub(super) fn value(&mut self, track: u64, time: u64, value: u64) {
         // TYPE_COUNTER.
         let event = Message::default()

@@ -1,4 +1,4 @@
-//! A timeline read back, by a reader of protocol buffers that knows nothing of the writer.
+//! Tests that read a timeline back with an independent reader of protocol buffers.
 
 use super::{MAX_SLICES, check_length, timeline};
 use crate::error::Error;
@@ -28,7 +28,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
             shift += 7;
         }
     }
-    let mut found = Vec::new();
+    let mut fields = Vec::new();
     while !bytes.is_empty() {
         let key = varint(&mut bytes);
         let field = match key & 7 {
@@ -41,9 +41,9 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, Field<'_>)> {
             }
             wire => panic!("wire type {wire}"),
         };
-        found.push((key >> 3, field));
+        fields.push((key >> 3, field));
     }
-    found
+    fields
 }
 
 fn number(of: &[(u64, Field<'_>)], wanted: u64) -> Option<u64> {
@@ -62,7 +62,7 @@ fn bytes<'a>(of: &[(u64, Field<'a>)], wanted: u64) -> Option<&'a [u8]> {
 
 /// Slices of a timeline by track: first cycle, end, and number of the name.
 fn read(file: &[u8]) -> BTreeMap<u64, Vec<(u64, u64, u64)>> {
-    let mut found: BTreeMap<u64, Vec<(u64, u64, u64)>> = BTreeMap::new();
+    let mut tracks: BTreeMap<u64, Vec<(u64, u64, u64)>> = BTreeMap::new();
     for (field, packet) in fields(file) {
         let Field::Bytes(packet) = packet else {
             panic!("a packet is a message");
@@ -74,7 +74,7 @@ fn read(file: &[u8]) -> BTreeMap<u64, Vec<(u64, u64, u64)>> {
             continue;
         };
         let (event, time) = (fields(event), number(&packet, 8).expect("a time"));
-        let slices = found
+        let slices = tracks
             .entry(number(&event, 11).expect("a track"))
             .or_default();
         match number(&event, 9) {
@@ -84,11 +84,11 @@ fn read(file: &[u8]) -> BTreeMap<u64, Vec<(u64, u64, u64)>> {
             other => panic!("type {other:?}"),
         }
     }
-    found.retain(|_, slices| !slices.is_empty());
-    found
+    tracks.retain(|_, slices| !slices.is_empty());
+    tracks
 }
 
-fn made(seed: u64) -> (Machine, Work, Schedule) {
+fn scheduled(seed: u64) -> (Machine, Work, Schedule) {
     let machine = Machine::named(if seed == 0 { "athena" } else { "tiny" }).expect("built in");
     let work = work(seed, 40);
     let schedule = schedule(&machine, &work, Options::default(), &mut |_, _| true);
@@ -99,9 +99,9 @@ fn made(seed: u64) -> (Machine, Work, Schedule) {
 #[test]
 fn a_timeline_has_every_slice_of_every_track() {
     for seed in 0..5 {
-        let (machine, work, schedule) = made(seed);
+        let (machine, work, schedule) = scheduled(seed);
         let file = timeline(&machine, &work, &schedule, None).expect("short enough");
-        let found: Vec<Vec<(u64, u64)>> = read(&file)
+        let slices: Vec<Vec<(u64, u64)>> = read(&file)
             .into_values()
             .map(|slices| slices.into_iter().map(|(from, to, _)| (from, to)).collect())
             .collect();
@@ -110,13 +110,13 @@ fn a_timeline_has_every_slice_of_every_track() {
             .filter(|track| !track.slices.is_empty())
             .map(|track| track.slices.iter().map(|s| (s.start, s.end)).collect())
             .collect();
-        assert_eq!(found, expected);
+        assert_eq!(slices, expected);
     }
 }
 
 #[test]
 fn a_window_has_what_lies_in_it() {
-    let (machine, work, schedule) = made(1);
+    let (machine, work, schedule) = scheduled(1);
     let cycles = schedule.cycles();
     let all = read(&timeline(&machine, &work, &schedule, None).expect("short enough"));
     let (from, to) = (cycles / 3, cycles / 2);
@@ -139,7 +139,7 @@ fn a_window_has_what_lies_in_it() {
 
 #[test]
 fn windows_and_lengths_that_cannot_be_are_refused() {
-    let (machine, work, schedule) = made(2);
+    let (machine, work, schedule) = scheduled(2);
     let cycles = schedule.cycles();
     for (window, words) in [
         (cycles..cycles + 1, ["the first cycle", "below"]),
@@ -166,7 +166,7 @@ fn windows_and_lengths_that_cannot_be_are_refused() {
 
 #[test]
 fn names_say_operation_and_step() {
-    let (machine, work, schedule) = made(3);
+    let (machine, work, schedule) = scheduled(3);
     let file = timeline(&machine, &work, &schedule, None).expect("short enough");
     let text = String::from_utf8_lossy(&file);
     for name in [

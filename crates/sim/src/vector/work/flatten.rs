@@ -1,33 +1,34 @@
-//! Writing out the calls of a trace.
+//! The flattening of a trace: calls are expanded to their bodies.
 
 use super::inputs::{Inputs, OUTSIDE};
 use super::{Kind, MAX_TERMS, NONE, Work};
 use crate::error::{Error, Result};
 use trace::{Body, Op, Trace, Type};
 
-/// Most instructions and limbs from outside: schedules number both in 30 bits.
+/// Largest number of instructions and limbs from outside. Schedules number both in 30 bits.
 const LIMIT: u64 = 1 << 29;
-/// The one step of a trace that names none.
+/// Name of the only step of a trace without named steps.
 const WHOLE: &str = "the whole program";
-/// What stands before the first step that has a name.
+/// Name of the part before the first named step.
 const BEFORE: &str = "before the first step";
-/// Most calls within calls: lowering has five.
+/// Largest depth of nested calls. Lowering needs five.
 const DEPTH: u64 = 64;
 
-/// Work that is being written.
+/// Work under construction.
 pub(super) struct Flattener<'a> {
     trace: &'a Trace,
     pub(super) work: Work,
     pub(super) inputs: Inputs,
+    /// Index of the current instruction of the main body.
     group: u32,
 }
 
 impl Work {
-    /// Writes out a [verified](Trace::verify) trace.
+    /// Flattens a [verified](Trace::verify) trace.
     ///
     /// # Errors
-    /// [`Error::TooLong`] for more than 2^29 instructions, terms or calls, for more than 65,535 moduli, and for calls that are
-    /// nested deeper than 64.
+    /// [`Error::TooLong`] for more than 2^29 instructions, terms or calls, for more than 65,535
+    /// moduli, and for calls nested deeper than 64.
     pub fn new(trace: &Trace) -> Result<Self> {
         check_length(trace)?;
         let moduli = trace.moduli.iter().map(|q| u64::BITS - q.leading_zeros());
@@ -62,17 +63,18 @@ impl Work {
     }
 }
 
-/// Where steps begin, and their names; the first one begins at the first instruction.
+/// The first instructions of all steps, and the names of the steps. The first step begins at the
+/// first instruction.
 fn steps(trace: &Trace) -> (Vec<u32>, Vec<String>) {
     let named = trace.steps.iter();
-    let mut found: Vec<(u32, String)> = named
+    let mut steps: Vec<(u32, String)> = named
         .map(|step| (step.first as u32, step.name.clone()))
         .collect();
-    if found.first().is_none_or(|&(first, _)| first > 0) {
-        let name = if found.is_empty() { WHOLE } else { BEFORE };
-        found.insert(0, (0, name.to_owned()));
+    if steps.first().is_none_or(|&(first, _)| first > 0) {
+        let name = if steps.is_empty() { WHOLE } else { BEFORE };
+        steps.insert(0, (0, name.to_owned()));
     }
-    found.into_iter().unzip()
+    steps.into_iter().unzip()
 }
 
 fn check_length(trace: &Trace) -> Result<()> {
@@ -124,7 +126,8 @@ fn check_length(trace: &Trace) -> Result<()> {
 }
 
 impl<'a> Flattener<'a> {
-    /// Writes out a body whose parameters have these limbs, and gives the limbs of its results.
+    /// Flattens a body. `parameters` has the limbs of each parameter. Returns the limbs of each
+    /// result.
     fn body(&mut self, body: &'a Body, parameters: Vec<Vec<u32>>, main: bool) -> Vec<Vec<u32>> {
         let mut values = parameters;
         let mut types: Vec<&Type> = body.parameters.iter().collect();
@@ -150,14 +153,14 @@ impl<'a> Flattener<'a> {
             .collect()
     }
 
-    /// Words before a limb's own in the pool of operands.
+    /// Appends operands to the pool. Returns the index of the first one, and their number.
     pub(super) fn operands(&mut self, limbs: impl IntoIterator<Item = u32>) -> (u32, u32) {
         let first = self.work.pool.len();
         self.work.pool.extend(limbs);
         (first as u32, (self.work.pool.len() - first) as u32)
     }
 
-    /// Adds an instruction of one pass, and gives the limb that it makes.
+    /// Adds an instruction of one pass. Returns the limb that it produces.
     pub(super) fn push(
         &mut self,
         kind: Kind,
@@ -168,7 +171,8 @@ impl<'a> Flattener<'a> {
         self.push_terms((kind, 1), modulus, NONE, operands)
     }
 
-    /// Adds an instruction of so many terms, which goes on with a sum.
+    /// Adds an instruction of `terms` terms that continues the sum `sum`, or begins one if that is
+    /// `NONE`. Returns the limb that it produces.
     fn push_terms(
         &mut self,
         (kind, terms): (Kind, usize),
@@ -187,7 +191,8 @@ impl<'a> Flattener<'a> {
         (work.kinds.len() - 1) as u32
     }
 
-    /// Adds a sum of terms that have `width` operands each. `first` is where they lie in the pool.
+    /// Adds a sum of `terms` terms with `width` operands each, which begin at index `first` of the
+    /// pool. Returns the limb of the sum.
     pub(super) fn sum(
         &mut self,
         kind: Kind,

@@ -5,28 +5,28 @@ use super::flatten::Flattener;
 use std::collections::HashMap;
 use trace::{ConstantId, Limbs};
 
-/// What a limb from outside is.
+/// The origin of a limb from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Source {
-    /// A half of a key-switch hint that is stored.
+    /// A component of a key-switch hint, loaded from memory.
     Hint,
-    /// A limb of what the client gives.
+    /// A value of the client.
     Input,
-    /// A limb of a constant: plaintexts, masks, zeros.
+    /// A constant: a plaintext, a mask, or zero.
     Constant,
-    /// A half of a key-switch hint that a seed gives.
+    /// A component of a key-switch hint, expanded from a seed.
     SampledHint,
-    /// A half of a client's ciphertext that a seed gives.
+    /// A component of a client's ciphertext, expanded from a seed.
     SampledInput,
 }
 
 impl Source {
-    /// Whether a seed gives the limb.
+    /// Returns true if the limb is expanded from a seed.
     pub fn sampled(self) -> bool {
         matches!(self, Self::SampledHint | Self::SampledInput)
     }
 
-    /// Whether the limb is of a key-switch hint.
+    /// Returns true if the limb belongs to a key-switch hint.
     pub fn of_hint(self) -> bool {
         matches!(self, Self::Hint | Self::SampledHint)
     }
@@ -35,21 +35,22 @@ impl Source {
 /// A limb from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// What it is.
+    /// Origin of the limb.
     pub source: Source,
-    /// Place of its modulus in the trace's table.
+    /// Index of the limb's modulus in the trace's table of moduli.
     pub modulus: u16,
     hint: u32,
 }
 
 impl Input {
-    /// Number of the key-switch hint that it is a part of: see [`Work::hint`](super::Work::hint).
+    /// Number of the key-switch hint to which the limb belongs, if any: see
+    /// [`Work::hint`](super::Work::hint).
     pub fn hint(&self) -> Option<u32> {
         (self.hint != NONE).then_some(self.hint)
     }
 }
 
-/// Names of what comes from outside, by what makes limbs equal.
+/// The identity of a value from outside. Values with equal names have equal limbs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Name {
     Load(String),
@@ -59,7 +60,7 @@ enum Name {
     Expand(String, u32, u32),
 }
 
-/// Inputs that have been met, each once.
+/// The inputs that the flattener has met, each once.
 #[derive(Default)]
 pub(super) struct Inputs {
     names: HashMap<Name, u32>,
@@ -67,13 +68,13 @@ pub(super) struct Inputs {
     hints: HashMap<String, u32>,
 }
 
-/// Beginning of the names of keys: see `lower::names`.
+/// Prefix of the names of keys: see `lower::names`.
 const KEYS: &str = "keys/";
 
 impl Flattener<'_> {
     pub(super) fn load(&mut self, name: &str, limbs: &Limbs) -> Vec<u32> {
         self.work.ends.loaded += limbs.len() as u64;
-        // Bodies of a key are numbered behind its name.
+        // The name of a key's body ends with its number.
         let key = name
             .strip_prefix(KEYS)
             .is_some()
@@ -113,7 +114,8 @@ impl Flattener<'_> {
         self.outside(name, source, key, limbs)
     }
 
-    /// Limbs from outside, marked as such: their numbers are known only when all instructions are.
+    /// Adds limbs from outside. Returns their numbers, marked with [`OUTSIDE`]: their final numbers
+    /// are known only after the last instruction.
     fn outside(
         &mut self,
         name: Name,
@@ -151,5 +153,5 @@ impl Flattener<'_> {
     }
 }
 
-/// Marks the number of an input while instructions are still counted.
+/// Marks the number of an input until all instructions are counted.
 pub(super) const OUTSIDE: u32 = 1 << 31;

@@ -11,48 +11,53 @@ use trace::Passes;
 
 pub use inputs::{Input, Source};
 
-/// What an instruction does to a limb: an operation of a machine that is no sample.
+/// The operation of an instruction: any operation of a machine but [`Operation::Sample`].
 pub type Kind = Operation;
 
-/// Most terms of one instruction: longer sums are several instructions, each of which adds to the last one's result. So
-/// many limbs need to be on the machine at once, and no more.
+/// Largest number of terms of one instruction. A longer sum becomes several instructions, each of
+/// which adds to the result of the one before. So no instruction needs more limbs on the machine at
+/// once.
 pub const MAX_TERMS: usize = 16;
 
-/// In place of a limb that is not there.
+/// The number that stands for "no limb".
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Instructions on limbs of `N` words, in an order in which every limb is made before it is read.
+/// Instructions on limbs of `N` words, in an order in which every limb is produced before it is
+/// read.
 ///
-/// Instruction `i` makes the limb `i`. Limbs from outside follow: the limb `instructions() + j` is
-/// [input](Work::inputs) `j`. Limbs are never changed.
+/// Instruction `i` produces limb `i`. Limbs from outside follow: limb `instructions() + j` is
+/// [input](Work::inputs) `j`. Limbs never change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     pub(super) n: usize,
     /// Bits of the largest modulus.
     pub(super) bits: u32,
     pub(super) kinds: Vec<Kind>,
-    /// Terms: passes of the instruction over its units.
+    /// For each instruction its number of terms: passes over its units.
     pub(super) terms: Vec<u16>,
-    /// Place in the trace's table of moduli of the limb that is made.
+    /// For each instruction, the index of its result's modulus in the trace's table of moduli.
     pub(super) moduli: Vec<u16>,
-    /// Result of the instruction whose sum this one goes on with, or `NONE`.
+    /// For each instruction, the result of the instruction whose sum it continues, or `NONE`.
     pub(super) continues: Vec<u32>,
-    /// Where the operands begin in `pool`: instructions share them, as rows of a combination do.
+    /// For each instruction, the index of its first operand in `pool`. Instructions may share
+    /// operands there, as the rows of a combination do.
     pub(super) first: Vec<u32>,
     pub(super) count: Vec<u32>,
     pub(super) pool: Vec<u32>,
-    /// Instruction of the trace's main body that the instruction comes from.
+    /// For each instruction, the index of the instruction of the trace's main body from which it
+    /// comes.
     pub(super) groups: Vec<u32>,
-    /// Steps of the trace: for each the first instruction of the main body that is a part of it.
+    /// For each step of the trace, the index of its first instruction in the main body.
     pub(super) step_starts: Vec<u32>,
-    /// Their names.
+    /// Names of the steps.
     pub(super) steps: Vec<String>,
     pub(super) inputs: Vec<Input>,
-    /// Limbs that are given to the outside, each once.
+    /// Output limbs, each once.
     pub(super) outputs: Vec<u32>,
-    /// Names of key-switch hints: what an input's number of a hint means.
+    /// Names of the key-switch hints, by the numbers that inputs have for them.
     pub(super) hints: Vec<String>,
-    /// What the trace loads, makes from constants and seeds, and stores: as often as it says so.
+    /// The trace's numbers of limbs that are loaded, taken from constants, expanded from seeds, and
+    /// stored. Repeated limbs count each time.
     pub(super) ends: Passes,
 }
 
@@ -72,43 +77,45 @@ impl Work {
         self.kinds.len()
     }
 
-    /// Number of limbs: results and inputs.
+    /// Number of limbs: results and inputs together.
     pub fn limbs(&self) -> usize {
         self.kinds.len() + self.inputs.len()
     }
 
-    /// What an instruction does.
+    /// The operation of an instruction.
     pub fn kind(&self, instruction: usize) -> Kind {
         self.kinds[instruction]
     }
 
-    /// Passes of an instruction over its units: terms of sums, limbs that are extracted from, and 1 for others.
+    /// Number of passes of an instruction over its units: the terms of a sum, the limbs from which
+    /// an extraction gathers, and 1 for all others.
     pub fn terms(&self, instruction: usize) -> usize {
         usize::from(self.terms[instruction])
     }
 
-    /// Place in the trace's table of moduli of the limb that an instruction makes.
+    /// Index of the modulus of an instruction's result in the trace's table of moduli.
     pub fn modulus(&self, instruction: usize) -> usize {
         usize::from(self.moduli[instruction])
     }
 
-    /// Instruction of the trace's main body that an instruction comes from.
+    /// Index of the instruction of the trace's main body from which an instruction comes.
     pub fn group(&self, instruction: usize) -> usize {
         self.groups[instruction] as usize
     }
 
-    /// Names of the steps of the program, in order; a name may come again. A trace that names none is one step.
+    /// Names of the steps of the program, in order. A name may occur twice. A trace without named
+    /// steps has one step.
     pub fn steps(&self) -> &[String] {
         &self.steps
     }
 
-    /// Place in [`Work::steps`] of the step that an instruction is a part of.
+    /// Index in [`Work::steps`] of the step to which an instruction belongs.
     pub fn step(&self, instruction: usize) -> usize {
         let group = self.groups[instruction];
         self.step_starts.partition_point(|&first| first <= group) - 1
     }
 
-    /// Limbs that an instruction reads. One that is read twice may come twice.
+    /// Limbs that an instruction reads. A limb that is read twice may be listed twice.
     pub fn operands(&self, instruction: usize) -> impl Iterator<Item = u32> + '_ {
         let sum = self.continues[instruction];
         let first = self.first[instruction] as usize;
@@ -124,14 +131,14 @@ impl Work {
         &self.inputs
     }
 
-    /// The input that a limb is, if it comes from outside.
+    /// The input with the number of a limb, or `None` if the limb is a result.
     pub fn input(&self, limb: u32) -> Option<&Input> {
         (limb as usize)
             .checked_sub(self.kinds.len())
             .map(|place| &self.inputs[place])
     }
 
-    /// Limbs that are given to the outside.
+    /// Output limbs.
     pub fn outputs(&self) -> &[u32] {
         &self.outputs
     }
@@ -141,7 +148,7 @@ impl Work {
         &self.hints[number as usize]
     }
 
-    /// Passes over limbs, counted from the instructions. They are those of the trace.
+    /// Passes over limbs, counted from the instructions. The counts equal those of the trace.
     pub fn passes(&self) -> Passes {
         let mut passes = self.ends;
         for (place, kind) in self.kinds.iter().enumerate() {

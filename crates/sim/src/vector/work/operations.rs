@@ -1,25 +1,29 @@
-//! What each instruction of a trace is, limb by limb.
+//! Instructions on limbs for each instruction of a trace.
 
 use super::Kind;
 use super::flatten::Flattener;
 use trace::{Instruction, Limbs, Op, Type, ValueId};
 
 impl Flattener<'_> {
-    /// Adds the limbs of the results of an instruction that is no call.
+    /// Flattens one instruction of the trace, which is no call. Appends the limbs of its results to
+    /// `values`.
     pub(super) fn operation(
         &mut self,
         instruction: &Instruction,
         types: &[&Type],
         values: &mut Vec<Vec<u32>>,
     ) {
-        let Instruction { op, types: made } = instruction;
+        let Instruction {
+            op,
+            types: result_types,
+        } = instruction;
         if let Op::Combine {
             values: columns,
             rows,
             ..
         } = op
         {
-            let results = self.combine(columns, rows.len(), &made[0].limbs, values);
+            let results = self.combine(columns, rows.len(), &result_types[0].limbs, values);
             values.extend(results);
             return;
         }
@@ -28,7 +32,7 @@ impl Flattener<'_> {
             self.work.outputs.extend(&values[*value]);
             return;
         }
-        let limbs = &made[0].limbs;
+        let limbs = &result_types[0].limbs;
         let result = match op {
             Op::Load { name, .. } => self.load(name, limbs),
             Op::Constant { constant, .. } => self.constant(Some(*constant), limbs),
@@ -69,7 +73,7 @@ impl Flattener<'_> {
         values.push(result);
     }
 
-    /// One instruction for each limb, on the limbs of the same place of all operands.
+    /// Adds an instruction for each limb. It reads the limb with the same index of each operand.
     fn each(&mut self, kind: Kind, limbs: &Limbs, operands: &[&Vec<u32>]) -> Vec<u32> {
         let one = |(place, modulus)| {
             self.push(kind, modulus, operands.iter().map(|operand| operand[place]))
@@ -93,7 +97,8 @@ impl Flattener<'_> {
         limbs.iter().enumerate().map(one).collect()
     }
 
-    /// Limb by limb all rows, so that the limbs of one modulus are read together.
+    /// Adds the rows of a combination limb by limb, so that instructions which read the limbs of
+    /// one modulus are together.
     fn combine(
         &mut self,
         columns: &[ValueId],
@@ -111,7 +116,8 @@ impl Flattener<'_> {
         results
     }
 
-    /// What each value has is put into what those before it gave.
+    /// Adds the gathering of words from several values. Each value adds its words to the result of
+    /// the values before.
     fn extract(&mut self, read: &[ValueId], limbs: &Limbs, values: &[Vec<u32>]) -> Vec<u32> {
         let one = |(place, modulus)| {
             let (first, _) = self.operands(read.iter().map(|&value| values[value][place]));
@@ -120,7 +126,8 @@ impl Flattener<'_> {
         limbs.iter().enumerate().map(one).collect()
     }
 
-    /// Each limb is scaled; the quotient and every limb of the result are sums over these.
+    /// Adds a basis conversion. It scales each limb. The quotient and every limb of the result are
+    /// sums over the scaled limbs.
     fn convert(&mut self, value: &[u32], from: &Limbs, to: &Limbs) -> Vec<u32> {
         let scaled = from
             .iter()

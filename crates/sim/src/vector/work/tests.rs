@@ -1,4 +1,5 @@
-//! Flattened traces have the passes of the trace, limb by limb, and read what the trace reads.
+//! Tests that flattened traces have the passes of the trace, limb by limb, and read the limbs that
+//! the trace reads.
 
 use super::{Kind, MAX_TERMS, Source, Work};
 use std::collections::BTreeMap;
@@ -6,17 +7,17 @@ use trace::{Body, Limbs, Op, Trace, TraceBuilder, Type};
 
 const KEY_SWITCH: &str = include_str!("../../../../trace/tests/fhetch/key_switch.trace");
 
-/// Instructions by kind and modulus: the definition, read off the text of a trace.
-fn by_definition(trace: &Trace, body: &Body, found: &mut BTreeMap<(Kind, usize), usize>) {
+/// Counts instructions by kind and modulus as the definition says, from the text of a trace.
+fn by_definition(trace: &Trace, body: &Body, counts: &mut BTreeMap<(Kind, usize), usize>) {
     let mut types: Vec<&Type> = body.parameters.iter().collect();
     for instruction in &body.instructions {
         let mut add = |kind, limbs: &Limbs, count: usize| {
             for modulus in limbs.iter() {
-                *found.entry((kind, modulus)).or_default() += count;
+                *counts.entry((kind, modulus)).or_default() += count;
             }
         };
-        if let Some(made) = instruction.types.first() {
-            let limbs = &made.limbs;
+        if let Some(result) = instruction.types.first() {
+            let limbs = &result.limbs;
             match &instruction.op {
                 Op::Ntt(_) => add(Kind::Ntt, limbs, 1),
                 Op::Intt(_) => add(Kind::Intt, limbs, 1),
@@ -47,7 +48,7 @@ fn by_definition(trace: &Trace, body: &Body, found: &mut BTreeMap<(Kind, usize),
             }
         }
         if let Op::Call { sub, .. } = &instruction.op {
-            by_definition(trace, &trace.subs[*sub], found);
+            by_definition(trace, &trace.subs[*sub], counts);
         }
         types.extend(&instruction.types);
     }
@@ -58,16 +59,16 @@ fn check_counts(trace: &Trace) -> Work {
     assert_eq!(work.passes(), trace.counts().passes);
     let mut expected = BTreeMap::new();
     by_definition(trace, &trace.main, &mut expected);
-    let mut found = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for i in 0..work.instructions() {
-        *found.entry((work.kind(i), work.modulus(i))).or_default() += work.terms(i);
-        let made = |limb: u32| (limb as usize) < i || work.input(limb).is_some();
+        *counts.entry((work.kind(i), work.modulus(i))).or_default() += work.terms(i);
+        let available = |limb: u32| (limb as usize) < i || work.input(limb).is_some();
         assert!(
-            work.operands(i).all(made),
+            work.operands(i).all(available),
             "instruction {i} reads what is not made"
         );
     }
-    assert_eq!(found, expected);
+    assert_eq!(counts, expected);
     work
 }
 
@@ -98,7 +99,8 @@ fn a_key_switch_has_the_passes_of_its_trace() {
     );
 }
 
-/// Every operation, sums that are longer than an instruction, and what is loaded, sampled and stored twice.
+/// A trace with every operation, with sums longer than an instruction, and with limbs that are
+/// loaded, sampled and stored twice.
 #[test]
 fn every_operation_has_the_passes_of_its_trace() {
     let mut builder = TraceBuilder::new(16, &[97, 193, 257, 353]).expect("moduli");

@@ -9,7 +9,7 @@ use crate::spatial::array::streams::{Merge, Split, add_sums};
 use crate::spatial::array::tiles::{Accumulate, Decompose, Rotation};
 use crate::spatial::network::{Network, Port, port};
 
-/// Words for a run. Empty if only times are wanted.
+/// The words for a run. They are empty if only times are wanted.
 #[derive(Default)]
 pub(super) struct Job {
     pub(super) accumulator: Vec<u32>,
@@ -17,13 +17,15 @@ pub(super) struct Job {
     pub(super) rows: Vec<u32>,
 }
 
-/// What is around a blind rotation.
+/// The surroundings of a blind rotation: the supply of its channels, and the channels that it
+/// shares.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::spatial::array) struct Around {
-    /// Where its channels get their words.
+    /// Source of the words of its channels.
     pub(in crate::spatial::array) supply: Supply,
-    /// Number of its channels that it shares with a key switch on the array. A tile behind each of
-    /// them sends the words to one of both. If there are any, both share the channel of results.
+    /// Number of channels that the rotation shares with a key switch on the array. A tile behind
+    /// each of them sends words to one of the two. If there are shared channels, both share the
+    /// channel of results too.
     pub(in crate::spatial::array) shared: usize,
 }
 
@@ -53,7 +55,7 @@ struct Builder<'a> {
 }
 
 impl Graph {
-    /// The graph of `turns` iterations.
+    /// Builds the graph of `turns` iterations.
     pub(super) fn new(
         floorplan: &Floorplan,
         around: Around,

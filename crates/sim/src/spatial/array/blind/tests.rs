@@ -79,10 +79,10 @@ fn every_word_is_that_of_the_definition() {
         let naive = Naive::new(parameters.n);
         let want = reference(&naive, &parameters, (&accumulator, &exponents, &rows));
         let rotation = BlindRotation::new(&versal(), parameters).expect("fits");
-        let found = rotation
+        let emulated = rotation
             .emulate(&accumulator, &exponents, &rows)
             .expect("runs");
-        assert!(found.accumulator == want, "{parameters:?}");
+        assert!(emulated.accumulator == want, "{parameters:?}");
     }
 }
 
@@ -93,20 +93,23 @@ fn longer_rotations_agree_with_every_exact_multiplier() {
         let (n, digit) = (parameters.n, 1 << (parameters.decomposition.base_log() - 1));
         let all = (&accumulator[..], &exponents[..], &rows[..]);
         let rotation = BlindRotation::new(&versal(), parameters).expect("fits");
-        let found = rotation
+        let emulated = rotation
             .emulate(all.0, all.1, all.2)
             .expect("runs")
             .accumulator;
         let ntt = Ntt::new(n, parameters.rows(), digit).expect("primes");
-        assert!(found == reference(&ntt, &parameters, all), "ntt, N = {n}");
+        assert!(
+            emulated == reference(&ntt, &parameters, all),
+            "ntt, N = {n}"
+        );
         let garner = Garner::new(n, parameters.rows(), digit).expect("limbs");
         assert!(
-            found == reference(&garner, &parameters, all),
+            emulated == reference(&garner, &parameters, all),
             "garner, N = {n}"
         );
         let chain = Wavefront::new(n, 4).expect("whole vectors");
         assert!(
-            found == reference(&chain, &parameters, all),
+            emulated == reference(&chain, &parameters, all),
             "wavefront, N = {n}"
         );
     }
@@ -163,9 +166,9 @@ fn an_iteration_takes_its_operands_its_loops_its_results_and_the_hops() {
         // accumulation.
         let hops = stages(2 + floorplan.elements() as u64 - 1 + (per_stream - 1) + 3 + 2);
         let cycles = n + loops + per_stream * n + hops;
-        let found = rotation.simulate().expect("runs");
-        let ratio = found.iteration / (cycles as f64 / 1250.0);
-        assert!((ratio - 1.0).abs() < 0.005, "{ratio}: {found:?}");
+        let simulated = rotation.simulate().expect("runs");
+        let ratio = simulated.iteration / (cycles as f64 / 1250.0);
+        assert!((ratio - 1.0).abs() < 0.005, "{ratio}: {simulated:?}");
     }
 }
 
@@ -174,15 +177,15 @@ fn counted_iterations_take_as_long_as_simulated_ones() {
     for mut parameters in sets() {
         parameters.lwe_dimension = 20;
         let rotation = BlindRotation::new(&versal(), parameters).expect("fits");
-        let found = rotation.simulate().expect("runs");
+        let simulated = rotation.simulate().expect("runs");
         let mut graph =
             Graph::new(rotation.floorplan(), Around::NOTHING, 20, Job::default()).expect("fits");
         let usage = graph.network.run().expect("runs");
         let all = versal().microseconds(usage[graph.sink].ends[0]) / 1000.0;
         assert!(
-            (found.milliseconds - all).abs() < 1e-9,
+            (simulated.milliseconds - all).abs() < 1e-9,
             "{} {all}",
-            found.milliseconds
+            simulated.milliseconds
         );
     }
 }
@@ -190,17 +193,17 @@ fn counted_iterations_take_as_long_as_simulated_ones() {
 #[test]
 fn the_published_times_and_powers_come_out_within_a_tenth() {
     for (parameters, milliseconds, watts) in [(sets()[0], 6.19, 39.2), (sets()[1], 10.35, 37.6)] {
-        let found = BlindRotation::new(&versal(), parameters)
+        let simulated = BlindRotation::new(&versal(), parameters)
             .expect("fits")
             .simulate()
             .expect("runs");
-        for (found, published) in [
-            (found.milliseconds, milliseconds),
-            (found.power.watts(), watts),
-            (found.millijoules(), milliseconds * watts),
+        for (simulated, published) in [
+            (simulated.milliseconds, milliseconds),
+            (simulated.power.watts(), watts),
+            (simulated.millijoules(), milliseconds * watts),
         ] {
-            let ratio = found / published;
-            assert!((0.9..1.1).contains(&ratio), "{found} of {published}");
+            let ratio = simulated / published;
+            assert!((0.9..1.1).contains(&ratio), "{simulated} of {published}");
         }
     }
 }

@@ -22,14 +22,14 @@ fn sets() -> [(Parameters, Decomposition); 2] {
     ]
 }
 
-fn made(machine: &Machine, set: usize, place: Place) -> Bootstrapping {
+fn bootstrapping(machine: &Machine, set: usize, place: Place) -> Bootstrapping {
     let (parameters, digits) = sets()[set];
     Bootstrapping::new(machine, parameters, digits, (Multiplier::Direct, place)).expect("fits")
 }
 
 fn milliseconds(machine: &Machine, set: usize, place: Place) -> f64 {
-    let made = made(machine, set, place);
-    made.simulate().expect("runs").milliseconds()
+    let bootstrapping = bootstrapping(machine, set, place);
+    bootstrapping.simulate().expect("runs").milliseconds()
 }
 
 #[test]
@@ -37,14 +37,14 @@ fn a_whole_bootstrapping_is_its_parts() {
     let machine = machine(&[]);
     for set in [0, 1] {
         for place in [Place::Processor, Place::Array] {
-            let made = made(&machine, set, place);
-            let found = made.simulate().expect("runs");
+            let bootstrapping = bootstrapping(&machine, set, place);
+            let simulated = bootstrapping.simulate().expect("runs");
             let time = |name: &str| {
-                let part = found.parts.iter().find(|part| part.name == name);
+                let part = simulated.parts.iter().find(|part| part.name == name);
                 part.expect(name).microseconds
             };
-            let sum: f64 = found.parts.iter().map(|part| part.microseconds).sum();
-            assert!((sum / 1000.0 - found.milliseconds()).abs() < 1e-9);
+            let sum: f64 = simulated.parts.iter().map(|part| part.microseconds).sum();
+            assert!((sum / 1000.0 - simulated.milliseconds()).abs() < 1e-9);
             let (parameters, digits) = sets()[set];
             // 1.4 GHz and two cycles for a word.
             let words = (parameters.lwe_dimension + 1) as f64;
@@ -60,10 +60,13 @@ fn a_whole_bootstrapping_is_its_parts() {
                     (time("key switch") - bytes / 5000.0).abs() < 1e-6,
                     "the memory's rate"
                 );
-                assert_eq!(made.tiles(), made.rotation().floorplan().tiles());
+                assert_eq!(
+                    bootstrapping.tiles(),
+                    bootstrapping.rotation().floorplan().tiles()
+                );
             }
-            let energy = found.milliseconds() * found.power.watts();
-            assert!((found.millijoules() - energy).abs() < 1e-9);
+            let energy = simulated.milliseconds() * simulated.power.watts();
+            assert!((simulated.millijoules() - energy).abs() < 1e-9);
         }
     }
 }
@@ -167,16 +170,17 @@ fn an_emulation_takes_the_time_of_the_simulation() {
     for multiplier in [Multiplier::Direct, Multiplier::Fft] {
         for place in [Place::Processor, Place::Array] {
             let design = (multiplier, place);
-            let made = Bootstrapping::new(&machine, parameters, digits, design).expect("fits");
+            let bootstrapping =
+                Bootstrapping::new(&machine, parameters, digits, design).expect("fits");
             let bootstrap = vec![7; 5 * parameters.ggsw_words()];
             let switch = vec![9; 128 * 8 * 6];
             let keys = Keys {
                 bootstrap: &bootstrap,
                 switch: &switch,
             };
-            let want = made.simulate().expect("runs").milliseconds();
+            let want = bootstrapping.simulate().expect("runs").milliseconds();
             for (order, length) in [(Order::SwitchFirst, 129), (Order::SwitchLast, 6)] {
-                let found = made.emulate(order, keys, &[1; 64], &vec![5; length]);
+                let found = bootstrapping.emulate(order, keys, &[1; 64], &vec![5; length]);
                 let found = found.expect("runs").milliseconds;
                 assert!(
                     (found / want - 1.0).abs() < 1e-3,
@@ -195,7 +199,7 @@ fn lengths_and_digits_are_checked() {
     let design = (Multiplier::Direct, Place::Processor);
     let error = Bootstrapping::new(&machine, parameters, wide, design).expect_err("32 bits");
     assert!(error.to_string().contains("32"), "{error}");
-    let made = made(&machine, 0, Place::Processor);
+    let bootstrapping = bootstrapping(&machine, 0, Place::Processor);
     let keys = Keys {
         bootstrap: &[],
         switch: &[],
@@ -208,7 +212,8 @@ fn lengths_and_digits_are_checked() {
     ] {
         let sample = vec![0; sample];
         assert!(
-            made.emulate(Order::SwitchFirst, keys, test, &sample)
+            bootstrapping
+                .emulate(Order::SwitchFirst, keys, test, &sample)
                 .is_err()
         );
     }

@@ -47,8 +47,8 @@ fn every_width_gives_the_words_of_the_definition() {
                 width,
                 shared: width / 2,
             };
-            let (found, _) = switch.emulate(&sample, &key).expect("runs");
-            assert_eq!(found, want, "{sizes:?}, {width} channels");
+            let (words, _) = switch.emulate(&sample, &key).expect("runs");
+            assert_eq!(words, want, "{sizes:?}, {width} channels");
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::spatial::network::{FIRST, Kernel, NONE, Phase, SECOND};
 use crate::spatial::schedule::cycles;
 use ring::torus::wavefront::{Instruction, Issue, LANES, Section};
 
-/// Words that tiles send of their rests: the sum of halves, and the sum of odd bits.
+/// Number of words that a tile sends of its rests: the sum of halves, and the sum of odd bits.
 pub(super) const RESTS: usize = 2;
 
 /// Receives a share of the mask and a body, then the rows of the key. Sends its rests and its sum.
@@ -122,8 +122,8 @@ impl Kernel for SwitchTile {
     }
 }
 
-/// Passes on the sums of all tiles, and takes half of the sum of all rests from the body. It is the
-/// tile that passes on the results of the blind rotation too, on its other input.
+/// Passes on the sums of all tiles, and subtracts half of the sum of all rests from the body. On
+/// its other input, the same tile passes on the results of the blind rotation.
 pub(super) struct Close {
     machine: Machine,
     to: usize,
