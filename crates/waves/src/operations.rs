@@ -19,11 +19,14 @@ impl Writer<'_> {
         types: &[&Type],
         values: &mut Vec<Vec<Limb>>,
     ) {
-        let Instruction { op, types: result_types } = instruction;
+        let Instruction {
+            op,
+            types: result_types,
+        } = instruction;
         match op {
             Op::Store { value, .. } => return self.store(origin, &values[*value]),
             Op::Combine { .. } => {
-                let results = self.combine(op, &made[0].limbs, values);
+                let results = self.combine(op, &result_types[0].limbs, values);
                 return values.extend(results);
             }
             _ => {}

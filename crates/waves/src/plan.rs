@@ -46,10 +46,10 @@ pub struct Stage {
     pub arguments: Vec<u32>,
 }
 
-/// Instructions that do not depend on each other.
+/// A run of instructions of one kind that do not depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wave {
-    /// What it does.
+    /// Kind of the wave.
     pub what: What,
     /// Index of the first instruction in the stage, in [`Plan::loads`] or in [`Plan::stores`].
     pub first: usize,
