@@ -14,12 +14,12 @@ use crate::products::Products;
 use crate::program::{Program, PublicProgram};
 
 /// Seconds of computation on one core of an AMD EPYC with AVX-512 (Turin), from the layers of
-/// ResNet-20: for each ciphertext of a query and of an answer, by client and server together, per
-/// coefficient of the ring.
+/// ResNet-20: for each ciphertext of a query (here) and of an answer (`ANSWER_SECONDS`), by client
+/// and server together, per coefficient of the ring.
 const QUERY_SECONDS: f64 = 1.0e-7;
 /// Seconds of that core for a second of the machine on which predictions of the other mode were
-/// measured, an AMD EPYC with AVX2 (Milan): it took 0.33 s for an image of ResNet-20 over loopback,
-/// which these constants predict to take 0.21 s.
+/// measured, an AMD EPYC with AVX2 (Milan). The Milan took 0.33 s for an image of ResNet-20 over
+/// loopback, for which these constants predict 0.21 s.
 pub const CORE: f64 = 0.64;
 const ANSWER_SECONDS: f64 = 1.0e-7;
 /// Seconds of both parties for a byte that a protocol on shares sends, online; and for a random
@@ -196,7 +196,8 @@ impl Prediction {
         let mut material = Predicted::of_cost(&needs.cost());
         material.compute_seconds = needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
         let products = under_bfv.into_iter();
-        let products = products.map(|(products, count)| ProductPrediction::new(public, products, count));
+        let products =
+            products.map(|(products, count)| ProductPrediction::new(public, products, count));
         let products: Vec<ProductPrediction> = products.collect();
         for prediction in &products {
             material.add(&prediction.making);
@@ -286,7 +287,8 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
     activation.compute_seconds =
         (activation.bytes_to_server + activation.bytes_to_client) as f64 * BYTE_SECONDS;
     if half.reveals(layer) {
-        // The revealed share follows an answer in the same message, unless the layer has no encrypted term.
+        // The revealed share follows an answer in the same message, unless the layer has no
+        // encrypted term.
         activation.messages += u64::from(first.is_none());
         activation.bytes_to_client += half.revealed_len(layer) as u64;
     }

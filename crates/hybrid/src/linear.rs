@@ -49,7 +49,8 @@ impl Tables {
         })
     }
 
-    /// A bound of the bytes of both messages, without a look at every place.
+    /// A bound of the bytes of the client's and the server's message, computed without placing any
+    /// value.
     pub(crate) fn largest_message(&self) -> u64 {
         let answer = packed_len(2 * self.scaled.basis.n(), self.answer_bits) as u64;
         let query = self.body_len as u64;
@@ -57,7 +58,7 @@ impl Tables {
         queries.max((self.geometry.answers() as u64).saturating_mul(answer))
     }
 
-    /// Bytes of the transformed kernels.
+    /// Size of the transformed kernels in bytes.
     pub(crate) fn kernel_bytes(&self) -> u64 {
         let basis = &self.scaled.basis;
         let (geometry, words) = (&self.geometry, basis.n() * basis.len());
@@ -151,6 +152,7 @@ impl Prepared {
     /// Evaluates the term on a query, whose length the caller checks, and on the server's share of
     /// the source. The share is `None` if it is zero. Returns the message to the client and the
     /// server's shares of the outputs.
+    ///
     /// # Errors
     /// [`Error::Message`] for residues out of range.
     pub(crate) fn answer(

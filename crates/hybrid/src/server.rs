@@ -33,8 +33,8 @@ impl Server {
     /// if the material for them would take more than a session's memory.
     ///
     /// # Errors
-    /// [`Error::Program`] for a program that does not pass its check, that takes too much memory, or
-    /// whose floods do not hide its weights.
+    /// [`Error::Program`] for a program that does not pass its check, that takes too much memory,
+    /// or whose floods do not hide its weights.
     pub fn new(program: &Program, most_inputs: u32) -> Result<Self> {
         program.check()?;
         let half = Half::new(program.public.clone())?;
