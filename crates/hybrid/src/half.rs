@@ -124,7 +124,7 @@ impl Half {
         }
     }
 
-    /// Bytes of the server's share of a layer's accumulators.
+    /// Length in bytes of the server's share of a layer's accumulators.
     pub(crate) fn revealed_len(&self, layer: usize) -> usize {
         packed_len(self.values(layer), self.public.layers[layer].bits)
     }

@@ -19,7 +19,7 @@ use crate::report::Report;
 use crate::server::Server;
 use crate::tls::{HANDSHAKE, accept};
 
-/// Time for TLS, the greeting, the program and the wish.
+/// Longest time for TLS, the greeting, the program and the wish.
 const GREETING: Duration = HANDSHAKE;
 /// Largest number of strangers: in all, and from one address.
 const STRANGERS: usize = 64;

@@ -15,14 +15,14 @@ pub struct Squared {
     /// `None` if the function holds for all accumulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<i64>,
-    /// Squares are shared modulo two to this power.
+    /// Bits of the modulus of the squares: they are shared modulo `2^bits`.
     pub bits: u32,
     /// The function.
     pub form: Quadratic,
 }
 
 impl Squared {
-    /// The output for an accumulator.
+    /// Computes the output for an accumulator.
     pub fn apply(&self, x: i64) -> i64 {
         self.form
             .apply(self.clip.map_or(x, |clip| x.clamp(-clip, clip)))
