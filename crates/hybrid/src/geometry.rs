@@ -189,7 +189,7 @@ impl Geometry {
         sizes.dedup();
         // More tiles are useless without fewer blocks.
         let layouts = sizes.into_iter().map(|size| bands.clone().with_tiles(size));
-        let mut found: Vec<Self> = layouts.collect();
+        let mut layouts: Vec<Self> = layouts.collect();
         layouts.dedup_by_key(|layout| layout.blocks());
         Ok(layouts)
     }

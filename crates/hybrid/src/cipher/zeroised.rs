@@ -15,7 +15,7 @@ use super::{PublicKey, RingSpec, SecretKey};
 fn words(left: &Poly<Eval>, right: &Poly<Eval>) -> Vec<u64> {
     let product = Zeroizing::new(left.mul(right));
     let n = product.basis().n();
-    let found: Vec<u64> = product.limb(0)[n - 512..n - 504]
+    let words: Vec<u64> = product.limb(0)[n - 512..n - 504]
         .iter()
         .map(|w| w ^ MASK)
         .collect();
