@@ -287,8 +287,8 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
     activation.compute_seconds =
         (activation.bytes_to_server + activation.bytes_to_client) as f64 * BYTE_SECONDS;
     if half.reveals(layer) {
-        // The revealed share follows an answer in the same message, unless the layer has no
-        // encrypted term.
+        // The revealed share follows an answer in the same direction, so it counts as a message
+        // only if the layer has no encrypted term.
         activation.messages += u64::from(first.is_none());
         activation.bytes_to_client += half.revealed_len(layer) as u64;
     }

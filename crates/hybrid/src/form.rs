@@ -208,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// Forms made at random, and found again in fewer bits.
+        /// The search recovers random forms, in no more bits.
         #[test]
         fn every_form_is_found(
             multiplier in -5000i64..5000,

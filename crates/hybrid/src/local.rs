@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::geometry::ConvShape;
 
-    /// A window beside the grouped convolution that it is, on a ring product of `geometry`'s tests.
+    /// A window agrees with its grouped convolution, on a ring product of `geometry`'s tests.
     #[test]
     fn a_window_by_hand() {
         let window = Window {

@@ -321,7 +321,7 @@ impl Rings {
         Ok(())
     }
 
-    /// The ring and the layout of a term that take the least time, among those that hide the noise.
+    /// The fastest ring and layout of a term, among the rings and layouts that hide the noise.
     fn of_term(
         &self,
         term: &EncryptedTerm,

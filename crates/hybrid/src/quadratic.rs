@@ -213,7 +213,7 @@ impl Bounds {
         while low < high {
             let middle = low + (high - low).div_euclid(2);
             let (_, [at, of], _) = self.gap(a, middle, shift);
-            // The sign of `of - at` is that of a one-sided derivative at `middle`.
+            // `of - at` is the derivative of the gap at `middle`, from the right or from the left.
             if of - at >= 0 {
                 high = middle;
             } else {
@@ -339,7 +339,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Tables that quantisation makes of `y = a x^2 + b x + c`, with all signs, within the
+        /// Quantised tables of `y = a x^2 + b x + c`, with all signs, within the
         /// clips and beyond.
         #[test]
         fn quantised_quadratics_are_found(
@@ -355,7 +355,7 @@ mod tests {
             check(&lut, 1, bound / 2);
         }
 
-        /// Forms made at random are found again, with no larger shift.
+        /// The search recovers random forms, with no larger shift.
         #[test]
         fn every_form_is_found(
             square in -3000i64..3000,

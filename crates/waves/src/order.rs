@@ -127,7 +127,7 @@ impl<'a> Window<'a> {
                 self.enter(self.next);
                 self.next += 1;
             }
-            let task = self.choose_task();
+            let task = self.chosen();
             let waiting = self
                 .tasks
                 .get_mut(&task)
@@ -170,7 +170,7 @@ impl<'a> Window<'a> {
     }
 
     /// The task whose ready instructions are the largest share of its instructions in the window.
-    fn choose_task(&self) -> Task {
+    fn chosen(&self) -> Task {
         let ready = self.tasks.iter().filter(|(_, w)| !w.ready.is_empty());
         let best = ready.max_by(|(_, a), (_, b)| {
             let shares = (a.ready.len() * b.all).cmp(&(b.ready.len() * a.all));

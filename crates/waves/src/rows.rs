@@ -58,7 +58,7 @@ pub(crate) fn rows(work: &Work, batches: &[Batch]) -> Rows {
         for &limb in instructions().flat_map(|instruction| work.reads(instruction)) {
             if last[limb as usize] == wave as u32 {
                 free.push(Reverse(of[limb as usize]));
-                // An operand that is read twice is given back once.
+                // The row of an operand that is read twice is freed once.
                 last[limb as usize] = NEVER;
             }
         }

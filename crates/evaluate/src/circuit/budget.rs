@@ -31,8 +31,8 @@ use std::collections::BTreeMap;
 /// Number of root mean squares of noise that margins include.
 const DEVIATIONS: f64 = 6.0;
 
-/// Bits below half of the modulus up to which noise at single points may fill a coefficient: an
-/// eighth of its room. The other seven eighths belong to the sum over all points.
+/// Bits of the factor 8: noise at a single point may take an eighth of a coefficient's room, which
+/// is half of the modulus. The other seven eighths are for the sum over all points.
 const EIGHTH: f64 = 3.0;
 
 /// The predicted noise of a value and the margin that it leaves.

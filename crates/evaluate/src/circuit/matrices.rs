@@ -113,8 +113,8 @@ mod tests {
     use super::*;
     use program::circuit::{Arithmetic, CircuitBuilder, Type};
 
-    /// Sums of products on 64 slots, by their terms. A term is an input by its number, or the
-    /// previous sum (9), times a constant with the given period.
+    /// A circuit of sums of products on 64 slots. Each sum is a list of terms: the number of an
+    /// input, or 9 for the previous sum, and the period of the constant that multiplies it.
     fn circuit(sums: &[&[(usize, usize)]]) -> Circuit {
         let moduli = [60.0, 20.0].map(f64::exp2).to_vec();
         let mut b = CircuitBuilder::new("sums", Arithmetic::Approximate { moduli }, 64).unwrap();

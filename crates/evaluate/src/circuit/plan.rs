@@ -27,7 +27,7 @@ pub(super) enum Parts {
     Extended,
 }
 
-/// The plan of a run, made before it starts.
+/// The plan of a run, drawn up before the run starts.
 pub struct Plan {
     /// The form that each step computes (`made`), and the form in which its value is then kept
     /// (`held`).
@@ -86,7 +86,7 @@ impl Plan {
             batch_of,
         };
         for index in 0..count {
-            let made = plan.made_of(circuit, index, &uses);
+            let made = plan.computed_form(circuit, index, &uses);
             let uses: Vec<&Op> = uses[index].iter().map(|&u| &circuit.steps[u].op).collect();
             let kept = match made {
                 Parts::Product => matches!(
@@ -104,7 +104,7 @@ impl Plan {
     }
 
     /// The form that a step computes from the forms of its operands.
-    fn made_of(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Parts {
+    fn computed_form(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Parts {
         match &circuit.steps[index].op {
             Op::Input { .. } if circuit.ty(index).encrypted => Parts::Pair,
             Op::Input { .. } | Op::Constant { .. } => Parts::Plaintext,

@@ -56,7 +56,7 @@ pub trait Channel: Send {
     /// Both directions, for use from two threads at once. They count bytes, but no rounds.
     fn halves(&mut self) -> (&mut Outgoing, &mut Incoming);
 
-    /// Counts rounds of what went through [`Channel::halves`].
+    /// Adds rounds to the count, for messages through [`Channel::halves`].
     fn add_rounds(&mut self, rounds: u64);
 
     /// Sets the length of the longest message, which bounds the bytes that are read ahead.
@@ -144,7 +144,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// As [`Channel::receive`].
+    /// Fills `bytes`, as [`Channel::receive`].
     ///
     /// # Errors
     /// [`Error::Connection`].

@@ -9,10 +9,10 @@ use super::{Bit, Builder};
 ///
 /// With `w` bits of `span`, the sum has four parts: `shift` bits that are dropped; `w` bits, which
 /// are the result if it is in range; upper bits, which are zero if it is in range; and the sign.
-/// The carry into the upper bits decides the rest within three exchanges:
+/// The carry into the `w` bits decides the rest within three exchanges, by the carry out of them:
 /// - the upper bits are zero if `b = -a` there and no carry comes in, or if all positions propagate
 ///   and a carry comes in;
-/// - the sign is linear in this carry.
+/// - the sign is linear in the carry that comes in.
 pub(crate) fn clamped_sum(
     builder: &mut Builder,
     (a, b): (&[Bit], &[Bit]),

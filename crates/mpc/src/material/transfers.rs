@@ -1,7 +1,7 @@
 //! Random oblivious transfers from `cryprot-ot`, cut into rows of bits.
 //!
-//! The library's silent OT and IKNP both serve; each batch takes the one that sends fewer bytes:
-//! many transfers silent OT, few IKNP.
+//! A batch of many transfers runs silent OT, a batch of few runs IKNP: the protocol that sends
+//! fewer bytes.
 //!
 //! Sources: Boyle et al., "Efficient Two-Round OT Extension and Silent Non-Interactive Secure
 //! Computation", CCS 2019, with the code of Raghuraman, Rindal, Tanguy, CRYPTO 2023; Ishai, Kilian,
