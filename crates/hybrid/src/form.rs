@@ -208,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// The search recovers random forms, in no more bits.
+        /// The search recovers random forms, with no larger shift.
         #[test]
         fn every_form_is_found(
             multiplier in -5000i64..5000,
