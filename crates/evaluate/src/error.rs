@@ -29,7 +29,7 @@ pub enum Error {
     Circuit {
         /// Name of the wrong item.
         what: String,
-        /// Its value.
+        /// The actual value.
         found: String,
         /// The expected value.
         expected: String,

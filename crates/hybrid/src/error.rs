@@ -84,7 +84,7 @@ pub enum Error {
     Program {
         /// The wrong part of the program.
         what: String,
-        /// Its value.
+        /// The actual value.
         found: String,
         /// The expected value.
         expected: String,
@@ -95,7 +95,7 @@ pub enum Error {
     Message {
         /// Name of the message or of its wrong part.
         what: &'static str,
-        /// Its value.
+        /// The actual value.
         found: String,
         /// The expected value.
         expected: String,
@@ -133,7 +133,7 @@ pub enum Error {
     Input {
         /// The wrong quantity: a count, a number of values, or a value.
         what: &'static str,
-        /// Its value.
+        /// The actual value.
         found: i64,
         /// The expected values.
         expected: String,

@@ -18,8 +18,8 @@ pub(crate) fn norms(layout: &Geometry, weights: &[i64], chosen: bool) -> Norms {
     }
 }
 
-/// log2 of the statistical distance between all answers to one input and floods and masks without a
-/// secret.
+/// log2 of the statistical distance of all answers to one input from floods and masks alone, which
+/// hide nothing.
 ///
 /// # Errors
 /// [`Error::Program`] for floods that hide too little, or so large that answers would be wrong.
@@ -74,8 +74,8 @@ pub(crate) fn log2_of_one_input(half: &Half, weights: &[LayerWeights]) -> Result
 }
 
 impl Program {
-    /// log2 of the statistical distance between all answers to one input and floods and masks
-    /// without a secret. For `k` inputs the distance is `k` times as large.
+    /// log2 of the statistical distance of all answers to one input from floods and masks alone,
+    /// which hide nothing. For `k` inputs the distance is `k` times as large.
     ///
     /// # Errors
     /// [`Error::Program`] for a program that does not pass its check, or that hides too little.

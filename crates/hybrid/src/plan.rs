@@ -161,7 +161,7 @@ impl<'a> Normal<'a> {
         };
         for term in &self.layer.terms {
             let source = usize::from(term.source);
-            let shape = match source.checked_sub(1) {
+            let source_shape = match source.checked_sub(1) {
                 None => network.input.shape,
                 Some(index) => shapes[index],
             };
@@ -174,7 +174,7 @@ impl<'a> Normal<'a> {
                     local.push(LocalTerm { source, window });
                     continue;
                 }
-                Linear::Conv(conv) => ConvShape::of_conv(conv, shape),
+                Linear::Conv(conv) => ConvShape::of_conv(conv, source_shape),
                 Linear::Dense(dense) => ConvShape::of_dense(dense.inputs, dense.outputs),
             };
             terms.push(divided(term.linear.weights()));
@@ -337,7 +337,7 @@ impl Rings {
             for layout in layouts.unwrap_or_default() {
                 let norms = norms(&layout, weights, term.source == 0 || self.revealed);
                 let flooding = Flooding::largest(ring, bits, &norms, outputs);
-                let hides = |found: &Flooding| found.log2_distance <= self.target;
+                let hides = |flooding: &Flooding| flooding.log2_distance <= self.target;
                 let Some(flooding) = flooding.filter(hides) else {
                     continue;
                 };

@@ -61,8 +61,8 @@ impl Server {
         })
     }
 
-    /// log2 of the statistical distance between the answers to one input and floods and masks
-    /// without a secret. For `k` inputs the distance is `k` times as large.
+    /// log2 of the statistical distance of the answers to one input from floods and masks alone,
+    /// which hide nothing. For `k` inputs the distance is `k` times as large.
     pub fn log2_distance(&self) -> f64 {
         self.log2_distance
     }

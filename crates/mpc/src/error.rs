@@ -63,7 +63,7 @@ pub enum Error {
     Bits {
         /// Name of the item with these bits.
         what: &'static str,
-        /// Its number of bits.
+        /// The actual number of bits.
         found: u32,
         /// Smallest number of bits.
         min: u32,
@@ -87,7 +87,7 @@ pub enum Error {
     Length {
         /// Name of the list of values.
         what: &'static str,
-        /// Its length.
+        /// The actual length.
         found: usize,
         /// The expected length.
         expected: String,

@@ -46,7 +46,7 @@ pub enum Error {
     TooLong {
         /// Name of the quantity above its limit.
         what: &'static str,
-        /// Its number in the trace.
+        /// The number in the trace.
         found: u64,
         /// Largest number that a plan can have.
         limit: u64,
