@@ -42,8 +42,8 @@ pub fn compile(network: &IntNetwork, activations: Activations, bandwidth: f64) -
     compile_for(network, activations, bandwidth, HIDDEN_INPUTS)
 }
 
-/// Compiles a network as [`compile`] does, with floods for `inputs` inputs of one client, at least
-/// 1. More inputs need larger rings.
+/// Compiles a network as [`compile`] does, with floods for `inputs` inputs of one client. `inputs`
+/// is at least 1; more inputs need larger rings.
 ///
 /// # Errors
 /// The errors of [`compile`].

@@ -33,7 +33,7 @@ pub enum Error {
         /// Exponent of the modulus.
         bits: u32,
     },
-    /// A modulus that must be a prime is composite.
+    /// A modulus that must be a prime is not one.
     #[error("modulus {index} is {found}, expected a prime")]
     NotPrime {
         /// Index of the modulus in the table of moduli.

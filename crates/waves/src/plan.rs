@@ -46,7 +46,7 @@ pub struct Stage {
     pub arguments: Vec<u32>,
 }
 
-/// A run of instructions of one kind that do not depend on each other.
+/// A wave: instructions of one kind that do not depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wave {
     /// Kind of the wave.
