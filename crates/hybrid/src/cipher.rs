@@ -224,8 +224,8 @@ impl ToPower {
         }
     }
 
-    /// Switches one coefficient, whose residue of modulus `i` is `residue(i)`, to `bits` bits, 1 to
-    /// 58.
+    /// Switches one coefficient, whose residue of modulus `i` is `residue(i)`, to `bits` bits: from
+    /// 1 to 58 bits.
     pub(crate) fn apply(&self, residue: impl Fn(usize) -> u64, bits: u32) -> u64 {
         let mut fraction = 0u64;
         for (i, m) in self.basis.moduli().enumerate() {

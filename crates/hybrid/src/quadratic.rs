@@ -4,8 +4,8 @@
 use network::Lut;
 use serde::{Deserialize, Serialize};
 
-/// Largest shift of a form. The numbers of a table have at most 17 bits, so thresholds have at most
-/// 57.
+/// Largest shift of a form. The numbers of a table have at most 17 bits, so its thresholds have at
+/// most 57 bits.
 const LARGEST_SHIFT: u32 = 40;
 /// Bits after the point in the search for the middle of the possible quadratics.
 const FINE: u32 = 50;
