@@ -4,7 +4,7 @@
 use super::carry::{both_differ, prefixes, run};
 use super::{Bit, Builder};
 
-/// Adds `min(max((a + b) >> shift, 0), span)`, where `a + b` is a signed number of `a.len()` bits
+/// Builds `min(max((a + b) >> shift, 0), span)`, where `a + b` is a signed number of `a.len()` bits
 /// that does not wrap. The result has as many bits as `span`.
 ///
 /// With `w` bits of `span`, the sum has four parts: `shift` bits that are dropped; `w` bits, which
@@ -89,7 +89,7 @@ fn opposite(builder: &mut Builder, a: &[Bit], b: &[Bit]) -> Bit {
     builder.and_all(equal)
 }
 
-/// Adds `-bits` modulo `2^bits.len()`. The products are free if one party knows all bits.
+/// Builds `-bits` modulo `2^bits.len()`. The products are free if one party knows all bits.
 fn negate(builder: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
     let mut some_below = Bit::ZERO;
     let mut result = Vec::with_capacity(bits.len());
@@ -107,7 +107,7 @@ pub(crate) fn greater(builder: &mut Builder, a: &[Bit], b: &[Bit]) -> Bit {
     run(builder, a, &complement, false).generate
 }
 
-/// Adds a piecewise linear function of an unsigned `x`: the value of the last piece whose start is
+/// Builds a piecewise linear function of an unsigned `x`: the value of the last piece whose start is
 /// at most `x`.
 ///
 /// Each piece is `(start, multiplier, constant, shift)` and has the value
@@ -146,7 +146,7 @@ pub(crate) fn piecewise(
     result
 }
 
-/// Adds `multiplier * x + constant` modulo `2^x.len()`, as a sum of shifted copies of `x`.
+/// Builds `multiplier * x + constant` modulo `2^x.len()`, as a sum of shifted copies of `x`.
 fn affine(builder: &mut Builder, x: &[Bit], multiplier: i128, constant: i128) -> Vec<Bit> {
     let bits = x.len();
     let mut result: Vec<Bit> = (0..bits)

@@ -109,7 +109,7 @@ impl Builder {
         self.xor(either, both)
     }
 
-    /// Adds the products of `left` with each of `rights`, in one exchange. Equal bits of `rights`
+    /// Builds the products of `left` with each of `rights`, in one exchange. Equal bits of `rights`
     /// are multiplied once.
     pub(crate) fn and_many(&mut self, left: Bit, rights: &[Bit]) -> Vec<Bit> {
         let left_wire = match left {
@@ -146,7 +146,7 @@ impl Builder {
             .collect()
     }
 
-    /// Adds a choice: `when_one` if `choice` is one, else `when_zero`, bit by bit, in one exchange.
+    /// Builds a choice: `when_one` if `choice` is one, else `when_zero`, bit by bit, in one exchange.
     pub(crate) fn choose(&mut self, choice: Bit, when_one: &[Bit], when_zero: &[Bit]) -> Vec<Bit> {
         let pairs = when_one.iter().zip(when_zero);
         let differences: Vec<Bit> = pairs.map(|(&a, &b)| self.xor(a, b)).collect();
@@ -155,7 +155,7 @@ impl Builder {
         pairs.map(|(a, &b)| self.xor(a, b)).collect()
     }
 
-    /// Adds the product of all bits, in logarithmic depth.
+    /// Builds the product of all bits, in logarithmic depth.
     pub(crate) fn and_all(&mut self, mut bits: Vec<Bit>) -> Bit {
         while bits.len() > 1 {
             let pair = |pair: &[Bit]| match *pair {

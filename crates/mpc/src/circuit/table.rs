@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Bit, Builder, Circuit, MAX_WIDTH};
 
-/// Adds the entry `values[index]` of a table of `2^index.len()` entries of `out_bits` bits. Takes
+/// Builds the entry `values[index]` of a table of `2^index.len()` entries of `out_bits` bits. Takes
 /// the way that sends fewer bytes.
 pub(crate) fn lookup(
     builder: &mut Builder,
@@ -64,7 +64,7 @@ fn by_products(builder: &mut Builder, index: &[Bit], values: &[u64], out_bits: u
     result
 }
 
-/// Adds the product of each subset of bits. Subset `s` has bit `i` if `s >> i & 1`.
+/// Builds the product of each subset of bits. Subset `s` has bit `i` if `s >> i & 1`.
 fn products(builder: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
     if bits.len() <= 1 {
         return [Bit::ONE].into_iter().chain(bits.iter().copied()).collect();
