@@ -107,8 +107,8 @@ pub(crate) fn greater(builder: &mut Builder, a: &[Bit], b: &[Bit]) -> Bit {
     run(builder, a, &complement, false).generate
 }
 
-/// Builds a piecewise linear function of an unsigned `x`: the value of the last piece whose start is
-/// at most `x`.
+/// Builds a piecewise linear function of an unsigned `x`: the value of the last piece whose start
+/// is at most `x`.
 ///
 /// Each piece is `(start, multiplier, constant, shift)` and has the value
 /// `(multiplier * x + constant) >> shift` modulo `2^out_bits`. The first piece starts at 0. In

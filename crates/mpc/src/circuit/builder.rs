@@ -146,7 +146,8 @@ impl Builder {
             .collect()
     }
 
-    /// Builds a choice: `when_one` if `choice` is one, else `when_zero`, bit by bit, in one exchange.
+    /// Builds a choice: `when_one` if `choice` is one, else `when_zero`, bit by bit, in one
+    /// exchange.
     pub(crate) fn choose(&mut self, choice: Bit, when_one: &[Bit], when_zero: &[Bit]) -> Vec<Bit> {
         let pairs = when_one.iter().zip(when_zero);
         let differences: Vec<Bit> = pairs.map(|(&a, &b)| self.xor(a, b)).collect();
