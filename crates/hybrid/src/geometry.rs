@@ -259,7 +259,7 @@ impl Geometry {
             let below = (to - height as i64).max(0);
             (above + real + (below - above).max(0)) as usize
         };
-        let stored = (0..found.bands()).map(pitch).max().unwrap_or(1);
+        let stored = (0..layout.bands()).map(pitch).max().unwrap_or(1);
         layout.channel_pitch = stored.max(1) * row_pitch;
         layout
     }
