@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of the `evaluate` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a circuit was not evaluated.
+/// An error of evaluating a circuit.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -27,11 +27,11 @@ pub enum Error {
     /// A circuit does not fit its parameters or inputs.
     #[error("{what} is {found}, expected {expected}")]
     Circuit {
-        /// Name of what is wrong.
+        /// Name of the wrong item.
         what: String,
-        /// What was found.
+        /// The actual value.
         found: String,
-        /// What was expected.
+        /// The expected value.
         expected: String,
     },
 }

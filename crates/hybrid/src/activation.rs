@@ -1,4 +1,4 @@
-//! Activations on shares: the protocols of each layer, and the material for them.
+//! Activations on shares: the protocols of each layer, and their material.
 
 use mpc::{
     Channel, Cost, Duplex, Material, Needs, Party, Protocol, Requantisation, Role, preprocess,
@@ -13,13 +13,14 @@ use crate::products::Products;
 use crate::program::{LayerPlan, Step, in_range};
 use crate::squared::Squared;
 
-/// Most bytes of material of a session, and of an input for which a session is made alone.
+/// Largest size of the material of a session in bytes, and of an input that has a session of its
+/// own.
 const MOST_MATERIAL: u64 = 2 << 30;
 const MOST_MATERIAL_OF_INPUT: u64 = 64 << 30;
 
-/// One step of a layer's protocol. Each works on the shares that the one before it has left.
+/// A stage of a layer's protocol. It works on the shares that the stage before it returns.
 enum Stage {
-    /// Multiplies by a public number.
+    /// Multiplication by a public number.
     Scale(i64),
     Run(Protocol),
     /// `square x^2 + linear x`, modulo `2^bits`.
@@ -72,12 +73,12 @@ impl Stage {
     }
 }
 
-/// The protocol of a layer whose accumulators are at most `largest` in absolute value.
+/// The stages of the protocol of a layer, from its plan.
 ///
 /// # Errors
-/// [`Error::Protocol`](crate::Error::Protocol) for numbers that it cannot compute with.
+/// [`Error::Protocol`](crate::Error::Protocol) for numbers outside the protocol's ranges.
 fn stages(plan: &LayerPlan) -> Result<Vec<Stage>> {
-    let found = match &plan.step {
+    let stages = match &plan.step {
         Step::Form(form) => {
             let most = plan.largest.saturating_mul(form.multiplier.abs());
             let protocol = Protocol::requantise(&Requantisation {
@@ -103,7 +104,7 @@ fn stages(plan: &LayerPlan) -> Result<Vec<Stage>> {
         }
         Step::Logits => Vec::new(),
     };
-    Ok(found)
+    Ok(stages)
 }
 
 fn squared_stages(plan: &LayerPlan, squared: &Squared) -> Result<Vec<Stage>> {
@@ -143,7 +144,7 @@ fn squared_stages(plan: &LayerPlan, squared: &Squared) -> Result<Vec<Stage>> {
     Ok(stages)
 }
 
-/// All protocols of a program, and what they need for one input.
+/// The protocols of all layers of a program, and their products of random numbers.
 pub(crate) struct Protocols {
     layers: Vec<Layer>,
     products: Vec<Products>,
@@ -151,15 +152,19 @@ pub(crate) struct Protocols {
 
 struct Layer {
     values: usize,
-    /// The product that is added to the accumulators: its bits, and the shapes of its factors.
+    /// The product on shares that is added to the accumulators, if there is one: its bits, and the
+    /// shapes of its factors.
     product: Option<(u32, [[usize; 3]; 2])>,
-    /// What becomes of shares. Without any, the server reveals the accumulators.
+    /// Stages of the layer. Without any, the server reveals the accumulators.
     stages: Vec<Stage>,
 }
 
 impl Protocols {
+    /// Prepares the protocols of a program.
+    ///
     /// # Errors
-    /// As [`stages`].
+    /// The errors of [`stages`], and [`Error::Program`](crate::Error::Program) for too much
+    /// material.
     pub(crate) fn new(half: &Half) -> Result<Self> {
         let public = &half.public;
         let layer = |layer: usize| {
@@ -179,29 +184,29 @@ impl Protocols {
         };
         let products = public.products.iter();
         let products = products.map(|plan| Products::new(plan, &half.bases[plan.ring]));
-        let found = Self {
+        let protocols = Self {
             layers: (0..public.layers.len()).map(layer).collect::<Result<_>>()?,
             products: products.collect::<Result<_>>()?,
         };
-        let bytes = found.memory();
+        let bytes = protocols.memory();
         in_range(
             "the bytes of material of one input",
             bytes,
             0,
             MOST_MATERIAL_OF_INPUT,
         )?;
-        Ok(found)
+        Ok(protocols)
     }
 
-    /// Bytes of material of one input, at the party that has more.
+    /// Size of the material of one input in bytes, at the party that has more.
     fn memory(&self) -> u64 {
         self.needs().memory()
     }
 
-    /// Checks that material for so many inputs has room in one session.
+    /// Checks that the material for `inputs` inputs fits the memory of one session.
     ///
     /// # Errors
-    /// [`Error::Memory`].
+    /// [`Error::Memory`] for too many inputs.
     pub(crate) fn check_memory(&self, inputs: u32) -> Result<()> {
         let one = self.memory().max(1);
         let most = (MOST_MATERIAL / one).clamp(1, u64::from(u32::MAX)) as u32;
@@ -215,7 +220,7 @@ impl Protocols {
         Ok(())
     }
 
-    /// What one input uses up.
+    /// The material that one input uses up.
     fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         for layer in &self.layers {
@@ -229,7 +234,7 @@ impl Protocols {
         needs
     }
 
-    /// What a layer costs online.
+    /// The online cost of a layer.
     pub(crate) fn cost(&self, layer: usize) -> Cost {
         let layer = &self.layers[layer];
         let mut cost = Cost::default();
@@ -242,7 +247,7 @@ impl Protocols {
         cost
     }
 
-    /// What `inputs` inputs use up, and how products of random numbers are made for them.
+    /// The material that `inputs` inputs use up, and the origin of its products of random numbers.
     pub(crate) fn material(&self, inputs: u32) -> Offline<'_> {
         let mut needs = self.needs().times(inputs as usize);
         let mut under_bfv = Vec::new();
@@ -263,11 +268,11 @@ impl Protocols {
     }
 }
 
-/// Material to be made.
+/// The material to generate in the offline phase.
 pub(crate) struct Offline<'a> {
     /// Needs of oblivious transfers.
     pub(crate) needs: Needs,
-    /// Products, and how many.
+    /// Kinds of products under BFV, each with the number of products.
     pub(crate) under_bfv: Vec<(&'a Products, usize)>,
 }
 
@@ -278,14 +283,14 @@ pub(crate) enum KeysOf<'a> {
     Server(&'a [PublicKey]),
 }
 
-/// One party's means to apply tables, for a number of inputs.
+/// One party's role and material, with which it computes activations for a number of inputs.
 pub(crate) struct Activation {
     role: Role,
     material: Material,
 }
 
 impl Activation {
-    /// The offline phase, together with the other party.
+    /// Runs the offline phase with the other party.
     pub(crate) fn prepare<C: Channel>(
         keys: KeysOf<'_>,
         protocols: &Protocols,
@@ -312,9 +317,9 @@ impl Activation {
         Ok(Self { role, material })
     }
 
-    /// This party's share of a layer's outputs, or of its accumulators if these are revealed, from
-    /// its share of the accumulators without the product. `factors` are the shares of the product's
-    /// factors, if the layer has one.
+    /// This party's share of a layer's outputs, or of its accumulators if the server reveals them,
+    /// from its share of the accumulators without the product. `factors` are this party's shares of
+    /// the product's factors, if the layer has a product on shares.
     pub(crate) fn run<C: Channel>(
         &mut self,
         protocols: &Protocols,
@@ -338,7 +343,7 @@ impl Activation {
         for stage in &layer.stages {
             shares = stage.run(&mut party, shares)?;
         }
-        // After an error the material is gone: the session ends.
+        // An error drops the material: the session ends.
         self.material = party.into_parts().1;
         Ok(shares)
     }

@@ -1,6 +1,6 @@
 //! Words of a fixed number of bits, packed without gaps.
 
-/// Bytes of `count` words of `bits` bits.
+/// Number of bytes for `count` words of `bits` bits.
 pub(crate) fn packed_len(count: usize, bits: u32) -> usize {
     (count * bits as usize).div_ceil(8)
 }
@@ -25,7 +25,7 @@ pub(crate) fn pack(out: &mut Vec<u8>, words: impl IntoIterator<Item = u64>, bits
 /// Reads `count` words of `bits` bits.
 ///
 /// # Panics
-/// If there are fewer bytes than [`packed_len`] says: the caller has checked the length.
+/// If there are fewer than [`packed_len`] bytes. The caller checks the length.
 pub(crate) fn unpack(bytes: &[u8], count: usize, bits: u32) -> Vec<u64> {
     assert!(bytes.len() >= packed_len(count, bits), "length is checked");
     let mask = mask(bits);

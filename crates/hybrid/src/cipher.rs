@@ -1,10 +1,10 @@
-//! Encryption of shares modulo `2^l`, and of slots, under small rings: keys, fresh ciphertexts with a seeded half,
-//! and the decoding of answers.
+//! Encryption of shares modulo `2^l`, and of slots, under small rings: keys, ciphertexts with a
+//! seeded mask, and the decoding of answers.
 //!
-//! A message `m` modulo `2^l` is encrypted as `round(q m / 2^l)`, so that it may have any number of
-//! bits, and sums wrap as shares do (Fan and Vercauteren, <https://ia.cr/2012/144>, with the message
-//! in the high bits). Messages modulo a prime `t` are encrypted likewise: products of random numbers
-//! are made with them.
+//! A message `m` modulo `2^l` is encrypted as `round(q m / 2^l)`. So it may have any number of
+//! bits, and sums wrap as shares do (Fan and Vercauteren, <https://ia.cr/2012/144>, with the
+//! message in the high bits). Messages modulo a prime `t` are encrypted likewise: they serve for
+//! products of random numbers.
 
 use std::fmt;
 
@@ -29,9 +29,9 @@ pub struct RingSpec {
 }
 
 impl RingSpec {
-    /// The rings that the planner chooses from, cheapest first. All have 128 bits of security:
-    /// moduli of 50 bits are the largest fast ones, and 36 + 35 + 35 bits are all that security leaves
-    /// at `N = 2^12`.
+    /// The rings among which the planner chooses, cheapest first. All have 128 bits of security.
+    /// Moduli of 50 bits are the largest fast ones; 36 + 35 + 35 bits are the most that security
+    /// allows at `N = 2^12`.
     pub fn candidates() -> Result<Vec<Self>> {
         const SIZES: [(usize, &[u32]); 6] = [
             (1 << 12, &[50, 50]),
@@ -48,7 +48,7 @@ impl RingSpec {
         SIZES.into_iter().map(ring).collect()
     }
 
-    /// log2(q).
+    /// log2 of the modulus `q`.
     pub fn log_q(&self) -> f64 {
         self.moduli.iter().map(|&q| (q as f64).log2()).sum()
     }
@@ -58,7 +58,7 @@ impl RingSpec {
         rlwe::security::uniform(self.n, self.log_q())
     }
 
-    /// Bytes of the body of a fresh ciphertext or public key.
+    /// Length in bytes of the body of a fresh ciphertext or public key.
     pub fn body_len(&self) -> usize {
         let bits = self.moduli.iter().map(|q| 64 - q.leading_zeros());
         bits.map(|bits| packed_len(self.n, bits)).sum()
@@ -85,7 +85,7 @@ impl RingSpec {
     }
 }
 
-/// What messages are taken modulo.
+/// The ring of messages: integers modulo a power of two or a prime.
 #[derive(Clone, Debug)]
 pub(crate) enum Space {
     /// `2^bits`, with 1 to 62 bits: shares.
@@ -95,7 +95,7 @@ pub(crate) enum Space {
 }
 
 impl Space {
-    /// The fewest bits of all messages.
+    /// The fewest bits that hold every message.
     pub(crate) fn bits(&self) -> u32 {
         match self {
             Self::Power(bits) => *bits,
@@ -131,7 +131,7 @@ impl Space {
     }
 }
 
-/// A ring with its tables, for messages of a space.
+/// A ring with its tables, for messages of one space.
 #[derive(Clone)]
 pub(crate) struct Scaled {
     pub(crate) basis: Basis,
@@ -166,15 +166,16 @@ impl Scaled {
         }
     }
 
-    /// `round(q m / t)` modulo modulus `i`. As `q m = t r + c` with `c` centred, this is
-    /// `r = -c / t` modulo a divisor of `q`.
+    /// Scales a message to modulus `i`: `round(q m / t)` modulo `q_i`. As `q m = t r + c` with `c`
+    /// centred, this is `r = -c / t` modulo a divisor of `q`.
     fn residue(&self, i: usize, message: u64) -> u64 {
         let centred = self.space.centred_product(self.q, message);
         let modulus = self.basis.modulus(i);
         modulus.mul(modulus.from_i64(centred), self.inverses[i])
     }
 
-    /// Messages at places, as coefficients; everything else is 0.
+    /// The polynomial with scaled messages at some coefficients, and 0 at the others. Each message
+    /// has the index of its coefficient.
     pub(crate) fn encode(&self, messages: impl Iterator<Item = (usize, u64)>) -> Poly<Coeff> {
         let mut out = Poly::zero(&self.basis);
         let n = self.basis.n();
@@ -196,10 +197,10 @@ impl Scaled {
     }
 }
 
-/// `round(x 2^k / q) mod 2^k` of coefficients in RNS form: a modulus switch to a power of two.
+/// A modulus switch to a power of two: `round(x 2^k / q) mod 2^k` of coefficients in RNS form.
 ///
-/// `x / q` modulo 1 is the sum of `(x_i (q/q_i)^-1 mod q_i) / q_i`. Each summand is computed with 64
-/// bits after the point, one unit too small at most.
+/// `x / q` modulo 1 is the sum of `(x_i (q/q_i)^-1 mod q_i) / q_i`. Each summand is computed with
+/// 64 bits after the point, at most one unit too small.
 pub(crate) struct ToPower {
     /// `(q / q_i)^-1` modulo each modulus.
     factors: Vec<u64>,
@@ -223,7 +224,8 @@ impl ToPower {
         }
     }
 
-    /// The residue of modulus `i` is `residue(i)`. `bits` is 1 to 58.
+    /// Switches one coefficient, whose residue of modulus `i` is `residue(i)`, to `bits` bits: from
+    /// 1 to 58 bits.
     pub(crate) fn apply(&self, residue: impl Fn(usize) -> u64, bits: u32) -> u64 {
         let mut fraction = 0u64;
         for (i, m) in self.basis.moduli().enumerate() {
@@ -256,7 +258,7 @@ impl fmt::Debug for SecretKey {
 pub(crate) const ANSWER_BITS: u32 = 58;
 
 impl SecretKey {
-    /// A fresh secret.
+    /// Generates a fresh secret.
     pub(crate) fn generate(basis: &Basis, rng: &mut impl CryptoRng) -> Self {
         let n = basis.n();
         let secret = sample::ternary(n, rng);
@@ -272,13 +274,13 @@ impl SecretKey {
         }
     }
 
-    /// The secret of zeros, under which everything but the noise of an encryption is seen.
+    /// The secret of zeros, under which an encryption shows its noise.
     #[cfg(test)]
     pub(crate) fn zero(basis: &Basis) -> Self {
-        let mut found = Self::generate(basis, &mut sample::SecretRng::from_os());
-        *found.secret = Poly::zero(basis);
-        *found.lifted = Poly::zero(&found.lift);
-        found
+        let mut key = Self::generate(basis, &mut sample::SecretRng::from_os());
+        *key.secret = Poly::zero(basis);
+        *key.lifted = Poly::zero(&key.lift);
+        key
     }
 
     /// The body of an encryption of `message` under the next mask.
@@ -295,13 +297,13 @@ impl SecretKey {
         message.add_assign(&error);
         let mut body = message.into_eval();
         let mask: Poly<Eval> = masks.draw(&self.basis);
-        // The mask is public, so the product gives the secret.
+        // The mask is public, so the product reveals the secret and must be erased.
         body.sub_assign(&Zeroizing::new(mask.mul(&self.secret)));
         body
     }
 
-    /// The messages of an answer: `bodies` are those of the coefficients `places`, `mask` has all
-    /// coefficients, both modulo `2^bits`.
+    /// Decrypts the messages of an answer. `bodies` belong to the coefficients `places`,
+    /// `mask_words` to all coefficients; all words are modulo `2^bits`.
     pub(crate) fn decrypt(
         &self,
         mask_words: &[u64],
@@ -326,12 +328,13 @@ impl SecretKey {
     }
 }
 
-/// From residues to the centred integer modulo 2^64, by Garner's mixed radix.
+/// The lift of residues to the centred integer modulo 2^64, by Garner's mixed radix.
 struct Lift {
     basis: Basis,
-    /// For modulus `i`: the inverse of the product of those before it.
+    /// For modulus `i`: the inverse of the product of the moduli before it.
     inverses: Vec<u64>,
-    /// The product of the moduli before modulus `i`, and of all of them last.
+    /// For modulus `i`: the product of the moduli before it. The last entry is the product of all
+    /// moduli.
     products: Vec<u128>,
 }
 
@@ -365,7 +368,7 @@ impl Lift {
     }
 }
 
-/// The server's means to hide what it did: an encryption of zero by the client.
+/// The client's public key: an encryption of zero, with which the server hides its work.
 pub(crate) struct PublicKey {
     body: Poly<Eval>,
     mask: Poly<Eval>,
@@ -381,7 +384,7 @@ impl PublicKey {
         bytes
     }
 
-    /// Reads a key of the right length.
+    /// Reads a public key, whose length the caller checks.
     pub(crate) fn read(basis: &Basis, bytes: &[u8]) -> Result<Self> {
         let (seed, body) = split_seed(bytes);
         Ok(Self {
@@ -390,7 +393,8 @@ impl PublicKey {
         })
     }
 
-    /// `u` times the key, for a fresh ternary `u`: body and mask, still without errors.
+    /// The product of the key and a fresh ternary `u`: body and mask, to which the caller adds
+    /// errors.
     pub(crate) fn times_ternary(&self, rng: &mut impl CryptoRng) -> [Zeroizing<Poly<Eval>>; 2] {
         let basis = self.body.basis();
         let u = Poly::from_signed(basis, &sample::ternary(basis.n(), rng)).into_eval();
@@ -399,10 +403,10 @@ impl PublicKey {
     }
 }
 
-/// The seed before the body of a key, or before the bodies of ciphertexts.
+/// Splits off the seed before the body of a key, or before the bodies of ciphertexts.
 ///
 /// # Panics
-/// If there are fewer than 32 bytes: the caller has checked the length.
+/// If there are fewer than 32 bytes. The caller checks the length.
 pub(crate) fn split_seed(bytes: &[u8]) -> (Seed, &[u8]) {
     let (seed, rest) = bytes.split_first_chunk().expect("length is checked");
     (Seed(*seed), rest)
@@ -415,7 +419,7 @@ pub(crate) fn write_body(out: &mut Vec<u8>, body: &Poly<Eval>) {
     }
 }
 
-/// Reads a body of the right length.
+/// Reads a body, whose length the caller checks. `what` is its name in errors.
 pub(crate) fn read_body(basis: &Basis, bytes: &[u8], what: &'static str) -> Result<Poly<Eval>> {
     let (n, mut rest) = (basis.n(), bytes);
     let mut words = Vec::with_capacity(n * basis.len());
@@ -451,7 +455,7 @@ mod tests {
         assert!(weak.check().is_err());
     }
 
-    /// The switch to a power of two beside the rational it rounds.
+    /// The modulus switch to a power of two agrees with the rational number that it rounds.
     #[test]
     fn switching_rounds_to_the_nearest() {
         let moduli = ring::ntt_primes_of_sizes(&[35, 35, 35], 4096).unwrap();

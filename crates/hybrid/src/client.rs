@@ -1,4 +1,4 @@
-//! The client's half: it holds the input, and learns the logits.
+//! The client of a session: it holds the input and learns the logits.
 
 use mpc::Channel;
 use ring::sample::SecretRng;
@@ -14,7 +14,7 @@ use crate::handshake::{Wish, ask, meet};
 use crate::program::PublicProgram;
 use crate::report::{Meter, Observer, Progress, Report, Taken};
 
-/// A client that has met a server, and knows its program.
+/// A client that has met a server and has received its program.
 pub struct Client<C> {
     channel: C,
     half: Half,
@@ -23,8 +23,8 @@ pub struct Client<C> {
     handshake: Taken,
 }
 
-/// A client whose keys and material are made, for a number of inputs. They are used up by
-/// [`ReadyClient::run`], which takes the value away.
+/// A client with the keys and the material for a number of inputs. [`ReadyClient::run`] uses them
+/// up, so it consumes the client.
 pub struct ReadyClient<C> {
     client: Client<C>,
     keys: Vec<SecretKey>,
@@ -33,8 +33,8 @@ pub struct ReadyClient<C> {
 }
 
 impl<C: Channel> Client<C> {
-    /// Greets a server and checks its program. With `expected`, a server with another program is
-    /// refused.
+    /// Greets a server and checks its program. `expected`, if any, is the only program's hash that
+    /// the client accepts.
     ///
     /// # Errors
     /// [`Error::Message`] for another kind of server, another version or another program,
@@ -116,7 +116,7 @@ impl<C: Channel> Client<C> {
 }
 
 impl<C: Channel> ReadyClient<C> {
-    /// What the session took so far.
+    /// Time, bytes and rounds of the session so far.
     pub fn report(&self) -> &Report {
         &self.report
     }
@@ -124,9 +124,9 @@ impl<C: Channel> ReadyClient<C> {
     /// The online phase: the logits of each input.
     ///
     /// # Errors
-    /// [`Error::Input`] for other inputs than the material was made for, before anything is sent;
-    /// [`Error::Protocol`] if the connection ends, [`Error::Message`] for malformed messages,
-    /// [`Error::Stopped`] if the observer answers `false`.
+    /// [`Error::Input`] for an input of another shape or number than the material's, before
+    /// anything is sent; [`Error::Protocol`] if the connection ends, [`Error::Message`] for
+    /// malformed messages, [`Error::Stopped`] if the observer answers `false`.
     pub fn run(
         mut self,
         inputs: &[Vec<i64>],
@@ -189,8 +189,8 @@ impl<C: Channel> ReadyClient<C> {
         Ok(sums)
     }
 
-    /// The client's share of a layer's outputs, or the outputs themselves if the accumulators are
-    /// revealed.
+    /// The client's share of a layer's outputs, or the outputs themselves if the server reveals the
+    /// accumulators.
     fn activate(
         &mut self,
         layer: usize,

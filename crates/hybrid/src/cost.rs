@@ -1,4 +1,4 @@
-//! What a session will take, from its program alone.
+//! The predicted cost of a session, from its program alone.
 
 use mpc::Cost;
 use serde::Serialize;
@@ -14,45 +14,45 @@ use crate::products::Products;
 use crate::program::{Program, PublicProgram};
 
 /// Seconds of computation on one core of an AMD EPYC with AVX-512 (Turin), from the layers of
-/// ResNet-20: for each ciphertext of a query and of an answer, by client and server together, per
-/// coefficient of the ring.
+/// ResNet-20: for each ciphertext of a query (here) and of an answer (`ANSWER_SECONDS`), by client
+/// and server together, per coefficient of the ring.
 const QUERY_SECONDS: f64 = 1.0e-7;
 /// Seconds of that core for a second of the machine on which predictions of the other mode were
-/// measured, an AMD EPYC with AVX2 (Milan): it took 0.33 s for an image of ResNet-20 over loopback,
-/// which these constants predict to take 0.21 s.
+/// measured, an AMD EPYC with AVX2 (Milan). The Milan took 0.33 s for an image of ResNet-20 over
+/// loopback, for which these constants predict 0.21 s.
 pub const CORE: f64 = 0.64;
 const ANSWER_SECONDS: f64 = 1.0e-7;
 /// Seconds of both parties for a byte that a protocol on shares sends, online; and for a random
 /// oblivious transfer, offline.
 const BYTE_SECONDS: f64 = 4.0e-9;
 const TRANSFER_SECONDS: f64 = 1.5e-7;
-/// The same for a ciphertext of products, per coefficient of the ring.
+/// Seconds of both parties for a ciphertext of products, per coefficient of the ring.
 const PRODUCT_SECONDS: f64 = 3.0e-7;
 
-/// Messages and seconds of a part.
+/// Predicted messages and seconds of a part of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Predicted {
-    /// Times that the client waits for an answer.
+    /// Number of times that the client waits for an answer.
     pub rounds: u64,
-    /// Messages that must follow each other, in either direction.
+    /// Number of messages that must follow each other, in either direction.
     pub messages: u64,
     /// Bytes from the client.
     pub bytes_to_server: u64,
     /// Bytes from the server.
     pub bytes_to_client: u64,
-    /// Seconds of computation, of both parties, one core each.
+    /// Seconds of computation by both parties, on one core each.
     pub compute_seconds: f64,
 }
 
 impl Predicted {
-    /// Seconds over a connection of `bandwidth` bytes per second in each direction, and `latency`
-    /// seconds there and back.
+    /// Seconds of the part over a connection of `bandwidth` bytes per second in each direction,
+    /// with `latency` seconds there and back.
     pub fn seconds(&self, bandwidth: f64, latency: f64) -> f64 {
         let bytes = (self.bytes_to_server + self.bytes_to_client) as f64;
         self.compute_seconds + bytes / bandwidth + self.messages as f64 * latency / 2.0
     }
 
-    /// What an encrypted term takes, without the waiting that the terms of a layer share.
+    /// The cost of an encrypted term, without the rounds that the terms of a layer share.
     pub(crate) fn of_term(geometry: &Geometry, ring: &RingSpec, answer_bits: u32) -> Self {
         let (queries, answers) = (geometry.queries(), geometry.answers());
         let n = ring.n as f64;
@@ -84,53 +84,53 @@ impl Predicted {
     }
 }
 
-/// What a layer will take, and its parameters.
+/// The prediction for a layer, and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LayerPrediction {
-    /// Its name.
+    /// Name of the layer.
     pub name: String,
-    /// `l`: shares are modulo `2^l`.
+    /// `l`: the layer's shares are modulo `2^l`.
     pub bits: u32,
-    /// Ring degree of its encrypted terms, if it has any.
+    /// Ring degree of the encrypted terms, if there are any.
     pub n: Option<usize>,
-    /// log2 of the modulus.
+    /// log2 of the ring's modulus.
     pub log_q: Option<f64>,
-    /// Estimated bits of security.
+    /// Estimated security of the ring in bits.
     pub security_bits: Option<f64>,
-    /// `f` of the flood.
+    /// `f`: floods are uniform in `[-2^f, 2^f)`.
     pub flood_bits: Option<u32>,
-    /// Channels that share a ciphertext of a query, for each encrypted term.
+    /// For each encrypted term, the number of channels that share a ciphertext of a query.
     pub tile_channels: Vec<usize>,
-    /// Layouts that the ring has for it, which were compared, for each encrypted term.
+    /// For each encrypted term, the number of layouts that were compared: all that fit the ring.
     pub layouts: Vec<usize>,
-    /// Ciphertexts of queries and answers.
+    /// Number of ciphertexts of queries and of answers.
     pub ciphertexts: [usize; 2],
-    /// Values of the layer.
+    /// Number of values of the layer.
     pub values: usize,
-    /// Its encrypted terms.
+    /// Cost of the encrypted terms.
     pub linear: Predicted,
-    /// Its activation.
+    /// Cost of the activation.
     pub activation: Predicted,
 }
 
-/// What the making of products of random numbers will take, and its parameters.
+/// The prediction for the products of random numbers of one kind, and their parameters.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProductPrediction {
-    /// Squares or triples.
+    /// Kind of products: squares or triples.
     pub kind: ProductKind,
-    /// They are shared modulo two to this power.
+    /// Bits of the modulus: products are shared modulo `2^bits`.
     pub bits: u32,
-    /// How many one input uses up.
+    /// Number of products that one input uses up.
     pub count: usize,
     /// Ring degree.
     pub n: usize,
-    /// log2 of the modulus.
+    /// log2 of the ring's modulus.
     pub log_q: f64,
-    /// Estimated bits of security.
+    /// Estimated security of the ring in bits.
     pub security_bits: Option<f64>,
-    /// Primes, and so ciphertexts for `n` products.
+    /// Number of primes, which is the number of ciphertexts for `n` products.
     pub primes: usize,
-    /// What it takes.
+    /// Cost of the products.
     pub making: Predicted,
 }
 
@@ -159,27 +159,29 @@ impl ProductPrediction {
     }
 }
 
-/// What a session of one input will take.
+/// The prediction for a session of one input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Keys, once for a session.
+    /// Cost of the keys, once for a session.
     pub keys: Predicted,
-    /// Material for one input, with the products.
+    /// Cost of the material for one input, including the products.
     pub material: Predicted,
-    /// Products of random numbers for one input that are made under BFV. A ciphertext holds those of
-    /// several inputs, so that more inputs take less than as many times this. If one input has few
-    /// squares, they are made of oblivious transfers.
+    /// Products of random numbers under BFV for one input. A ciphertext has room for the products
+    /// of several inputs, so `k` inputs cost less than `k` times as much. Few squares come from
+    /// oblivious transfers instead.
     pub products: Vec<ProductPrediction>,
-    /// The layers.
+    /// Predictions of the layers.
     pub layers: Vec<LayerPrediction>,
-    /// All layers together.
+    /// Cost of all layers together.
     pub online: Predicted,
 }
 
 impl Prediction {
+    /// Predicts a session of one input.
+    ///
     /// # Errors
-    /// [`Error::Program`](crate::Error::Program) and [`Error::Protocol`](crate::Error::Protocol) for
-    /// a program that does not pass its check.
+    /// [`Error::Program`](crate::Error::Program) and [`Error::Protocol`](crate::Error::Protocol)
+    /// for a program that does not pass its check.
     pub fn new(public: &PublicProgram) -> Result<Self> {
         let half = Half::new(public.clone())?;
         let protocols = Protocols::new(&half)?;
@@ -193,19 +195,20 @@ impl Prediction {
         let Offline { needs, under_bfv } = protocols.material(1);
         let mut material = Predicted::of_cost(&needs.cost());
         material.compute_seconds = needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
-        let found = under_bfv.into_iter();
-        let found = found.map(|(products, count)| ProductPrediction::new(public, products, count));
-        let products: Vec<ProductPrediction> = found.collect();
-        for found in &products {
-            material.add(&found.making);
+        let products = under_bfv.into_iter();
+        let products =
+            products.map(|(products, count)| ProductPrediction::new(public, products, count));
+        let products: Vec<ProductPrediction> = products.collect();
+        for prediction in &products {
+            material.add(&prediction.making);
         }
         let mut online = Predicted::default();
         let layers: Vec<LayerPrediction> = (0..public.layers.len())
             .map(|layer| {
-                let found = predict_layer(&half, &protocols, layer);
-                online.add(&found.linear);
-                online.add(&found.activation);
-                found
+                let prediction = predict_layer(&half, &protocols, layer);
+                online.add(&prediction.linear);
+                online.add(&prediction.activation);
+                prediction
             })
             .collect();
         Ok(Self {
@@ -218,8 +221,8 @@ impl Prediction {
     }
 }
 
-/// What a session of so many inputs will take in all. Transfers and products come in blocks, so this
-/// is a bound for more inputs than one.
+/// The predicted cost of a session of `inputs` inputs. Transfers and products come in blocks, so
+/// for more than one input this is a bound.
 pub(crate) fn session(half: &Half, protocols: &Protocols, inputs: u32) -> Predicted {
     let mut all = Predicted {
         messages: 1,
@@ -236,9 +239,9 @@ pub(crate) fn session(half: &Half, protocols: &Protocols, inputs: u32) -> Predic
     }
     let mut online = Predicted::default();
     for layer in 0..half.public.layers.len() {
-        let found = predict_layer(half, protocols, layer);
-        online.add(&found.linear);
-        online.add(&found.activation);
+        let prediction = predict_layer(half, protocols, layer);
+        online.add(&prediction.linear);
+        online.add(&prediction.activation);
     }
     let times = u64::from(inputs);
     all.rounds += times * online.rounds;
@@ -249,12 +252,13 @@ pub(crate) fn session(half: &Half, protocols: &Protocols, inputs: u32) -> Predic
     all
 }
 
-/// Most bytes that one party sends before it reads what the other one sends at the same time.
-/// Transfers and products are not among them: there one party sends, or both read all the time.
+/// Largest number of bytes that one party sends before it reads what the other party sends
+/// meanwhile. Transfers and products do not count: there one party sends, or both read all the
+/// time.
 pub(crate) fn longest_message(half: &Half, protocols: &Protocols) -> usize {
     let layers = (0..half.public.layers.len()).flat_map(|layer| {
-        let found = predict_layer(half, protocols, layer);
-        let parts = [found.linear, found.activation];
+        let prediction = predict_layer(half, protocols, layer);
+        let parts = [prediction.linear, prediction.activation];
         parts.map(|part| part.bytes_to_server.max(part.bytes_to_client))
     });
     let rings = half.public.rings.iter();
@@ -283,7 +287,8 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
     activation.compute_seconds =
         (activation.bytes_to_server + activation.bytes_to_client) as f64 * BYTE_SECONDS;
     if half.reveals(layer) {
-        // It follows an answer in one direction, unless the layer has no encrypted term.
+        // The revealed share follows an answer in the same direction, so it counts as a message
+        // only if the layer has no encrypted term.
         activation.messages += u64::from(first.is_none());
         activation.bytes_to_client += half.revealed_len(layer) as u64;
     }
@@ -308,10 +313,10 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
 }
 
 impl Program {
-    /// What a session of one input will take.
+    /// Predicts a session of one input.
     ///
     /// # Errors
-    /// As [`Prediction::new`].
+    /// The errors of [`Prediction::new`].
     pub fn predict(&self) -> Result<Prediction> {
         Prediction::new(&self.public)
     }

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Errors of networks, programs, messages and sessions of the hybrid mode.
+/// An error of a network, program, message or session of the hybrid mode.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,37 +19,37 @@ pub enum Error {
          quantise with fewer bits, or compile with --mode fhe"
     )]
     Bits {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// Bits needed.
+        /// Number of bits that the accumulators need.
         found: u32,
         /// Largest number of bits.
         most: u32,
     },
 
-    /// A layer has an activation that no protocol computes.
+    /// No protocol computes the activation of a layer.
     #[error(
         "layer {layer}: {found}, for which the hybrid mode has no protocol, expected a line or a \
          quadratic with clips, such as ReLU or a square: compile with --mode fhe"
     )]
     Activation {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// What it has.
+        /// The layer's activation.
         found: &'static str,
     },
 
-    /// No parameters of 128 bits hide a layer's weights.
+    /// No parameters of 128-bit security hide a layer's weights.
     #[error(
         "layer {layer}: no ring of 128-bit security floods the noise of {bits}-bit shares to \
          2^-{statistical}: quantise with fewer bits, or compile with --mode fhe"
     )]
     NoParameters {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// Bits of its shares.
+        /// Bits of the layer's shares.
         bits: u32,
-        /// Statistical security asked for.
+        /// Required statistical security in bits.
         statistical: u32,
     },
 
@@ -59,11 +59,11 @@ pub enum Error {
          {most}: use smaller images"
     )]
     Window {
-        /// The layer.
+        /// Name of the layer.
         layer: String,
-        /// Coefficients of one band.
+        /// Number of coefficients of one band.
         found: usize,
-        /// Coefficients of the largest ring.
+        /// Number of coefficients of the largest ring.
         most: usize,
     },
 
@@ -75,52 +75,52 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] rlwe::bytes::BytesError),
 
-    /// A ring that is not as it must be, in a program from outside.
+    /// A ring in a program from outside is invalid.
     #[error(transparent)]
     Ring(#[from] ring::Error),
 
-    /// A program is not what this version reads.
+    /// A program is invalid, or of another version.
     #[error("{what} is {found}, expected {expected}")]
     Program {
-        /// Which part.
+        /// The wrong part of the program.
         what: String,
-        /// What was found.
+        /// The actual value.
         found: String,
-        /// What was expected.
+        /// The expected value.
         expected: String,
     },
 
-    /// A message of the other party is not what it must be.
+    /// A message of the other party is malformed or unexpected.
     #[error("{what} from the other party is {found}, expected {expected}: the session ends")]
     Message {
-        /// Which message.
+        /// Name of the message or of its wrong part.
         what: &'static str,
-        /// What was found.
+        /// The actual value.
         found: String,
-        /// What was expected.
+        /// The expected value.
         expected: String,
     },
 
-    /// Nothing answers at an address.
+    /// No server answers at an address.
     #[error("cannot connect to {address}: {reason}")]
     Unreachable {
         /// The address.
         address: String,
-        /// What the operating system says.
+        /// The operating system's error.
         reason: String,
     },
 
-    /// A session would take more memory than a party gives it.
+    /// A session would take more memory than a party has for it.
     #[error(
         "{inputs} inputs need {needed} MB of material in one session, which has room for {most} \
          inputs: ask for fewer at a time"
     )]
     Memory {
-        /// Inputs asked for.
+        /// Number of inputs of the session.
         inputs: u32,
-        /// Their material in millions of bytes.
+        /// Size of the material for these inputs in millions of bytes.
         needed: u64,
-        /// Inputs for which there is room.
+        /// Largest number of inputs of a session.
         most: u32,
     },
 
@@ -131,11 +131,11 @@ pub enum Error {
     /// The input has the wrong number of values, or a value out of range.
     #[error("the input has {what} {found}, expected {expected}")]
     Input {
-        /// Which number.
+        /// The wrong quantity: a count, a number of values, or a value.
         what: &'static str,
-        /// What was found.
+        /// The actual value.
         found: i64,
-        /// What was expected.
+        /// The expected values.
         expected: String,
     },
 }
@@ -153,7 +153,7 @@ impl Error {
         }
     }
 
-    /// The same error, naming the layer.
+    /// The same error, with the name of the layer.
     pub(crate) fn within(self, layer: &str) -> Self {
         match self {
             Self::Program {
@@ -178,8 +178,8 @@ impl Error {
     }
 }
 
-/// Text of the other party for a terminal: what would move the cursor, change colours or turn the
-/// direction of writing is written as an escape.
+/// Text of the other party for a terminal. Control characters, which would move the cursor, change
+/// colours or turn the direction of writing, become escapes.
 pub fn printable(text: &str) -> String {
     let acts = |c: char| {
         c.is_control()

@@ -1,4 +1,4 @@
-//! The file of a program. It holds weights: it is the server's.
+//! The file of a program. The file holds weights, so it stays with the server.
 
 use rlwe::bytes::{Fingerprint, Kind, Reader, Writer, fingerprint};
 
@@ -12,12 +12,12 @@ const KIND: Kind = Kind {
 };
 
 impl Program {
-    /// Hash of the public part, by which both parties know that they mean one program.
+    /// Hash of the public part. Both parties compare it to agree on a program.
     pub fn fingerprint(&self) -> Fingerprint {
         fingerprint(self.public.to_json().as_bytes())
     }
 
-    /// The byte form.
+    /// Writes the program with its weights.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = Writer::new();
         writer.block(self.to_json().as_bytes());
@@ -27,7 +27,8 @@ impl Program {
     /// Reads and checks a program.
     ///
     /// # Errors
-    /// [`Error::File`] for other bytes, [`Error::Program`] for a program that does not pass its check.
+    /// [`Error::File`] for bytes of another kind or damaged bytes, [`Error::Program`] for a program
+    /// that does not pass its check.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let (mut reader, _) = Reader::open_any(bytes, &KIND)?;
         let json = reader.block("the program")?;

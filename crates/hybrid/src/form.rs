@@ -1,43 +1,45 @@
-//! A table as multiplication, shift and clip: the form that two parties compute on shares.
+//! Linear forms of tables: multiplication, shift and clip, which two parties compute on shares.
 
 use network::Lut;
 use serde::{Deserialize, Serialize};
 
-/// Largest shift that is tried. Tables of networks have at most 65,535 entries, and a line that
-/// separates the steps of such a table has a slope with less than 34 bits.
+/// Largest shift of a form. Tables of networks have at most 65,535 entries, and a line that
+/// separates the steps of such a table has a slope of less than 34 bits.
 const LARGEST_SHIFT: u32 = 40;
 
-/// The function `x -> clamp((multiplier x + offset) >> shift, low, high)`, with an arithmetic shift.
+/// The function `x -> clamp((multiplier x + offset) >> shift, low, high)`, with an arithmetic
+/// shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Form {
     /// Factor of the accumulator.
     pub multiplier: i64,
-    /// Added after the multiplication.
+    /// Constant added after the multiplication.
     pub offset: i64,
-    /// Bits shifted out.
+    /// Number of bits shifted out.
     pub shift: u32,
-    /// Smallest value.
+    /// Smallest output.
     pub low: i64,
-    /// Largest value.
+    /// Largest output.
     pub high: i64,
 }
 
 impl Form {
-    /// The value at `x`, by the definition.
+    /// Computes the output for the accumulator `x`, by the definition.
     pub fn apply(&self, x: i64) -> i64 {
         ((self.multiplier * x + self.offset) >> self.shift).clamp(self.low, self.high)
     }
 
-    /// The form of a table on the accumulators `step * k`, for whole `k`, as a function of `k`. The
-    /// shift is the smallest possible, and the multiplier the smallest for it. `None` if there is no
-    /// form, for a table that goes up and down or is not near a line.
+    /// Finds the form of a table on the accumulators `step * k`, for whole `k`, as a function of
+    /// `k`. The shift is the smallest possible one, and the multiplier the smallest one for this
+    /// shift. Returns `None` for a table without a form: one that rises and falls, or is not near a
+    /// line.
     ///
-    /// The form is exact at each of these accumulators, also beyond the table's ends: there the
-    /// table has the value at the end, which is also the form's `low` or `high`.
+    /// The form is exact at each accumulator `step * k`, also beyond the table's ends: there the
+    /// table has the value at the end, which is the form's `low` or `high`.
     ///
-    /// A table that rises in steps is found so: value `v` begins at `x_v`, so that with the
-    /// multiplier `m`, the offset `o` and the shift `s` it is needed that `m x_v + o >= v 2^s` and
+    /// The search for a table that rises in steps: value `v` begins at `x_v`. So the multiplier
+    /// `m`, the offset `o` and the shift `s` must satisfy `m x_v + o >= v 2^s` and
     /// `m (x_v - 1) + o < v 2^s`. An offset exists if and only if for every two values `v < w` the
     /// intervals meet, which bounds `m` from both sides.
     pub fn of_table(lut: &Lut, step: i64) -> Option<Self> {
@@ -53,12 +55,14 @@ impl Form {
         })
     }
 
-    /// The least `bits` so that `multiplier x` and `multiplier x + offset - low 2^shift` lie in
-    /// `[-2^(bits-1), 2^(bits-1))` for all `|x| <= largest`, and the shift is less than `bits`. With
-    /// these the protocol on shares is the cheap one. `None` beyond 62.
+    /// The fewest bits of shares for the form: `multiplier x` and
+    /// `multiplier x + offset - low 2^shift` lie in `[-2^(bits-1), 2^(bits-1))` for all
+    /// `|x| <= largest`, and the shift is less than `bits`. With this many bits the protocol on
+    /// shares takes its cheap form. `None` if 62 bits are too few.
     pub fn bits(&self, largest: i64) -> Option<u32> {
         let constant = i128::from(self.offset) - (i128::from(self.low) << self.shift);
-        // A constant has the multiplier 0, and its accumulators need their bits all the same.
+        // The multiplier of a constant is 0, but the shares of its accumulators still need their
+        // bits.
         let multiplier = i128::from(self.multiplier.abs().max(1));
         let reach = multiplier * i128::from(largest) + constant.abs();
         let clips = i128::from(self.low.abs().max(self.high.abs()));
@@ -67,10 +71,11 @@ impl Form {
     }
 }
 
-/// The table of `-x`.
+/// The table mirrored at 0: its value at `x` is the value of `lut` at `-x`.
 fn mirror(lut: &Lut) -> Lut {
     // Run i covers starts[i] ..= starts[i + 1] - 1; mirrored it starts at 1 - starts[i + 1]. The
-    // first run of the mirrored table has no lower end: any number at most that of the second does.
+    // first run of the mirrored table has no lower end: its start may be any number up to the
+    // second run's start.
     let mut starts: Vec<i64> = lut.starts[1..].iter().rev().map(|&s| 1 - s).collect();
     starts.insert(0, starts.first().map_or(0, |&s| s - 1));
     let values = lut.values.iter().rev().copied().collect();
@@ -81,12 +86,12 @@ fn mirror(lut: &Lut) -> Lut {
 struct Steps {
     low: i64,
     high: i64,
-    /// Value and accumulator, both rising.
+    /// Value and first accumulator of each step, both rising.
     steps: Vec<(i64, i64)>,
 }
 
 impl Steps {
-    /// `None` if the table falls somewhere.
+    /// The steps of a table. Returns `None` if the table falls somewhere.
     fn rising(lut: &Lut, step: i64) -> Option<Self> {
         let low = *lut.values.first()?;
         let high = *lut.values.last()?;
@@ -120,8 +125,8 @@ impl Steps {
             let steps = self.steps.iter().enumerate();
             steps.flat_map(|(i, &a)| self.steps[i + 1..].iter().map(move |&b| (a, b)))
         };
-        // For each pair of steps, the rise and the run between them. Of pairs with one run only the
-        // extreme rises bound the multiplier.
+        // For each pair of steps, the rise and the run between them. Among pairs with equal runs,
+        // only the extreme rises bound the multiplier.
         let mut extremes = std::collections::BTreeMap::<i64, (i64, i64)>::new();
         for ((v, x), (w, y)) in pairs() {
             let (least, most) = extremes.entry(y - x).or_insert((w - v, w - v));
@@ -203,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// Forms made at random, and found again in fewer bits.
+        /// The search recovers random forms, with no larger shift.
         #[test]
         fn every_form_is_found(
             multiplier in -5000i64..5000,

@@ -1,10 +1,10 @@
-//! How a convolution lies in the coefficients of polynomials, after Cheetah (Huang et al., USENIX
-//! Security 2022, section 4).
+//! The layout of a convolution in the coefficients of polynomials, after Cheetah (Huang et al.,
+//! USENIX Security 2022, section 4).
 //!
 //! Value `(c, u, v)` of a tile of `C` channels is the coefficient of `X^(c P + u R + v)`, where a
 //! row has the pitch `R` and a channel the pitch `P`. A polynomial of `M` kernels has the weight
 //! `(m, c, i, j)` at `X^(m C P - c P - i d R - (j d - left))`. Then the coefficient of
-//! `X^(m C P + y s R + x s)` in the product is output `(m, y, x)`: with `N >= M C P` nothing else
+//! `X^(m C P + y s R + x s)` in the product is output `(m, y, x)`: with `N >= M C P` no other term
 //! reaches it. Rows share their padding: the gap after row `u` is the left padding of row `u + 1`.
 //! The top padding of channel `c + 1` is also the bottom padding of channel `c`.
 //!
@@ -16,8 +16,8 @@ use crate::error::Error;
 use network::{Conv, Sliding};
 use serde::{Deserialize, Serialize};
 
-/// A convolution without its weights: what both parties know. A dense layer is a convolution of
-/// images of one pixel.
+/// The shape of a convolution, without its weights: public to both parties. A dense layer is a
+/// convolution of images of one pixel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConvShape {
@@ -38,7 +38,7 @@ pub struct ConvShape {
 }
 
 impl ConvShape {
-    /// The shape of a convolution of a source.
+    /// The shape of a convolution of `source`.
     pub fn of_conv(conv: &Conv, source: [usize; 3]) -> Self {
         Self {
             source,
@@ -73,7 +73,7 @@ impl ConvShape {
         }
     }
 
-    /// Shape of the result. For a checked program.
+    /// Shape of the result. The program must be checked.
     pub fn output(&self) -> [usize; 3] {
         let [_, height, width] = self.source;
         let [rows, columns] = self.sliding().output([height, width]);
@@ -85,7 +85,8 @@ impl ConvShape {
         self.kernels * (self.source[0] / self.groups) * self.kernel[0] * self.kernel[1]
     }
 
-    /// Whether the sides fit together, so that [`output`](Self::output) and the geometry exist.
+    /// Returns true if the sides fit together, so that [`output`](Self::output) and the geometry
+    /// exist.
     pub(crate) fn is_sound(&self) -> bool {
         const SIDE: usize = 1 << 15;
         let [channels, height, width] = self.source;
@@ -112,30 +113,30 @@ impl ConvShape {
     }
 }
 
-/// A place of a source's value in a polynomial.
+/// The coefficient of a polynomial that holds a value of the source or of the result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) coefficient: usize,
-    /// Index in the source, in the order channel, row, column.
+    /// Index of the value, in the order channel, row, column.
     pub(crate) value: usize,
 }
 
-/// Products that one call of the kernels adds up, so tiles of a group.
+/// Largest number of tiles of a group. One call of the kernels adds up their products.
 const MOST_TILES: usize = 256;
 
-/// Why a convolution has no layout.
+/// The reason why a convolution has no layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misfit {
-    /// A band of one row needs so many coefficients.
+    /// A band of one row needs this number of coefficients.
     Band(usize),
-    /// The channels of a group make so many tiles.
+    /// The channels of a group need this number of tiles.
     Tiles(usize),
-    /// A tile shall have so many channels.
+    /// A tile would need `found` channels; at most `most` fit.
     Channels { found: usize, most: usize },
 }
 
 impl Misfit {
-    /// The error of a program with such a term.
+    /// The error for a program with a term without a layout.
     pub(crate) fn into_error(self, n: usize) -> Error {
         match self {
             Self::Band(found) => Error::program("a band of a convolution", found, n),
@@ -152,27 +153,29 @@ impl Misfit {
 pub(crate) struct Geometry {
     shape: ConvShape,
     n: usize,
-    /// Zero rows before the source's first row, for each side's padding; rows and columns cut off.
+    /// Zero rows before the source's first row (`top`), zero columns before its first column
+    /// (`left`), and the rows and columns that are cropped (`cut`).
     top: usize,
     left: usize,
     cut: [usize; 2],
-    /// Rows and columns after cutting.
+    /// Rows and columns after cropping.
     height: usize,
     width: usize,
     row_pitch: usize,
     channel_pitch: usize,
-    /// Output rows of a band, the last band perhaps fewer.
+    /// Output rows of a band. The last band may have fewer.
     band_rows: usize,
     output: [usize; 3],
-    /// Channels of a tile and kernels of a block, within a group.
+    /// Channels of a tile and kernels of a block, both within a group.
     tile_channels: usize,
     block_kernels: usize,
 }
 
 impl Geometry {
-    /// All layouts of the fewest bands: the fewer channels a tile has, the more kernels has a block,
-    /// so that the client sends more ciphertexts and the server fewer. Fails if a band of one row needs
-    /// more than `n` coefficients, or if there are too many tiles even with as many channels as fit.
+    /// All layouts with the fewest bands. The fewer channels a tile has, the more kernels a block
+    /// has: the client sends more ciphertexts and the server fewer. Fails if a band of one row
+    /// needs more than `n` coefficients, or if there are too many tiles even with as many channels
+    /// in each as fit.
     pub(crate) fn all(shape: &ConvShape, n: usize) -> Result<Vec<Self>, Misfit> {
         let bands = Self::fewest_bands(shape, n)?;
         let channels = bands.group_channels();
@@ -184,15 +187,15 @@ impl Geometry {
         let tiles = fewest..=channels.min(MOST_TILES);
         let mut sizes: Vec<usize> = tiles.map(|tiles| channels.div_ceil(tiles)).collect();
         sizes.dedup();
-        // More tiles that make no fewer blocks gain nothing.
+        // More tiles are useless without fewer blocks.
         let layouts = sizes.into_iter().map(|size| bands.clone().with_tiles(size));
-        let mut found: Vec<Self> = layouts.collect();
-        found.dedup_by_key(|layout| layout.blocks());
-        Ok(found)
+        let mut layouts: Vec<Self> = layouts.collect();
+        layouts.dedup_by_key(|layout| layout.blocks());
+        Ok(layouts)
     }
 
-    /// The layout with the fewest bands and the given channels in a tile. Fails as [`all`](Self::all),
-    /// and for channels that do not fit.
+    /// The layout with the fewest bands and `tile_channels` channels in a tile. Fails as
+    /// [`all`](Self::all) does, and for a number of channels that does not fit.
     pub(crate) fn new(shape: &ConvShape, n: usize, tile_channels: usize) -> Result<Self, Misfit> {
         let bands = Self::fewest_bands(shape, n)?;
         let channels = bands.group_channels();
@@ -210,19 +213,19 @@ impl Geometry {
         Ok(bands.with_tiles(tile_channels))
     }
 
-    /// The layout with the fewest bands, without tiles.
+    /// The layout with the fewest bands, before its division into tiles.
     fn fewest_bands(shape: &ConvShape, n: usize) -> Result<Self, Misfit> {
         let output = shape.output();
         let [_, rows, _] = output;
         let mut bands = 1;
         loop {
             let band_rows = rows.div_ceil(bands);
-            let found = Self::with_bands(shape, n, band_rows);
-            if found.channel_pitch <= n {
-                return Ok(found);
+            let layout = Self::with_bands(shape, n, band_rows);
+            if layout.channel_pitch <= n {
+                return Ok(layout);
             }
             if band_rows == 1 {
-                return Err(Misfit::Band(found.channel_pitch));
+                return Err(Misfit::Band(layout.channel_pitch));
             }
             bands = rows.div_ceil(band_rows - 1);
         }
@@ -234,7 +237,7 @@ impl Geometry {
         let [_, height, width] = shape.source;
         let (height, width) = (height - crop(0) - crop(2), width - crop(1) - crop(3));
         let row_pitch = width + pad(1).max(pad(3));
-        let mut found = Self {
+        let mut layout = Self {
             n,
             top: pad(0),
             left: pad(1),
@@ -250,18 +253,19 @@ impl Geometry {
             shape: shape.clone(),
         };
         let pitch = |band: usize| {
-            let [from, to] = found.band_window(band);
+            let [from, to] = layout.band_window(band);
             let above = (-from).max(0);
             let real = to.min(height as i64) - from.max(0).min(height as i64);
             let below = (to - height as i64).max(0);
             (above + real + (below - above).max(0)) as usize
         };
-        let stored = (0..found.bands()).map(pitch).max().unwrap_or(1);
-        found.channel_pitch = stored.max(1) * row_pitch;
-        found
+        let stored = (0..layout.bands()).map(pitch).max().unwrap_or(1);
+        layout.channel_pitch = stored.max(1) * row_pitch;
+        layout
     }
 
-    /// With as many kernels in a block as fit beside the channels of a tile.
+    /// Completes the layout: a tile has `tile_channels` channels, and a block as many kernels as
+    /// fit.
     fn with_tiles(mut self, tile_channels: usize) -> Self {
         let fit = self.n / (tile_channels * self.channel_pitch);
         self.block_kernels = fit.min(self.group_kernels());
@@ -269,8 +273,8 @@ impl Geometry {
         self
     }
 
-    /// First row of the source in the windows of a band, and the row after the last, before and
-    /// after the source's own rows if there is padding.
+    /// First row of the source in the windows of a band, and the row after the last one. With
+    /// padding, the first row may be negative, and the last one beyond the source.
     fn band_window(&self, band: usize) -> [i64; 2] {
         let first = band * self.band_rows;
         let last = (first + self.band_rows).min(self.output[1]) - 1;
@@ -295,12 +299,12 @@ impl Geometry {
         self.shape.kernels / self.shape.groups
     }
 
-    /// Channels of a tile; the last tile of a group may have fewer.
+    /// Channels of a tile. The last tile of a group may have fewer.
     pub(crate) fn tile_channels(&self) -> usize {
         self.tile_channels
     }
 
-    /// The rows of weights of each block of kernels, as one slice.
+    /// The weights of each block of kernels, as one slice.
     pub(crate) fn block_weights<'w>(&self, weights: &'w [i64]) -> impl Iterator<Item = &'w [i64]> {
         let group = weights.len() / self.groups();
         let block = self.block_kernels * (group / self.group_kernels());
@@ -314,12 +318,12 @@ impl Geometry {
         weights.chunks(weights.len() / self.shape.kernels)
     }
 
-    /// Tiles of one band and one group.
+    /// Number of tiles of one band and one group.
     pub(crate) fn tiles(&self) -> usize {
         self.group_channels().div_ceil(self.tile_channels)
     }
 
-    /// Blocks of kernels of one group.
+    /// Number of blocks of kernels of one group.
     pub(crate) fn blocks(&self) -> usize {
         self.group_kernels().div_ceil(self.block_kernels)
     }
@@ -328,17 +332,18 @@ impl Geometry {
         self.shape.groups
     }
 
-    /// Ciphertexts that the client sends: for each band, group and tile, in this order.
+    /// Number of ciphertexts of the client: one for each band, group and tile, in this order.
     pub(crate) fn queries(&self) -> usize {
         self.bands() * self.groups() * self.tiles()
     }
 
-    /// Ciphertexts that the server sends: for each band, group and block, in this order.
+    /// Number of ciphertexts of the server: one for each band, group and block, in this order.
     pub(crate) fn answers(&self) -> usize {
         self.bands() * self.groups() * self.blocks()
     }
 
-    /// Bytes of all answers, in words of `bits` bits: the masks, and the coefficients that are outputs.
+    /// Length of all answers in bytes, in words of `bits` bits: the masks, and the coefficients
+    /// that are outputs.
     pub(crate) fn answer_len(&self, bits: u32) -> usize {
         let answers = 0..self.answers();
         answers
@@ -346,12 +351,12 @@ impl Geometry {
             .sum()
     }
 
-    /// Bytes of one answer.
+    /// Length of one answer in bytes.
     pub(crate) fn one_answer_len(&self, answer: usize, bits: u32) -> usize {
         packed_len(self.n + self.answer_places(answer).len(), bits)
     }
 
-    /// Where the values of a query's tile lie.
+    /// The places of the values of a query's tile.
     pub(crate) fn query_places(&self, query: usize) -> Vec<Place> {
         let (band, group, tile) = self.split(query, self.tiles());
         let [from, to] = self.band_window(band);
@@ -375,7 +380,7 @@ impl Geometry {
         places
     }
 
-    /// Where the outputs of an answer lie: `value` is the index in the result.
+    /// The places of the outputs of an answer. `value` is the index in the result.
     pub(crate) fn answer_places(&self, answer: usize) -> Vec<Place> {
         let (band, group, block) = self.split(answer, self.blocks());
         let first = block * self.block_kernels;
@@ -392,8 +397,8 @@ impl Geometry {
                 for x in 0..columns {
                     let row = block + (y - start) * down * self.row_pitch;
                     places.push(Place {
-                        // Windows that see nothing but padding may lie beyond the end, where the
-                        // product wraps to other windows of padding: all are 0.
+                        // Windows of padding alone may lie beyond the end, where the product wraps
+                        // to other windows of padding: all are 0.
                         coefficient: (row + x * across) % self.n,
                         value: (kernel * rows + y) * columns + x,
                     });
@@ -408,7 +413,7 @@ impl Geometry {
         (rest / self.groups(), rest % self.groups(), last)
     }
 
-    /// The coefficients of the polynomial of a block's kernels on a tile.
+    /// The coefficients of the polynomial of a block's kernels for a tile.
     pub(crate) fn kernel(
         &self,
         weights: &[i64],

@@ -1,4 +1,5 @@
-//! What both halves make of a public program before they meet, and the steps they have in common.
+//! The common half of both parties: tables that follow from a public program alone, and shared
+//! steps.
 
 use ring::Basis;
 
@@ -8,21 +9,23 @@ use crate::linear::Tables;
 use crate::local::add_window;
 use crate::program::{Activations, LayerPlan, PublicProgram, Step, in_range};
 
-/// Most bytes of the encrypted terms of a layer, in each direction: a message is in memory whole.
+/// Largest size of a layer's encrypted terms in bytes, in each direction: a message is in memory as
+/// a whole.
 const MOST_MESSAGE: u64 = 1 << 30;
-/// Most bytes of the transformed kernels of a program. Those of VGG-16 take a tenth of it.
+/// Largest size of a program's transformed kernels in bytes. The kernels of VGG-16 take a tenth of
+/// it.
 const MOST_KERNELS: u64 = 16 << 30;
 
-/// A public program with its tables.
+/// A public program with the tables that both parties need.
 pub(crate) struct Half {
     pub(crate) public: PublicProgram,
     pub(crate) bases: Vec<Basis>,
-    /// For each layer, those of its encrypted terms.
+    /// The tables of each layer's encrypted terms.
     pub(crate) tables: Vec<Vec<Tables>>,
 }
 
 impl Half {
-    /// Checks the program first.
+    /// Checks a program and computes its tables.
     pub(crate) fn new(public: PublicProgram) -> Result<Self> {
         public.check()?;
         let bases = public
@@ -38,32 +41,32 @@ impl Half {
         };
         let tables = public.layers.iter().map(of_layer);
         let tables = tables.collect::<Result<Vec<Vec<_>>>>()?;
-        let found = Self {
+        let half = Self {
             public,
             bases,
             tables,
         };
-        for (layer, terms) in found.public.layers.iter().zip(&found.tables) {
+        for (layer, terms) in half.public.layers.iter().zip(&half.tables) {
             let messages = terms.iter().map(Tables::largest_message);
             let bytes = messages.fold(0, u64::saturating_add);
             let what = format!("layer {}: the bytes of a message", layer.name);
             in_range(what, bytes, 0, MOST_MESSAGE)?;
         }
-        Ok(found)
+        Ok(half)
     }
 
     /// Checks that the transformed kernels have room in memory.
     ///
     /// # Errors
-    /// [`Error::Program`](crate::Error::Program).
+    /// [`Error::Program`](crate::Error::Program) for kernels that are too large.
     pub(crate) fn check_kernels(&self) -> Result<()> {
         let terms = self.tables.iter().flatten();
         let bytes = terms.map(Tables::kernel_bytes).fold(0, u64::saturating_add);
         in_range("the bytes of all kernels", bytes, 0, MOST_KERNELS)
     }
 
-    /// Adds the layer's local terms of a party's shares. `shares` holds the input and the outputs of
-    /// the layers before; `None` is zero.
+    /// Adds the local terms of a layer to `sums`, from a party's shares. `shares` holds the input
+    /// and the outputs of the layers before; `None` is zero.
     pub(crate) fn add_local(&self, layer: usize, shares: &[Option<Vec<u64>>], sums: &mut [u64]) {
         for term in &self.public.layers[layer].local {
             if let Some(share) = &shares[term.source] {
@@ -78,18 +81,18 @@ impl Half {
         self.public.layers[layer].shape.iter().product()
     }
 
-    /// Whether the server reveals all accumulators to the client.
+    /// Returns true if the server reveals all accumulators to the client.
     pub(crate) fn reveals_all(&self) -> bool {
         self.public.activations == Activations::Revealed
     }
 
-    /// Whether the server reveals the layer's accumulators to the client.
+    /// Returns true if the server reveals the layer's accumulators to the client.
     pub(crate) fn reveals(&self, layer: usize) -> bool {
         self.reveals_all() || self.public.layers[layer].step == Step::Logits
     }
 
-    /// A party's shares of the factors of a layer's product, if it has one that is computed on
-    /// shares. A share that is `None` is zero, which happens where accumulators are revealed alone.
+    /// A party's shares of the factors of a layer's product, if the layer has a product on shares.
+    /// A `None` among the shares is zero, which occurs only where accumulators are revealed.
     pub(crate) fn factors<'a>(
         &self,
         layer: usize,
@@ -100,8 +103,8 @@ impl Half {
         Some([share(product.left)?, share(product.right)?])
     }
 
-    /// Adds a layer's product to the accumulators, at the client, where accumulators are revealed:
-    /// there the client knows the factors.
+    /// Adds a layer's product to the client's accumulators, if the server reveals accumulators:
+    /// then the client knows the factors.
     pub(crate) fn add_known_product(
         &self,
         layer: usize,
@@ -121,7 +124,7 @@ impl Half {
         }
     }
 
-    /// Bytes of the server's share of a layer's accumulators.
+    /// Length in bytes of the server's share of a layer's accumulators.
     pub(crate) fn revealed_len(&self, layer: usize) -> usize {
         packed_len(self.values(layer), self.public.layers[layer].bits)
     }

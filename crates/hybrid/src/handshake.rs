@@ -1,8 +1,8 @@
-//! The beginning of a session: versions, the program, and whether both parties mean the same.
+//! The handshake of a session: versions, the program, and the client's wish.
 //!
-//! The client greets with the hash of the public program that it expects, or zeros. The server
-//! answers with its program. The client checks it, and says what it wants to do. The server agrees,
-//! or says why not.
+//! The client greets with the hash of the public program that it expects, or with zeros. The server
+//! answers with its program. The client checks the program and sends its wish. The server agrees,
+//! or sends its reason against it.
 
 use mpc::Channel;
 use rlwe::bytes::{Fingerprint, fingerprint};
@@ -14,7 +14,8 @@ use crate::program::PublicProgram;
 const MAGIC: &[u8; 8] = b"PLDNHYBR";
 /// Version of the messages.
 const VERSION: u32 = 1;
-/// Largest public program: that of a network with 4,096 layers of windows and tables.
+/// Largest size of a public program in bytes: enough for a network with 4,096 layers of windows and
+/// tables.
 const MOST_JSON: u64 = 1 << 26;
 
 fn greeting(hash: &Fingerprint) -> Vec<u8> {
@@ -51,7 +52,8 @@ pub fn hex(hash: &Fingerprint) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The client's side until it knows the program. `expected` is the hash that it insists on, if any.
+/// Meets the server, as the client, and receives its program. `expected` is the program's hash if
+/// the client insists on one.
 ///
 /// # Errors
 /// [`Error::Message`] for a server of another kind or version or with another program,
@@ -89,7 +91,7 @@ pub(crate) fn meet(
     Ok((PublicProgram::from_json(&text)?, hash))
 }
 
-/// What a client wants to do.
+/// A client's wish: the program, the shape of its inputs, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wish {
     pub(crate) hash: Fingerprint,
@@ -119,7 +121,7 @@ impl Wish {
     }
 }
 
-/// Sends what the client wants, and waits for the server's agreement.
+/// Sends the client's wish, and waits for the server's agreement.
 ///
 /// # Errors
 /// [`Error::Message`] with the server's reason if it refuses.
@@ -138,14 +140,15 @@ pub(crate) fn ask(channel: &mut impl Channel, wish: &Wish) -> Result<()> {
     Err(Error::message("the verdict", reason, "agreement"))
 }
 
-/// Decides about a wish for so many inputs. The error is what the client is told.
+/// Decides on a wish for a number of inputs. The client receives the error.
 pub(crate) type Admit<'a> = &'a mut dyn FnMut(u32) -> std::result::Result<(), String>;
 
-/// The server's side: greets, sends the program, and agrees with the client's wish or refuses it.
+/// Receives a client, as the server: greets, sends the program, and agrees with the client's wish
+/// or refuses it.
 ///
 /// # Errors
-/// [`Error::Message`] for a client of another kind or version, or one that wants another program,
-/// another shape or too many inputs, or whose wish `admit` refuses.
+/// [`Error::Message`] for a client of another kind or version; for a wish for another program,
+/// another shape or too many inputs; and for a wish that `admit` refuses.
 pub(crate) fn receive_client(
     channel: &mut impl Channel,
     json: &str,

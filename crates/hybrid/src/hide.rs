@@ -1,4 +1,5 @@
-//! The end of the server's work on a ciphertext: what it sends says nothing but the messages.
+//! The hiding of an answer: the server's last step, after which a ciphertext tells the client its
+//! messages alone.
 //!
 //! The server adds its random messages, a flood over the noise (`noise.rs`) and an encryption of
 //! zero, and switches to a small power of two.
@@ -11,7 +12,7 @@ use zeroize::Zeroizing;
 use crate::bits::{pack, packed_len};
 use crate::cipher::{PublicKey, Scaled, ToPower};
 
-/// How answers are hidden and sent.
+/// The parameters and keys that hide an answer.
 pub(crate) struct Hiding<'a> {
     pub(crate) scaled: &'a Scaled,
     pub(crate) to: &'a ToPower,
@@ -23,8 +24,8 @@ pub(crate) struct Hiding<'a> {
 }
 
 impl Hiding<'_> {
-    /// The message to the client: the mask of `sum`, and its body at the coefficients of `messages`,
-    /// where the messages are added.
+    /// The message to the client: the mask of `sum`, and the body of `sum` at the coefficients of
+    /// `messages`, with the messages added.
     pub(crate) fn answer(
         &self,
         [mut body, mut mask]: [Poly<Eval>; 2],

@@ -1,4 +1,5 @@
-//! Whether a program with weights hides them: computed again by the server that holds them.
+//! The statistical distance of a program's answers, computed again by the server that holds the
+//! weights: its floods and masks must hide them.
 
 use crate::error::{Error, Result};
 use crate::geometry::Geometry;
@@ -7,8 +8,8 @@ use crate::noise::{Flooding, Norms, log2_distance};
 use crate::plan::STATISTICAL;
 use crate::program::{Activations, LayerWeights, Program};
 
-/// The norms of a term's kernels. `chosen` says that the client's share of the source is what it
-/// likes: an input, or an output that was revealed to it.
+/// The norms of a term's kernels. `chosen` is true if the client may choose its share of the
+/// source: an input, or an output that was revealed to it.
 pub(crate) fn norms(layout: &Geometry, weights: &[i64], chosen: bool) -> Norms {
     let norms = Norms::of(layout.block_weights(weights));
     match chosen {
@@ -17,8 +18,8 @@ pub(crate) fn norms(layout: &Geometry, weights: &[i64], chosen: bool) -> Norms {
     }
 }
 
-/// log2 of the statistical distance of all answers to one input from floods and masks that hide
-/// nothing.
+/// log2 of the statistical distance of all answers to one input from floods and masks alone, which
+/// hide nothing.
 ///
 /// # Errors
 /// [`Error::Program`] for floods that hide too little, or so large that answers would be wrong.
@@ -45,8 +46,8 @@ pub(crate) fn log2_of_one_input(half: &Half, weights: &[LayerWeights]) -> Result
     let counts = public.product_counts();
     for plan in &public.products {
         let count = counts.get(&(plan.kind, plan.bits)).copied().unwrap_or(0);
-        let found = plan.log2_distances(count.max(1), &public.rings[plan.ring]);
-        let Some(found) = found else {
+        let distances = plan.log2_distances(count.max(1), &public.rings[plan.ring]);
+        let Some(distances) = distances else {
             let what = format!("the flood of products modulo 2^{}", plan.bits);
             return Err(Error::program(
                 what,
@@ -54,24 +55,27 @@ pub(crate) fn log2_of_one_input(half: &Half, weights: &[LayerWeights]) -> Result
                 "one under which answers are exact",
             ));
         };
-        sum += found.iter().map(|distance| distance.exp2()).sum::<f64>();
+        sum += distances
+            .iter()
+            .map(|distance| distance.exp2())
+            .sum::<f64>();
     }
-    let found = sum.log2();
-    if found > -f64::from(STATISTICAL) {
+    let log2_distance = sum.log2();
+    if log2_distance > -f64::from(STATISTICAL) {
         return Err(Error::program(
             "the statistical distance of one input's answers",
-            format!("2^{found:.1}"),
+            format!("2^{log2_distance:.1}"),
             format!(
                 "at most 2^-{STATISTICAL}: the floods hide too little of the weights; compile again"
             ),
         ));
     }
-    Ok(found)
+    Ok(log2_distance)
 }
 
 impl Program {
-    /// log2 of the statistical distance of all answers to one input from floods and masks that hide
-    /// nothing. For `k` inputs it is `k` times the distance.
+    /// log2 of the statistical distance of all answers to one input from floods and masks alone,
+    /// which hide nothing. For `k` inputs the distance is `k` times as large.
     ///
     /// # Errors
     /// [`Error::Program`] for a program that does not pass its check, or that hides too little.

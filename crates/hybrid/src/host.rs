@@ -1,8 +1,9 @@
-//! Many clients of one server: who is served, how many at once, and for how long.
+//! The host of a server: admits clients, and bounds their number and their time.
 //!
-//! A connection is a stranger until it has said what it wants. Strangers have [`GREETING`] in all,
-//! and the oldest of them leave when there are too many. From the wish on a connection is a session:
-//! it has one of the places, and as much time as its bytes take over a slow connection.
+//! A connection is a stranger until it has sent its wish. A stranger has [`GREETING`] for its whole
+//! handshake, and the oldest strangers leave when there are too many. From the wish on a connection
+//! is a session: it has one of the places, and as much time as its bytes take over a slow
+//! connection.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -18,39 +19,39 @@ use crate::report::Report;
 use crate::server::Server;
 use crate::tls::{HANDSHAKE, accept};
 
-/// Time for TLS, the greeting, the program and the wish.
+/// Longest time for TLS, the greeting, the program and the wish.
 const GREETING: Duration = HANDSHAKE;
-/// Most connections without a wish: in all, and from one address.
+/// Largest number of strangers: in all, and from one address.
 const STRANGERS: usize = 64;
 const STRANGERS_OF_ADDRESS: usize = 16;
-/// Longest wait for one of the places.
+/// Longest wait for a place.
 const QUEUE: Duration = Duration::from_secs(60);
-/// Longest time of a session, whatever is predicted.
+/// Longest time of a session, whatever its prediction.
 const LONGEST: Duration = Duration::from_secs(7 * 24 * 3600);
-/// How long to wait before looking again for clients, and at the clock.
+/// Pause between two looks at new clients and at the clock.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What a host allows.
+/// Bounds that a host sets for its clients.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Sessions in all; no limit if `None`. Connections without a wish do not count.
+    /// Largest number of sessions in all; no limit if `None`. Strangers do not count.
     pub sessions: Option<usize>,
-    /// Sessions side by side. Others wait for at most a minute.
+    /// Largest number of sessions side by side. Further sessions wait for at most a minute.
     pub at_once: usize,
-    /// Sessions side by side from one address.
+    /// Largest number of sessions side by side from one address.
     pub of_address: usize,
-    /// Inputs of one client while the server lives, if clients are known by their certificates. Else
-    /// those of one session.
+    /// Largest number of inputs of one client while the server lives, if certificates identify
+    /// clients. Otherwise the largest number of inputs of a session.
     pub inputs_of_client: u64,
-    /// Least bytes per second of a session, which bound its time.
+    /// Smallest rate of a session in bytes per second, which bounds its time.
     pub least_rate: f64,
-    /// Time of a session beside what is predicted for it.
+    /// Time of a session beside its prediction.
     pub grace: Duration,
 }
 
 impl Limits {
-    /// The longest time of a session of so many inputs: its predicted bytes at the least rate, half
-    /// a second for each message, fifty times the predicted computation, and the grace.
+    /// The longest time of a session of `inputs` inputs: its predicted bytes at the least rate,
+    /// half a second for each message, fifty times the predicted computation, and the grace.
     pub fn time(&self, server: &Server, inputs: u32) -> Duration {
         let predicted = server.predicted(inputs);
         let seconds = predicted.seconds(self.least_rate, 1.0) + 49.0 * predicted.compute_seconds;
@@ -59,29 +60,30 @@ impl Limits {
     }
 }
 
-/// What happens at a host.
+/// An event of a connection.
 #[derive(Clone, Debug)]
 pub enum Event {
-    /// Somebody has connected.
+    /// A connection was opened.
     Connected,
     /// A client was served.
     Served {
-        /// Its certificate, if it was asked for.
+        /// Certificate of the client, if the host asks for one.
         client: Option<Fingerprint>,
-        /// Its inputs since the host began; without a certificate, the inputs of all strangers.
+        /// The client's inputs since the host began; without a certificate, the inputs of all
+        /// strangers.
         inputs: u64,
-        /// What the session took.
+        /// Time, bytes and rounds of the session.
         report: Report,
     },
-    /// A connection ended otherwise, for this reason.
+    /// A connection ended without being served, for this reason.
     Failed(String),
 }
 
-/// Hears of events, with the address that they concern. The answer `false` ends the host.
+/// Receives events, with the address of the connection. The answer `false` ends the host.
 pub type Listener<'a> = &'a (dyn Fn(SocketAddr, Event) -> bool + Sync);
 
-/// Serves clients until `hear` or `go_on` answers `false`, or all sessions have been. Each has a
-/// thread of its own.
+/// Serves clients until `hear` or `go_on` answers `false`, or the last allowed session has ended.
+/// Each connection has a thread of its own.
 pub fn host(
     server: &Server,
     (listener, identity): (&TcpListener, &Identity),
@@ -142,7 +144,7 @@ struct Host<'a> {
 struct Open {
     connections: HashMap<usize, Connection>,
     sessions: usize,
-    /// By client, those that were agreed on.
+    /// Admitted inputs, by client.
     inputs: HashMap<Option<Fingerprint>, u64>,
 }
 
@@ -165,7 +167,7 @@ impl Host<'_> {
         most.is_some_and(|most| self.open().sessions >= most)
     }
 
-    /// Adds a connection. The oldest stranger leaves if there are too many.
+    /// Adds a connection as a stranger. The oldest stranger leaves if there are too many.
     fn add(&self, number: usize, socket: TcpStream, from: SocketAddr) {
         let mut open = self.open();
         let network = Network::of(from.ip());
@@ -179,8 +181,8 @@ impl Host<'_> {
         };
         let strangers = |near: &dyn Fn(&Connection) -> bool| {
             let all = open.connections.iter();
-            let found = all.filter(|(_, one)| !one.has_wished && !one.is_late && near(one));
-            let numbers: Vec<usize> = found.map(|(&number, _)| number).collect();
+            let strangers = all.filter(|(_, one)| !one.has_wished && !one.is_late && near(one));
+            let numbers: Vec<usize> = strangers.map(|(&number, _)| number).collect();
             numbers
         };
         let of_address = strangers(&|one| one.network == network);
@@ -200,7 +202,7 @@ impl Host<'_> {
         self.open().connections.remove(&number);
     }
 
-    /// Ends connections whose time is over.
+    /// Ends connections whose time is up.
     fn end_late(&self) {
         let now = Instant::now();
         self.shut(|connection| now >= connection.until);
@@ -214,10 +216,10 @@ impl Host<'_> {
         }
     }
 
-    /// One connection. A client's fault ends it, not the host.
+    /// Serves one connection. A client's fault ends the connection, not the host.
     fn connection(&self, number: usize, socket: TcpStream, from: SocketAddr) -> Event {
         let mut agreed = None;
-        // A session changes nothing that others see.
+        // A session shares no state with others that a panic could break.
         let served = catch_unwind(AssertUnwindSafe(|| -> Result<Report> {
             let (mut channel, client) = accept(socket, self.identity, self.clients)?;
             let mut admit = |inputs: u32| {
@@ -255,7 +257,7 @@ impl Host<'_> {
         }
     }
 
-    /// Gives a wish its place, and counts its inputs. The error is what the client is told.
+    /// Admits a wish: waits for a place, and counts its inputs. The client receives the error.
     fn admit(
         &self,
         number: usize,
@@ -268,7 +270,7 @@ impl Host<'_> {
             let before = open.inputs.get(&client).copied().unwrap_or(0);
             let all = before + u64::from(inputs);
             let most = self.limits.inputs_of_client;
-            // Strangers cannot be told apart: each of their sessions may have as many.
+            // Strangers cannot be told apart, so the limit holds for each of their sessions.
             let counted = if client.is_some() { all } else { inputs.into() };
             if counted > most {
                 let before = counted - u64::from(inputs);
@@ -281,7 +283,7 @@ impl Host<'_> {
             let Some(network) = open.connections.get(&number).map(|one| one.network) else {
                 return Err("the connection is closed".to_owned());
             };
-            // Those that wait for a place count too: each has a thread.
+            // Connections that wait for a place count too: each has a thread.
             let others = open.connections.iter().filter(|(other, one)| {
                 **other != number && one.has_wished && one.network == network
             });
@@ -317,15 +319,15 @@ impl Host<'_> {
 }
 
 impl Connection {
-    /// Whatever the connection's thread waits for fails.
+    /// Ends the connection: every call that its thread waits for fails.
     fn end(&mut self) {
         self.is_late = true;
-        // One that has ended already needs nothing.
+        // The error of a connection that has ended already does not matter.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 }
 
-/// What one owner of addresses has: an address of four bytes, or 64 bits of a long one.
+/// The addresses of one owner: an IPv4 address, or the first 64 bits of an IPv6 address.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Network(IpAddr);
 

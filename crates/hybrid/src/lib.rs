@@ -2,9 +2,9 @@
 //!
 //! *Concept.* Every intermediate value is the sum of two shares modulo `2^l`, one of each party.
 //! Convolutions and matrix products are computed under small encryptions of the client's share
-//! ([`compile`] chooses their rings); maps with public weights by each party alone; activations with
-//! requantisation by the protocols of `mpc`. The client learns the logits, and they equal those of
-//! `network::Evaluator` exactly. `docs/hybrid.md` says what each party learns.
+//! ([`compile`] chooses their rings). Each party alone computes maps with public weights. The
+//! protocols of `mpc` compute activations with requantisation. The client learns the logits, which
+//! equal the logits of `network::Evaluator` exactly. `docs/hybrid.md` says what each party learns.
 //!
 //! *Sources.* Huang, Lu, Hong, Ding, "Cheetah: Lean and Fast Secure Two-Party Deep Neural Network
 //! Inference", USENIX Security 2022 (convolutions in coefficients, extraction of outputs);

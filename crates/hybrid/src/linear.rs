@@ -1,9 +1,9 @@
-//! One encrypted term of a layer: the client's query, the server's work, the client's share.
+//! An encrypted term of a layer: the client's query, the server's answer, the client's share.
 //!
 //! The client encrypts its share of the source. The server adds its own share in plain, multiplies
-//! with the kernels, and hides the results: a random share, a flood over the noise
-//! (`noise.rs`), and an encryption of zero. It sends only the coefficients that are outputs, modulo
-//! a small power of two. After Cheetah (Huang et al., USENIX Security 2022).
+//! with the kernels, and hides the results by a random share, a flood over the noise (`noise.rs`)
+//! and an encryption of zero. It sends only the coefficients that are outputs, modulo a small power
+//! of two. After Cheetah (Huang et al., USENIX Security 2022).
 
 use ring::sample::{self, Masks, SecretRng};
 use ring::{Basis, Coeff, Eval, Poly};
@@ -19,10 +19,10 @@ use crate::program::EncryptedTerm;
 use rand::RngCore;
 use zeroize::Zeroizing;
 
-/// Bytes of a seed.
+/// Length of a seed in bytes.
 pub(crate) const SEED: usize = 32;
 
-/// What both parties compute for an encrypted term.
+/// The tables of an encrypted term that both parties need.
 pub(crate) struct Tables {
     pub(crate) geometry: Geometry,
     scaled: Scaled,
@@ -32,7 +32,8 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// `bits` are those of the shares; `basis` is that of the term's ring.
+    /// Computes the tables. `bits` is the number of bits of the shares; `basis` belongs to the
+    /// term's ring.
     ///
     /// # Errors
     /// [`Error::Program`] for a term that does not fit its ring.
@@ -48,7 +49,8 @@ impl Tables {
         })
     }
 
-    /// A bound of the bytes of both messages, without a look at every place.
+    /// A bound of the bytes of the client's and the server's message, computed without placing any
+    /// value.
     pub(crate) fn largest_message(&self) -> u64 {
         let answer = packed_len(2 * self.scaled.basis.n(), self.answer_bits) as u64;
         let query = self.body_len as u64;
@@ -56,7 +58,7 @@ impl Tables {
         queries.max((self.geometry.answers() as u64).saturating_mul(answer))
     }
 
-    /// Bytes of the transformed kernels.
+    /// Size of the transformed kernels in bytes.
     pub(crate) fn kernel_bytes(&self) -> u64 {
         let basis = &self.scaled.basis;
         let (geometry, words) = (&self.geometry, basis.n() * basis.len());
@@ -64,12 +66,12 @@ impl Tables {
         (kernels as u64).saturating_mul(8 * words as u64)
     }
 
-    /// Bytes of the client's message.
+    /// Length of the client's message in bytes.
     pub(crate) fn query_len(&self) -> usize {
         SEED + self.geometry.queries() * self.body_len
     }
 
-    /// Bytes of the server's message.
+    /// Length of the server's message in bytes.
     pub(crate) fn answer_len(&self) -> usize {
         self.geometry.answer_len(self.answer_bits)
     }
@@ -80,7 +82,7 @@ impl Tables {
         self.scaled.encode(messages)
     }
 
-    /// The client's message: encryptions of its share of the source.
+    /// The client's message: a seed and encryptions of its share of the source.
     pub(crate) fn query(&self, secret: &SecretKey, share: &[u64]) -> Vec<u8> {
         let mut rng = SecretRng::from_os();
         let mut masks = Masks::random(&mut rng);
@@ -94,7 +96,8 @@ impl Tables {
         bytes
     }
 
-    /// The client's shares of the outputs, from the server's message of the right length.
+    /// The client's shares of the outputs, decrypted from the server's message, whose length the
+    /// caller checks.
     pub(crate) fn open(&self, secret: &SecretKey, mut bytes: &[u8]) -> Vec<u64> {
         let mut shares = vec![0; self.outputs];
         let (n, bits) = (self.scaled.basis.n(), self.answer_bits);
@@ -108,11 +111,11 @@ impl Tables {
             let places = self.geometry.answer_places(answer);
             let words = unpack(parts[answer], n + places.len(), bits);
             let (mask, bodies) = words.split_at(n);
-            let found = secret.decrypt(mask, bodies, &places, (bits, &self.scaled.space));
-            (places, found)
+            let decrypted = secret.decrypt(mask, bodies, &places, (bits, &self.scaled.space));
+            (places, decrypted)
         });
-        for (places, found) in opened {
-            for (place, share) in places.iter().zip(found) {
+        for (places, decrypted) in opened {
+            for (place, share) in places.iter().zip(decrypted) {
                 shares[place.value] = share;
             }
         }
@@ -120,16 +123,16 @@ impl Tables {
     }
 }
 
-/// A term with its kernels, as the server holds it.
+/// The server's form of a term: its transformed kernels.
 pub(crate) struct Prepared {
-    /// For each group, block and tile.
+    /// Transformed kernels, in the order of group, block and tile.
     kernels: Vec<Poly<Eval>>,
     to: ToPower,
     flood_bits: u32,
 }
 
 impl Prepared {
-    /// Transforms the kernels.
+    /// Transforms the kernels of a term.
     pub(crate) fn new(tables: &Tables, term: &EncryptedTerm, weights: &[i64]) -> Self {
         let basis = &tables.scaled.basis;
         let geometry = &tables.geometry;
@@ -146,9 +149,9 @@ impl Prepared {
         }
     }
 
-    /// Evaluates the term on a query of the right length and the server's share of the source, which
-    /// is `None` if it is zero. Returns the message to the client and the server's shares of the
-    /// outputs.
+    /// Evaluates the term on a query, whose length the caller checks, and on the server's share of
+    /// the source. The share is `None` if it is zero. Returns the message to the client and the
+    /// server's shares of the outputs.
     ///
     /// # Errors
     /// [`Error::Message`] for residues out of range.
@@ -187,7 +190,7 @@ impl Prepared {
         Ok((bytes, shares))
     }
 
-    /// One ciphertext of the answer, and the server's shares of its outputs.
+    /// Computes one ciphertext of the answer and the server's shares of its outputs.
     fn one(
         &self,
         tables: &Tables,

@@ -2,7 +2,7 @@
 
 use network::Window;
 
-/// Adds the map of a share to `sums`, modulo 2^64. For a checked program.
+/// Adds a window's map of a share to `sums`, modulo 2^64. The program must be checked.
 pub(crate) fn add_window(sums: &mut [u64], window: &Window, source: [usize; 3], share: &[u64]) {
     let [channels, height, width] = source;
     let [rows, columns] = window.sliding().output([height, width]);
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
     use crate::geometry::ConvShape;
 
-    /// A window beside the grouped convolution that it is, on a ring product of `geometry`'s tests.
+    /// A window agrees with its grouped convolution, on a ring product of `geometry`'s tests.
     #[test]
     fn a_window_by_hand() {
         let window = Window {

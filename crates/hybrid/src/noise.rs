@@ -1,50 +1,50 @@
-//! Noise of an encrypted linear layer: how much there is at most, and how it is hidden.
+//! Noise of an encrypted linear layer: its bounds, and the flood that hides it.
 //!
 //! The client knows its secret and the errors of its ciphertexts. So from an answer it learns the
 //! noise, which is a function of the weights. The server adds a uniform integer in `[-2^f, 2^f)` to
-//! each coefficient that it sends. The statistical distance between such an integer with and without
-//! an addend `e` is `|e| / 2^(f+1)`, and that of all coefficients at most the sum. The expectation of
-//! `|e|` is at most its standard deviation, so over the client's errors the distance is on average
-//! at most `sum_i sigma_i / 2^(f+1)`. What the client knows of the noise beforehand, it may have
-//! chosen: the roundings of values of its own count with their bound. The modulus switch after it is a function of the flooded
-//! ciphertext, so it gives nothing away.
+//! each coefficient that it sends. The statistical distance between such an integer with and
+//! without an addend `e` is `|e| / 2^(f+1)`, and the distance for all coefficients is at most the
+//! sum. The expectation of `|e|` is at most its standard deviation, so over the client's errors the
+//! distance is on average at most `sum_i sigma_i / 2^(f+1)`. The client may have chosen the noise
+//! that it knows beforehand: the roundings of its own values count with their bound. The modulus
+//! switch is a function of the flooded ciphertext, so it reveals nothing more.
 
 use ring::sample::SIGMA;
 
 use crate::cipher::RingSpec;
 
-/// Largest error of a fresh ciphertext: the sampler ends at ten standard deviations.
+/// Largest error of a fresh ciphertext: the sampler stops at ten standard deviations.
 const LARGEST_ERROR: f64 = 32.0;
 
-/// Sizes of the polynomials of a block of kernels, as far as noise depends on them. An error has all
-/// coefficients, so those of an answer meet all kernels of the block.
+/// Norms of the kernels of a block, which bound its noise. An error has all coefficients, so the
+/// noise of an answer depends on all kernels of its block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Norms {
-    /// Largest sum of absolute weights over the blocks.
+    /// Largest sum of absolute weights of a block.
     pub(crate) one: f64,
-    /// Largest root of a sum of squares over the blocks.
+    /// Largest root of the sum of squared weights of a block.
     pub(crate) two: f64,
-    /// Largest sum of the absolute weights of one output, if the client's share is no random number
-    /// but a value that it may choose, else 0. The roundings of the encoding are then what the values
-    /// make them: at most 1/2 each.
+    /// Largest sum of the absolute weights of one output, if the client may choose its share of the
+    /// source, else 0. The client's values then determine the roundings of the encoding: at most
+    /// 1/2 each.
     pub(crate) chosen: f64,
 }
 
 impl Norms {
-    /// The weights of each block.
+    /// Computes the norms from the weights of each block.
     pub(crate) fn of<'w>(blocks: impl Iterator<Item = &'w [i64]>) -> Self {
-        let mut found = Self::default();
+        let mut norms = Self::default();
         for block in blocks {
             let one: f64 = block.iter().map(|w| w.unsigned_abs() as f64).sum();
             let squares: f64 = block.iter().map(|&w| (w as f64) * (w as f64)).sum();
-            found.one = found.one.max(one);
-            found.two = found.two.max(squares.sqrt());
+            norms.one = norms.one.max(one);
+            norms.two = norms.two.max(squares.sqrt());
         }
-        found
+        norms
     }
 
-    /// The same, for a source whose values the client knows. `kernels` are the weights of each
-    /// output.
+    /// Adds the norm for a source whose values the client may choose. `kernels` are the weights of
+    /// each output.
     pub(crate) fn with_chosen<'w>(mut self, kernels: impl Iterator<Item = &'w [i64]>) -> Self {
         for kernel in kernels {
             let one: f64 = kernel.iter().map(|w| w.unsigned_abs() as f64).sum();
@@ -53,8 +53,8 @@ impl Norms {
         self
     }
 
-    /// Standard deviation of the noise of a sum: each input has an error and the roundings of two
-    /// encodings (each uniform, so with variance 1/12), and the encryption of zero adds
+    /// Standard deviation of the noise of a sum. Each input has an error and the roundings of two
+    /// encodings (each uniform, so with variance 1/12). The encryption of zero adds
     /// `e u + e_0 + e_1 s`, with ternary `u` and `s` of variance 2/3.
     pub(crate) fn deviation(&self, n: usize) -> f64 {
         let input = SIGMA * SIGMA + 2.0 / 12.0;
@@ -62,38 +62,39 @@ impl Norms {
         (self.two * self.two * input + zero).sqrt()
     }
 
-    /// A bound of the noise of a sum that always holds.
+    /// A bound on the noise of a sum that holds in every case.
     pub(crate) fn largest(&self, n: usize) -> f64 {
         let zero = LARGEST_ERROR * (1.0 + 2.0 * n as f64) + 0.5;
         self.one * (LARGEST_ERROR + 1.0) + zero
     }
 }
 
-/// log2 of the statistical distance of `outputs` coefficients, with a flood in `[-2^f, 2^f)`, from
-/// floods without noise.
+/// log2 of the statistical distance between `outputs` coefficients with a flood in `[-2^f, 2^f)`
+/// and floods without noise.
 pub(crate) fn log2_distance(norms: &Norms, n: usize, outputs: usize, flood_bits: u32) -> f64 {
     let noise = norms.deviation(n) + norms.chosen / 2.0;
     (outputs as f64 * noise).log2() - f64::from(flood_bits) - 1.0
 }
 
-/// How the answers of a term are hidden and sent.
+/// The flood of a term's answers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Flooding {
     /// `f`: the flood is uniform in `[-2^f, 2^f)`.
     pub(crate) bits: u32,
     /// Bits of the words of an answer.
     pub(crate) answer_bits: u32,
-    /// log2 of the statistical distance, for all coefficients of the term.
+    /// log2 of the statistical distance for all coefficients of the term.
     pub(crate) log2_distance: f64,
 }
 
 impl Flooding {
-    /// The largest flood under which messages of `bits` bits always decrypt. `None` if there is
-    /// none, or if answers had too many bits. `outputs` is the number of coefficients sent.
+    /// The largest flood under which messages of `bits` bits always decrypt. Returns `None` if
+    /// there is no such flood, or if answers would have too many bits. `outputs` is the number of
+    /// coefficients sent.
     ///
-    /// A message decrypts if all noise is below `q / 2^(bits + 1)`. More than a quarter of that is
-    /// for the rounding of the modulus switch to `2^answer_bits`: at most 0.55 for each coefficient
-    /// of the mask that meets one of the secret, and for the body.
+    /// A message decrypts if all noise is below `q / 2^(bits + 1)`. More than a quarter of this
+    /// room is for the rounding of the modulus switch to `2^answer_bits`: at most 0.55 for each
+    /// coefficient of the mask, which meets a coefficient of the secret, and for the body.
     pub(crate) fn largest(
         ring: &RingSpec,
         bits: u32,

@@ -1,4 +1,4 @@
-//! From an integer network to a program of the hybrid mode.
+//! Compiles an integer network to a program of the hybrid mode.
 
 use std::collections::BTreeMap;
 
@@ -19,20 +19,20 @@ use crate::program::{
 use crate::quadratic::Quadratic;
 use crate::squared::Squared;
 
-/// The statistical distance of all answers to a client from floods without noise is at most
-/// `2^-STATISTICAL`.
+/// Bits of statistical security: all answers to a client have a statistical distance of at most
+/// `2^-STATISTICAL` from floods without noise.
 pub const STATISTICAL: u32 = 40;
 
-/// [`compile`] plans floods so that this bound holds for so many inputs of one client together. For a
-/// hundred, ResNet-20 sends a tenth more bytes.
+/// Number of inputs of one client for which [`compile`] plans floods: the bound holds for all of
+/// them together. For a hundred inputs, ResNet-20 sends a tenth more bytes.
 pub const HIDDEN_INPUTS: u32 = 10;
 
-/// A table that is no line with clips is looked up, and not computed as a square, if accumulators are
-/// at most this: then a lookup sends less.
+/// Largest accumulator up to which a table that is no line with clips is looked up instead of
+/// computed as a square: up to here a lookup sends less.
 const SHORT_TABLE: i64 = 128;
 
-/// Compiles a network. `bandwidth` is that of the connection in each direction, in bytes per second:
-/// each linear layer is laid out so that computing and sending take the least time.
+/// Compiles a network. `bandwidth` is the connection's rate in each direction, in bytes per second:
+/// the layout of each linear layer minimises the time for computing and sending.
 ///
 /// # Errors
 /// [`Error::Network`] for a network that does not pass its check, [`Error::Activation`] for a layer
@@ -42,10 +42,11 @@ pub fn compile(network: &IntNetwork, activations: Activations, bandwidth: f64) -
     compile_for(network, activations, bandwidth, HIDDEN_INPUTS)
 }
 
-/// As [`compile`], with floods for `inputs` inputs of one client, at least 1. More take larger rings.
+/// Compiles a network as [`compile`] does, with floods for `inputs` inputs of one client. `inputs`
+/// is at least 1; more inputs need larger rings.
 ///
 /// # Errors
-/// As [`compile`].
+/// The errors of [`compile`].
 pub fn compile_for(
     network: &IntNetwork,
     activations: Activations,
@@ -87,7 +88,7 @@ pub fn compile_for(
     Ok(Program { public, weights })
 }
 
-/// A layer whose weights and biases were divided by their greatest common divisor.
+/// A layer whose weights and biases are divided by their greatest common divisor.
 struct Normal<'a> {
     layer: &'a Layer,
     divisor: i64,
@@ -102,7 +103,7 @@ impl<'a> Normal<'a> {
             layer: layer.name.clone(),
             found,
         };
-        // A product has no weights that could be divided.
+        // A product has no weights to divide.
         let divisor = match (&layer.lut, layer.product) {
             (Some(_), None) => divisor(layer),
             _ => 1,
@@ -144,7 +145,7 @@ impl<'a> Normal<'a> {
         }
     }
 
-    /// The plan, with rings still to be chosen, and the weights.
+    /// The plan, before the choice of rings, and the divided weights.
     fn plan(
         self,
         network: &IntNetwork,
@@ -160,7 +161,7 @@ impl<'a> Normal<'a> {
         };
         for term in &self.layer.terms {
             let source = usize::from(term.source);
-            let given = match source.checked_sub(1) {
+            let source_shape = match source.checked_sub(1) {
                 None => network.input.shape,
                 Some(index) => shapes[index],
             };
@@ -173,7 +174,7 @@ impl<'a> Normal<'a> {
                     local.push(LocalTerm { source, window });
                     continue;
                 }
-                Linear::Conv(conv) => ConvShape::of_conv(conv, given),
+                Linear::Conv(conv) => ConvShape::of_conv(conv, source_shape),
                 Linear::Dense(dense) => ConvShape::of_dense(dense.inputs, dense.outputs),
             };
             terms.push(divided(term.linear.weights()));
@@ -205,8 +206,9 @@ impl<'a> Normal<'a> {
     }
 }
 
-/// A table as a square, and the bits of the accumulators' shares. Accumulators are squared as they
-/// are if the quadratic is right for all of them, else after they are clipped to the table's ends.
+/// A table as a quadratic step, and the bits of the accumulators' shares. If the quadratic is right
+/// for all accumulators, they are squared as they are; otherwise they are first clipped to the
+/// table's ends.
 fn square(lut: &Lut, divisor: i64, layer: &Layer, largest: i64) -> Option<(u32, Step)> {
     let end = layer.bound / divisor + 1;
     let (clip, form) = match Quadratic::of_table(lut, divisor, largest) {
@@ -217,7 +219,7 @@ fn square(lut: &Lut, divisor: i64, layer: &Layer, largest: i64) -> Option<(u32, 
     let squared = form.bits(clip.unwrap_or(largest))?;
     let bits = match clip {
         Some(clip) => signed_bits(largest + clip),
-        // Wider accumulators cost less than an exchange to widen them, as long as they may be so wide.
+        // Wider accumulators cost less than an exchange that widens them, up to MOST_BITS.
         None if squared <= MOST_BITS => squared,
         None => signed_bits(largest),
     };
@@ -229,25 +231,25 @@ fn square(lut: &Lut, divisor: i64, layer: &Layer, largest: i64) -> Option<(u32, 
     Some((bits, Step::Square(squared)))
 }
 
-/// Greatest common divisor of all weights of a layer, if it divides all biases; else 1. The
+/// Greatest common divisor of all weights of a layer, if it divides all biases; else 1. All
 /// accumulators are multiples of it.
 fn divisor(layer: &Layer) -> i64 {
     let weights = layer.terms.iter().flat_map(|term| term.linear.weights());
-    let found = weights.fold(0, |divisor, &weight| gcd(divisor, weight.abs()));
-    let divides = found > 1 && layer.bias.iter().all(|bias| bias % found == 0);
-    if divides { found } else { 1 }
+    let divisor = weights.fold(0, |divisor, &weight| gcd(divisor, weight.abs()));
+    let divides = divisor > 1 && layer.bias.iter().all(|bias| bias % divisor == 0);
+    if divides { divisor } else { 1 }
 }
 
 fn gcd(a: i64, b: i64) -> i64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Least bits of a signed number of at most this size.
+/// Fewest bits of a signed number of absolute value at most `largest`.
 fn signed_bits(largest: i64) -> u32 {
     (64 - largest.unsigned_abs().leading_zeros() + 1).max(2)
 }
 
-/// A table's values at the multiples of `divisor`.
+/// The step of a table that holds its values at the multiples of `divisor`.
 fn table(lut: &Lut, divisor: i64, layer: &Layer) -> Step {
     let last = layer.bound / divisor + 1;
     Step::Table {
@@ -256,10 +258,10 @@ fn table(lut: &Lut, divisor: i64, layer: &Layer) -> Step {
     }
 }
 
-/// The rings that a program may use, and what each part of it may give away.
+/// The rings that a program may use, and the statistical distance that each of its parts may have.
 struct Rings {
     candidates: Vec<RingSpec>,
-    /// Bytes per second.
+    /// Rate of the connection in bytes per second.
     bandwidth: f64,
     /// log2 of the statistical distance that each part may have: an equal share of the whole.
     target: f64,
@@ -271,7 +273,7 @@ impl Rings {
     fn new(public: &PublicProgram, bandwidth: f64, inputs: u32) -> Result<Self> {
         let products = public.product_counts();
         let terms: usize = public.layers.iter().map(|plan| plan.encrypted.len()).sum();
-        // Products have masks and floods.
+        // Products count twice: for their masks and for their floods.
         let parts = terms + 2 * products.len();
         Ok(Self {
             candidates: RingSpec::candidates()?,
@@ -284,15 +286,16 @@ impl Rings {
         })
     }
 
-    /// Gives each encrypted term and each kind of products the cheapest ring that hides its noise.
+    /// Assigns each encrypted term and each kind of products the cheapest ring that hides its
+    /// noise.
     fn choose(&self, public: &mut PublicProgram, weights: &[LayerWeights]) -> Result<()> {
         let (plans, used) = (&mut public.layers, &mut public.rings);
         for (plan, weights) in plans.iter_mut().zip(weights) {
             let outputs = plan.shape.iter().product();
             for (term, weights) in plan.encrypted.iter_mut().zip(&weights.terms) {
-                let found = self.of_term(term, weights, outputs, plan.bits);
+                let choice = self.of_term(term, weights, outputs, plan.bits);
                 let (ring, geometry, flooding) =
-                    found.map_err(|e| e.into_error(&plan.name, plan.bits))?;
+                    choice.map_err(|e| e.into_error(&plan.name, plan.bits))?;
                 term.ring = index(used, ring);
                 term.tile_channels = geometry.tile_channels();
                 term.flood_bits = flooding.bits;
@@ -301,8 +304,8 @@ impl Rings {
         }
         for (&(kind, bits), &count) in &self.products {
             let candidates = &self.candidates;
-            let found = ProductPlan::choose((kind, bits), count, self.target, candidates);
-            let Some(mut plan) = found else {
+            let choice = ProductPlan::choose((kind, bits), count, self.target, candidates);
+            let Some(mut plan) = choice else {
                 let uses = |layer: &&LayerPlan| match (&layer.step, kind) {
                     (Step::Square(squared), ProductKind::Squares) => squared.bits == bits,
                     (_, ProductKind::Triples) => layer.product.is_some() && layer.bits == bits,
@@ -318,7 +321,7 @@ impl Rings {
         Ok(())
     }
 
-    /// The ring and the layout that take the least time, of those in which the noise is hidden.
+    /// The fastest ring and layout of a term, among the rings and layouts that hide the noise.
     fn of_term(
         &self,
         term: &EncryptedTerm,
@@ -334,7 +337,7 @@ impl Rings {
             for layout in layouts.unwrap_or_default() {
                 let norms = norms(&layout, weights, term.source == 0 || self.revealed);
                 let flooding = Flooding::largest(ring, bits, &norms, outputs);
-                let hides = |found: &Flooding| found.log2_distance <= self.target;
+                let hides = |flooding: &Flooding| flooding.log2_distance <= self.target;
                 let Some(flooding) = flooding.filter(hides) else {
                     continue;
                 };
@@ -345,17 +348,17 @@ impl Rings {
                 }
             }
         }
-        let found = fastest.map(|(_, found)| found);
-        found.ok_or(match (misfit, self.candidates.last()) {
+        let choice = fastest.map(|(_, choice)| choice);
+        choice.ok_or(match (misfit, self.candidates.last()) {
             (Some(misfit), Some(last)) => Unhidden::Misfit(misfit, last.n),
             _ => Unhidden::Noise,
         })
     }
 }
 
-/// Why no ring will do.
+/// The reason why no ring suits a term.
 enum Unhidden {
-    /// There is no layout, even in the largest ring, which has this degree.
+    /// No layout exists, even in the largest ring, which has this degree.
     Misfit(Misfit, usize),
     Noise,
 }
@@ -375,7 +378,7 @@ impl Unhidden {
     }
 }
 
-/// The index of a ring in the list of used ones, to which it is added.
+/// The index of a ring in the list of used rings. A new ring is added to the list.
 fn index(used: &mut Vec<RingSpec>, ring: &RingSpec) -> usize {
     used.iter().position(|u| u == ring).unwrap_or_else(|| {
         used.push(ring.clone());

@@ -1,4 +1,4 @@
-//! Parameters for making squares and products of random numbers: rings, primes, masks.
+//! Plans for squares and products of random numbers: rings, primes, masks.
 
 use ring::Basis;
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use crate::linear::SEED;
 use crate::noise::{Flooding, Norms, log2_distance};
 use crate::plan::STATISTICAL;
 
-/// Most bits of the numbers: three words hold a mask.
+/// Most bits of a random number: three words hold a mask.
 pub(crate) const MOST_PRODUCT_BITS: u32 = 62;
-/// Most bits of a mask, which leave room for an addend.
+/// Most bits of a mask. An addend fits above it.
 const MOST_MASK: u32 = 190;
-/// Sizes of primes, in bits. Answers have no room for larger ones.
+/// Sizes of primes, in bits. Answers have no room for larger primes.
 const PRIME_BITS: std::ops::RangeInclusive<u32> = 18..=43;
 
-/// What is made of random numbers.
+/// The kind of products of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProductKind {
@@ -28,7 +28,7 @@ pub enum ProductKind {
 }
 
 impl ProductKind {
-    /// Numbers of each party for one product.
+    /// Number of each party's random numbers for one product.
     pub(crate) fn factors(self) -> usize {
         match self {
             Self::Squares => 1,
@@ -37,40 +37,41 @@ impl ProductKind {
     }
 }
 
-/// How products of one kind are made under BFV.
+/// The parameters of one kind of products under BFV.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProductPlan {
-    /// What is made.
+    /// The kind of products.
     pub kind: ProductKind,
-    /// `l`: the numbers are modulo `2^l`.
+    /// `l`: the random numbers are modulo `2^l`.
     pub bits: u32,
-    /// Index of the ring.
+    /// Index of the ring of ciphertexts.
     pub ring: usize,
-    /// Moduli of the slots.
+    /// Primes, which are the moduli of the slots.
     pub primes: Vec<u64>,
-    /// The server hides a product by a uniform number of this many bits.
+    /// Bits of the uniform number that hides a product of the server.
     pub mask_bits: u32,
-    /// As for an encrypted term.
+    /// Bits of the flood, as for an encrypted term.
     pub flood_bits: u32,
     /// Bits of the words of an answer.
     pub answer_bits: u32,
 }
 
 impl ProductPlan {
-    /// Low bits of a number on which the products of both parties' numbers depend. A square is
-    /// twice such a product, so one bit less.
+    /// Number of low bits of a random number that matter for the products of both parties' numbers.
+    /// A square has twice such a product, so one bit less matters.
     pub(crate) fn factor_bits(&self) -> u32 {
         factor_bits(self.kind, self.bits)
     }
 
-    /// What the server hides is at most two to this power in absolute value.
+    /// log2 of a bound on the absolute value of a product, which the server hides.
     pub(crate) fn product_bits(&self) -> u32 {
         product_bits(self.kind, self.bits)
     }
 
-    /// The cheapest parameters for `count` products of one input. `log2_distance` bounds the
-    /// statistical distance that masks may have, and that floods may have. `None` if no ring has room.
+    /// The parameters with the fewest bytes for `count` products of one input. `log2_distance`
+    /// bounds the statistical distance of the masks, and the distance of the floods. Returns `None`
+    /// if no ring has room.
     pub(crate) fn choose(
         (kind, bits): (ProductKind, u32),
         count: usize,
@@ -115,8 +116,8 @@ impl ProductPlan {
         best.map(|(_, plan)| plan)
     }
 
-    /// The statistical distance that the masks of `count` products have, and that of their floods,
-    /// both as log2. `None` for a flood under which answers would be wrong.
+    /// log2 of the statistical distance of the masks of `count` products, and of their floods.
+    /// `None` for a flood under which answers would be wrong.
     pub(crate) fn log2_distances(&self, count: usize, ring: &RingSpec) -> Option<[f64; 2]> {
         let prime_bits = self.primes.iter().map(|t| 64 - t.leading_zeros()).max()?;
         let norms = norms(self.kind, ring.n, prime_bits);
@@ -128,7 +129,7 @@ impl ProductPlan {
         is_exact.then_some([hidden - f64::from(self.mask_bits), flood])
     }
 
-    /// Checks a plan from outside.
+    /// Checks a plan that comes from a file or from the other party.
     pub(crate) fn check(&self, rings: &[RingSpec]) -> Result<()> {
         let fault = |what: &str, found: String, expected: String| {
             let what = format!("the making of products modulo 2^{}: {what}", self.bits);
@@ -149,10 +150,10 @@ impl ProductPlan {
         let has_slots = |&t: &u64| Basis::new(ring.n, &[t]).is_ok();
         let known = PRIME_BITS.contains(&bits) && self.primes.len() <= 16;
         if !known || !distinct || !apart || !self.primes.iter().all(has_slots) {
-            let (found, n) = (format!("{:?}", self.primes), ring.n);
+            let (primes, n) = (format!("{:?}", self.primes), ring.n);
             let most = PRIME_BITS.end();
             let expected = format!("at most 16 primes of at most {most} bits with slots for {n}");
-            return fault("its primes", found, expected);
+            return fault("its primes", primes, expected);
         }
         let room = log2(&self.primes) - 1.0;
         let least = self.product_bits() + STATISTICAL;
@@ -186,18 +187,20 @@ fn factor_bits(kind: ProductKind, bits: u32) -> u32 {
     }
 }
 
-/// Signed factors of `k` bits are at most `2^(k - 1)`. A triple has two products.
+/// log2 of a bound on a product. Signed factors of `k` bits are at most `2^(k - 1)`. A triple has
+/// two products.
 fn product_bits(kind: ProductKind, bits: u32) -> u32 {
     2 * (factor_bits(kind, bits) - 1) + kind.factors() as u32 - 1
 }
 
-/// The largest primes of a size whose product leaves room for a mask of this many bits and an addend.
+/// The largest primes of `prime_bits` bits whose product leaves room for a mask of `mask_bits` bits
+/// and an addend.
 fn primes(ring: &RingSpec, prime_bits: u32, mask_bits: u32) -> Option<Vec<u64>> {
-    // Primes of a size are a little below two to that power.
+    // The largest primes of `b` bits are a little below `2^b`.
     let count = (mask_bits + 1).div_ceil(prime_bits) as usize;
     (count..count + 2).find_map(|count| {
-        let found = ring::ntt_primes_avoiding(prime_bits, ring.n, count, &ring.moduli).ok()?;
-        (log2(&found) - 1.0 >= f64::from(mask_bits)).then_some(found)
+        let primes = ring::ntt_primes_avoiding(prime_bits, ring.n, count, &ring.moduli).ok()?;
+        (log2(&primes) - 1.0 >= f64::from(mask_bits)).then_some(primes)
     })
 }
 
@@ -205,7 +208,7 @@ fn log2(primes: &[u64]) -> f64 {
     primes.iter().map(|&t| (t as f64).log2()).sum()
 }
 
-/// Sizes of the server's polynomials, whose coefficients are at most half the prime.
+/// Norms of the server's polynomials, whose coefficients are at most half the prime.
 fn norms(kind: ProductKind, n: usize, prime_bits: u32) -> Norms {
     let largest = f64::from(prime_bits - 1).exp2();
     let coefficients = (n * kind.factors()) as f64;

@@ -1,15 +1,16 @@
-//! Squares and products of random numbers, made under BFV in the offline phase.
+//! Squares and products of random numbers, computed under BFV in the offline phase.
 //!
 //! Server and client draw numbers `s` and `c` modulo `2^l`. The client encrypts `c` in slots modulo
-//! a prime `t`. The server multiplies with `s`, adds a random number `r`, and sends the result. For
-//! several primes, whose product exceeds everything that `s c + r` can be, the client learns the
-//! integer `s c + r`, and both have shares of `s c` modulo `2^l`. `r` is so much longer than `s c`
-//! that it hides the product: the statistical distance is at most `|s c| / 2^mask_bits`. What the
-//! ciphertext says besides is flooded as the answers of linear layers are.
+//! a prime `t`. The server multiplies with `s`, adds a random number `r`, and sends the result. The
+//! parties do this for several primes, whose product exceeds every possible `s c + r`. So the
+//! client learns the integer `s c + r`, and both have shares of `s c` modulo `2^l`. `r` is so much
+//! longer than `s c` that it hides the product: the statistical distance is at most
+//! `|s c| / 2^mask_bits`. A flood hides the noise of the ciphertext, as in the answers of linear
+//! layers.
 //!
-//! From these, `(s + c)^2 = s^2 + c^2 + 2 s c`, and the same for products of two numbers (Beaver,
-//! CRYPTO 1991). Products in slots for triples: Damgård, Pastro, Smart, Zakarias, CRYPTO 2012
-//! (<https://ia.cr/2011/535>), here with both parties semi-honest.
+//! The shares follow from `(s + c)^2 = s^2 + c^2 + 2 s c`, and likewise for products of two numbers
+//! (Beaver, CRYPTO 1991). Products in slots for triples: Damgård, Pastro, Smart, Zakarias, CRYPTO
+//! 2012 (<https://ia.cr/2011/535>), here with both parties semi-honest.
 
 use mpc::{Channel, Material, Needs, Squares, Triples};
 use rand::RngCore;
@@ -27,8 +28,8 @@ use crate::hide::Hiding;
 use crate::linear::SEED;
 use crate::product_plan::{ProductKind, ProductPlan};
 
-/// Batches of ciphertexts that are sent in one message. They bound the memory of both parties, and
-/// each message is a round.
+/// Batches of ciphertexts in one message. A message is a round, and its batches bound the memory of
+/// both parties.
 const BATCHES: usize = 16;
 
 /// The tables for one kind of products.
@@ -37,7 +38,7 @@ pub(crate) struct Products {
     basis: Basis,
     to: ToPower,
     primes: Vec<Prime>,
-    /// For prime `i`: the inverse of the product of those before it.
+    /// For prime `i`: the inverse of the product of the primes before it.
     inverses: Vec<u64>,
 }
 
@@ -48,11 +49,11 @@ struct Prime {
     scaled: Scaled,
 }
 
-/// One party's random numbers: one factor, or two.
+/// One party's random numbers: one vector for squares, two for triples.
 type Factors = Vec<Zeroizing<Vec<u64>>>;
 
 impl Products {
-    /// For a checked plan and the ring it names.
+    /// Builds the tables for a checked plan and its ring.
     ///
     /// # Errors
     /// [`Error::Ring`](crate::Error::Ring) for numbers that are no primes with slots.
@@ -79,12 +80,12 @@ impl Products {
         })
     }
 
-    /// What the products are.
+    /// The plan of the products.
     pub(crate) fn plan(&self) -> &ProductPlan {
         &self.plan
     }
 
-    /// Rounds, and bytes to the server and to the client, for `count` products.
+    /// Number of rounds, and bytes to the server and to the client, for `count` products.
     pub(crate) fn cost(&self, count: usize) -> (u64, [u64; 2]) {
         let batches = count.div_ceil(self.basis.n());
         let ciphertexts = (batches * self.primes.len()) as u64;
@@ -93,11 +94,12 @@ impl Products {
         (rounds, bytes.map(|bytes| ciphertexts * bytes))
     }
 
-    /// Whether oblivious transfers make `count` products: if they send less than half the bytes. That
-    /// is so for few squares, since a ciphertext is as long for one product as for thousands.
+    /// Returns true if oblivious transfers are the way to `count` products: if they send less than
+    /// half the bytes. This holds for few squares, since a ciphertext is as long for one product as
+    /// for thousands.
     ///
-    /// For 8,192 squares modulo `2^50` BFV sends 144 bytes each and transfers 173; for 320 of them
-    /// BFV sends 713 kB and transfers 160 kB. For many, BFV takes a fifth of the time
+    /// For 8,192 squares modulo `2^50` BFV sends 144 bytes each and transfers 173; for 320 squares
+    /// BFV sends 713 kB and transfers 160 kB. For many squares, BFV takes a fifth of the time
     /// (`squares_both_ways` in the tests prints this).
     pub(crate) fn by_transfers(&self, count: usize) -> bool {
         let (_, bytes) = self.cost(count);
@@ -118,7 +120,7 @@ impl Products {
         packed_len(2 * self.basis.n(), self.plan.answer_bits)
     }
 
-    /// Fresh numbers modulo `2^bits`.
+    /// Draws fresh numbers modulo `2^bits`.
     fn draw(&self, count: usize) -> Factors {
         let mut rng = SecretRng::from_os();
         let mut numbers = |_| {
@@ -128,8 +130,8 @@ impl Products {
         (0..self.plan.kind.factors()).map(&mut numbers).collect()
     }
 
-    /// The slots of a batch of numbers, as coefficients modulo a prime. Only as many low bits count
-    /// as the result depends on, taken as a signed number.
+    /// The slots of a batch of numbers, as coefficients modulo a prime. Only the low bits on which
+    /// the result depends count, as a signed number.
     fn encode(&self, prime: &Prime, numbers: &[u64]) -> Zeroizing<Poly<Coeff>> {
         let shift = 64 - self.plan.factor_bits();
         let signed = |x: &u64| (x << shift) as i64 >> shift;
@@ -144,8 +146,8 @@ impl Products {
         Zeroizing::new(slots.into_coeff())
     }
 
-    /// Batch and prime of each ciphertext of the batches from `first` on, in the order in which they
-    /// are sent.
+    /// Batch and prime of each ciphertext in one message, in the order of sending. `first` is the
+    /// message's first batch.
     fn order(&self, first: usize, batches: usize) -> Vec<(usize, &Prime)> {
         let here = first..batches.min(first + BATCHES);
         here.flat_map(|batch| self.primes.iter().map(move |prime| (batch, prime)))
@@ -157,7 +159,7 @@ impl Products {
         &numbers[batch * n..numbers.len().min((batch + 1) * n)]
     }
 
-    /// The client's part: encrypts its numbers, and adds the products to its material.
+    /// Runs the client's part: encrypts its numbers, and adds the products to its material.
     ///
     /// # Errors
     /// [`Error::Protocol`](crate::Error::Protocol) if the connection ends.
@@ -209,7 +211,7 @@ impl Products {
         bytes
     }
 
-    /// The slots of an answer.
+    /// Decrypts an answer to its slots.
     fn open(&self, secret: &SecretKey, prime: &Prime, answer: &[u8]) -> Zeroizing<Vec<u64>> {
         let n = self.basis.n();
         let words = unpack(answer, 2 * n, self.plan.answer_bits);
@@ -220,14 +222,14 @@ impl Products {
         };
         let places: Vec<Place> = (0..n).map(place).collect();
         let bits = self.plan.answer_bits;
-        let found = secret.decrypt(mask, bodies, &places, (bits, &prime.scaled.space));
-        let slots = Poly::<Coeff>::from_words(&prime.slots, found);
+        let values = secret.decrypt(mask, bodies, &places, (bits, &prime.scaled.space));
+        let slots = Poly::<Coeff>::from_words(&prime.slots, values);
         let slots = slots.expect("a decoded message is below the prime");
         let slots = Zeroizing::new(slots.into_eval());
         Zeroizing::new(slots.limb(0).to_vec())
     }
 
-    /// The server's part: multiplies with its numbers, and adds the products to its material.
+    /// Runs the server's part: multiplies with its numbers, and adds the products to its material.
     ///
     /// # Errors
     /// [`Error::Message`](crate::Error::Message) for residues out of range,
@@ -261,8 +263,8 @@ impl Products {
         self.add(material, factors, &crossed)
     }
 
-    /// Numbers that hide products: uniform in an interval of length `2^mask_bits`, and so large that
-    /// no sum is negative. Lowest word first.
+    /// Draws numbers that hide products: uniform in an interval of length `2^mask_bits`, and so
+    /// large that no sum is negative. Lowest word first.
     fn draw_hiding(&self, count: usize) -> Zeroizing<Vec<[u64; 3]>> {
         let mut rng = SecretRng::from_os();
         let number = |_| {
@@ -350,8 +352,8 @@ impl Products {
         })
     }
 
-    /// Adds what a party has to its material: `crossed` are its shares of the products of one
-    /// party's numbers with the other's.
+    /// Adds a party's factors and products to its material. `crossed` are its shares of the
+    /// products of its own numbers with the other party's.
     fn add(&self, material: &mut Material, factors: Factors, crossed: &[u64]) -> Result<()> {
         let bits = self.plan.bits;
         let mut factors = factors.into_iter();
@@ -378,7 +380,7 @@ impl Products {
     }
 }
 
-/// A number of three words modulo a prime.
+/// Reduces a number of three words modulo a prime.
 fn wide(t: &Modulus, words: &[u64; 3]) -> u64 {
     words.iter().rev().fold(0, |high, &word| {
         t.reduce_u128(u128::from(high) << 64 | u128::from(word))

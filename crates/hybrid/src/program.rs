@@ -1,5 +1,5 @@
-//! The program of the hybrid mode: a public part that both parties hold, and the weights, which only
-//! the server holds.
+//! The program of the hybrid mode: a public part that both parties hold, and the weights, which
+//! only the server holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,77 +17,79 @@ use crate::squared::{Squared, check_squared};
 /// Format and version of programs that this crate writes and reads.
 pub const FORMAT: &str = "palladion-hybrid/2";
 
-/// Most bits of a share: more leave no room for noise in the words of an answer.
+/// Largest number of bits of a share. More bits would leave no room for noise in the words of an
+/// answer.
 pub const MOST_BITS: u32 = 44;
-/// Largest number of values of a layer, and of all layers with the input.
+/// Largest number of values of a layer, and of all layers together with the input.
 const MOST_VALUES: usize = 1 << 24;
 const MOST_VALUES_IN_ALL: usize = 1 << 26;
 /// Largest number of terms of all layers.
 const MOST_TERMS: usize = 1 << 14;
-/// Largest number of primes of all products, each of which has tables.
+/// Largest number of primes of all products. Each prime has tables.
 const MOST_PRIMES: usize = 128;
-/// A table is looked up on shares if accumulators are at most this: it has a value for each.
+/// Largest accumulator up to which a table is looked up on shares: the table has a value for each.
 pub(crate) const MOST_TABLE: i64 = 1 << 16;
 
-/// How tables are applied.
+/// The protocol that applies tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activations {
-    /// By both parties on shares: neither sees an accumulator.
+    /// Both parties apply tables on shares: neither party sees an accumulator.
     Shares,
-    /// By the client, to which the server reveals every accumulator. This gives away the network's
-    /// inner values, from which weights can be computed.
+    /// The client applies tables: the server reveals every accumulator to it. This discloses the
+    /// network's inner values, from which weights can be computed.
     Revealed,
 }
 
-/// What both parties know.
+/// The public part of a program, known to both parties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PublicProgram {
-    /// [`FORMAT`].
+    /// Format and version: [`FORMAT`].
     pub format: String,
     /// Name of the network.
     pub name: String,
     /// The network's input.
     pub input: Input,
-    /// How the model's arrays become the input, and what the logits become.
+    /// Conversion of the model's arrays to the input, and of the logits to the model's results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<Value>,
-    /// How tables are applied.
+    /// Protocol that applies tables.
     pub activations: Activations,
     /// The rings of the encrypted terms.
     pub rings: Vec<RingSpec>,
-    /// How squares and products of random numbers are made before there is an input, for the layers
-    /// that use them up.
+    /// Plans for the squares and products of random numbers, which layers use up. They are computed
+    /// before there is an input.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub products: Vec<ProductPlan>,
-    /// The layers, each after those that it reads.
+    /// The layers. Each comes after its sources.
     pub layers: Vec<LayerPlan>,
 }
 
-/// A layer as both parties know it.
+/// The public part of a layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerPlan {
-    /// Its name.
+    /// Name of the layer.
     pub name: String,
-    /// Shape of its accumulators and outputs.
+    /// Shape of the accumulators and outputs.
     pub shape: [usize; 3],
     /// `l`: the accumulators are shared modulo `2^l`.
     pub bits: u32,
-    /// No accumulator is larger than this in absolute value, for any input.
+    /// Bound on the absolute value of an accumulator, for every input.
     pub largest: i64,
-    /// The outputs are shared modulo two to this power, the largest `l` of the layers that read them.
+    /// Bits of the outputs' shares, which are modulo `2^output_bits`: the largest `bits` of the
+    /// layers that read the outputs.
     pub output_bits: u32,
-    /// Terms with weights of the server.
+    /// Terms with weights of the server, computed under encryption.
     pub encrypted: Vec<EncryptedTerm>,
-    /// Terms that each party computes on its own share: pooling sums, residual branches, differences.
-    /// Their weights are public.
+    /// Terms with public weights, which each party computes on its own share: pooling sums,
+    /// residual branches, differences.
     pub local: Vec<LocalTerm>,
     /// A product of two sources, value by value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub product: Option<ProductTerm>,
-    /// What becomes of the accumulators.
+    /// The step from accumulators to outputs.
     pub step: Step,
 }
 
@@ -95,28 +97,28 @@ pub struct LayerPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EncryptedTerm {
-    /// What it reads: 0 is the input and `k` is the output of layer `k`, counted from 1.
+    /// Source of the term: 0 is the input and `k` is the output of layer `k`, counted from 1.
     pub source: usize,
-    /// Its shape.
+    /// Shape of the convolution.
     pub shape: ConvShape,
-    /// Channels of its source that share a ciphertext. The fewer they are, the more kernels share an
-    /// answer.
+    /// Number of channels of the source that share a ciphertext. The fewer they are, the more
+    /// kernels share an answer.
     pub tile_channels: usize,
-    /// Index of its ring.
+    /// Index of the ring in [`PublicProgram::rings`].
     pub ring: usize,
-    /// `f`: the noise is flooded with uniform integers in `[-2^f, 2^f)`.
+    /// `f`: uniform integers in `[-2^f, 2^f)` flood the noise.
     pub flood_bits: u32,
     /// Bits of the words of an answer.
     pub answer_bits: u32,
 }
 
-/// A map with public weights.
+/// A term with public weights.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalTerm {
-    /// As in [`EncryptedTerm`].
+    /// Source of the term, as in [`EncryptedTerm::source`].
     pub source: usize,
-    /// The map, its weights divided by the common divisor of the layer's weights.
+    /// The map. Its weights are divided by the common divisor of the layer's weights.
     pub window: Window,
 }
 
@@ -124,13 +126,14 @@ pub struct LocalTerm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProductTerm {
-    /// First factor, of the shape of the product. As in [`EncryptedTerm::source`].
+    /// Source of the first factor, which has the shape of the product. As in
+    /// [`EncryptedTerm::source`].
     pub left: usize,
-    /// Second factor, repeated along sides of length 1.
+    /// Source of the second factor, which is repeated along sides of length 1.
     pub right: usize,
 }
 
-/// What becomes of accumulators.
+/// The step of a layer from accumulators to outputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
@@ -138,7 +141,7 @@ pub enum Step {
     Form(Form),
     /// Square, shift and clip.
     Square(Squared),
-    /// A table: its first accumulator, and its values from there on. Beyond its ends a table has the
+    /// A table: the accumulator of its first value, and its values. Beyond its ends a table has the
     /// value at the end.
     Table {
         /// Accumulator of the first value.
@@ -146,12 +149,12 @@ pub enum Step {
         /// The values.
         values: Vec<i64>,
     },
-    /// The accumulators are the result, which the client learns.
+    /// The accumulators are the logits, which the client learns.
     Logits,
 }
 
 impl Step {
-    /// The output for an accumulator.
+    /// Computes the output for an accumulator.
     pub fn apply(&self, x: i64) -> i64 {
         match self {
             Self::Form(form) => form.apply(x),
@@ -165,13 +168,13 @@ impl Step {
     }
 }
 
-/// A program with the weights.
+/// A program with its weights: the server's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What the client may hold.
+    /// The public part, which the client receives.
     pub public: PublicProgram,
-    /// For each layer, what only the server holds.
+    /// The weights of each layer, which stay with the server.
     pub weights: Vec<LayerWeights>,
 }
 
@@ -189,19 +192,19 @@ impl PublicProgram {
     /// Reads and checks a public part.
     ///
     /// # Errors
-    /// [`Error::Program`] for anything that is not as it must be.
+    /// [`Error::Program`] for JSON of another kind, and for a program that does not pass its check.
     pub fn from_json(text: &str) -> Result<Self> {
-        let found: Self = parse(text)?;
-        found.check()?;
-        Ok(found)
+        let public: Self = parse(text)?;
+        public.check()?;
+        Ok(public)
     }
 
-    /// One line of JSON.
+    /// Writes the public part as one line of JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("strings, numbers and lists are always JSON")
     }
 
-    /// Shape of a source: 0 is the input.
+    /// Shape of a source: 0 is the input, and `k` is the output of layer `k`.
     pub(crate) fn shape_of(&self, source: usize) -> [usize; 3] {
         match source.checked_sub(1) {
             None => self.input.shape,
@@ -209,8 +212,8 @@ impl PublicProgram {
         }
     }
 
-    /// Squares and triples that one input uses up, by the bits of their modulus. If accumulators are
-    /// revealed there are none.
+    /// The number of squares and triples that one input uses up, by the bits of their modulus.
+    /// There are none if accumulators are revealed.
     pub(crate) fn product_counts(&self) -> BTreeMap<(ProductKind, u32), usize> {
         let mut counts = BTreeMap::new();
         if self.activations == Activations::Revealed {
@@ -235,7 +238,7 @@ impl PublicProgram {
     /// Checks that there are `count` inputs of the right length and range.
     ///
     /// # Errors
-    /// [`Error::Input`].
+    /// [`Error::Input`] for another number, length or range.
     pub fn check_inputs(&self, inputs: &[Vec<i64>], count: u32) -> Result<()> {
         let fault = |what, found, expected: String| Error::Input {
             what,
@@ -258,10 +261,10 @@ impl PublicProgram {
         Ok(())
     }
 
-    /// Checks everything on which a party relies, for a program from outside.
+    /// Checks the invariants of a program that comes from a file or from the other party.
     ///
     /// # Errors
-    /// [`Error::Program`].
+    /// [`Error::Program`] for a program that breaks one of them.
     pub fn check(&self) -> Result<()> {
         if self.format != FORMAT {
             return Err(Error::program("the program's format", &self.format, FORMAT));
@@ -364,9 +367,9 @@ impl PublicProgram {
             }
         }
         let needed: BTreeSet<_> = self.product_counts().into_keys().collect();
-        let made: BTreeSet<_> = self.products.iter().map(|p| (p.kind, p.bits)).collect();
-        if made.len() != self.products.len() || made != needed {
-            let (found, expected) = (format!("{made:?}"), format!("{needed:?}, each once"));
+        let planned: BTreeSet<_> = self.products.iter().map(|p| (p.kind, p.bits)).collect();
+        if planned.len() != self.products.len() || planned != needed {
+            let (found, expected) = (format!("{planned:?}"), format!("{needed:?}, each once"));
             return Err(Error::program(
                 "the products that are made",
                 found,
@@ -416,10 +419,10 @@ impl PublicProgram {
                 format!("below {}", self.rings.len()),
             ));
         };
-        let given = self.shape_of(term.source);
-        let flat = [given.iter().product(), 1, 1];
-        if ![given, flat].contains(&term.shape.source) || !term.shape.is_sound() {
-            let (found, expected) = (format!("{:?}", term.shape), format!("for {given:?}"));
+        let source = self.shape_of(term.source);
+        let flat = [source.iter().product(), 1, 1];
+        if ![source, flat].contains(&term.shape.source) || !term.shape.is_sound() {
+            let (found, expected) = (format!("{:?}", term.shape), format!("for {source:?}"));
             return Err(Error::program("the shape of a term", found, expected));
         }
         if term.shape.output() != plan.shape {
@@ -445,8 +448,8 @@ impl PublicProgram {
 
     fn check_local(&self, layer: usize, term: &LocalTerm) -> Result<()> {
         in_range("the source of a term", term.source, 0, layer)?;
-        let given = self.shape_of(term.source);
-        let found = local_shape(&term.window, given);
+        let source = self.shape_of(term.source);
+        let found = local_shape(&term.window, source);
         let expected = self.layers[layer].shape;
         let weights = term.window.kernel[0].saturating_mul(term.window.kernel[1]);
         if found != Some(expected) || term.window.weights.len() != weights {
@@ -460,7 +463,7 @@ impl PublicProgram {
     }
 }
 
-/// Shape of a window's result, if it fits its source.
+/// Shape of a window's result. `None` if the window does not fit its source.
 fn local_shape(window: &Window, source: [usize; 3]) -> Option<[usize; 3]> {
     let shape = ConvShape {
         source,
@@ -483,14 +486,14 @@ impl Program {
     /// Reads and checks a program.
     ///
     /// # Errors
-    /// [`Error::Program`].
+    /// [`Error::Program`] for JSON of another kind, and for a program that does not pass its check.
     pub fn from_json(text: &str) -> Result<Self> {
-        let found: Self = parse(text)?;
-        found.check()?;
-        Ok(found)
+        let program: Self = parse(text)?;
+        program.check()?;
+        Ok(program)
     }
 
-    /// One line of JSON.
+    /// Writes the program as one line of JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("strings, numbers and lists are always JSON")
     }

@@ -1,16 +1,19 @@
-//! A table as a quadratic function, shift and clip: what two parties compute with one square.
+//! Quadratic forms of tables: a quadratic function, shift and clip, which two parties compute with
+//! one square.
 
 use network::Lut;
 use serde::{Deserialize, Serialize};
 
-/// Largest shift of a form. A number of a table has at most 17 bits, so its threshold has 57.
+/// Largest shift of a form. The numbers of a table have at most 17 bits, so its thresholds have at
+/// most 57 bits.
 const LARGEST_SHIFT: u32 = 40;
-/// Bits after the point while the middle of the possible quadratics is looked for.
+/// Bits after the point in the search for the middle of the possible quadratics.
 const FINE: u32 = 50;
-/// Largest accumulator of a form, and most runs of a table. They keep all numbers below `2^127`.
+/// Largest accumulator of a form, and most runs of a table. These limits keep all numbers below
+/// `2^127`.
 const MOST_REACH: i64 = 1 << 22;
 const MOST_RUNS: usize = 1 << 12;
-/// How often values inside a run are added to what a form must satisfy.
+/// Largest number of rounds in which values inside a run are added to the bounds of a form.
 const MOST_TRIES: usize = 32;
 
 /// The function `x -> clamp((square x^2 + linear x + offset) >> shift, low, high)`, with an
@@ -22,18 +25,18 @@ pub struct Quadratic {
     pub square: i64,
     /// Factor of the accumulator.
     pub linear: i64,
-    /// Added to both.
+    /// Constant term.
     pub offset: i64,
-    /// Bits shifted out.
+    /// Number of bits shifted out.
     pub shift: u32,
-    /// Smallest value.
+    /// Smallest output.
     pub low: i64,
-    /// Largest value.
+    /// Largest output.
     pub high: i64,
 }
 
 impl Quadratic {
-    /// The value at `x`, by the definition.
+    /// Computes the output for the accumulator `x`, by the definition.
     pub fn apply(&self, x: i64) -> i64 {
         let value = (self.before_shift(x) + i128::from(self.offset)) >> self.shift;
         value.clamp(i128::from(self.low), i128::from(self.high)) as i64
@@ -44,15 +47,15 @@ impl Quadratic {
         (i128::from(self.square) * x + i128::from(self.linear)) * x
     }
 
-    /// A quadratic that equals a table at the accumulators `step * k`, as a function of `k`, for all
-    /// whole `k` of at most `reach` in absolute value. Beyond the table's ends the table has the value
-    /// at the end, and so must the form. `None` if none is found.
+    /// Fits a quadratic to a table at the accumulators `step * k`, as a function of `k`, for all
+    /// whole `k` of at most `reach` in absolute value. Beyond the table's ends, the table and the
+    /// form have the value at the end. Returns `None` if the search fails.
     ///
     /// Each run of equal values `v` bounds the quadratic `f` at the run's ends: `v 2^s <= f` unless
-    /// `v` is the smallest value, and `f < (v + 1) 2^s` unless it is the largest. These bounds are
-    /// linear in the coefficients. The method minimises the largest violation, a convex function,
-    /// and looks around the minimum for whole coefficients, with the smallest shift first. The
-    /// result is then compared with all runs, also at the quadratic's vertex.
+    /// `v` is the smallest value, and `f < (v + 1) 2^s` unless `v` is the largest value. These
+    /// bounds are linear in the coefficients. The method minimises the largest violation, a convex
+    /// function, and looks around the minimum for whole coefficients, with the smallest shift
+    /// first. The result is then compared with all runs, also at the quadratic's vertex.
     pub fn of_table(lut: &Lut, step: i64, reach: i64) -> Option<Self> {
         let runs = Runs::new(lut, step, reach)?;
         let mut bounds = runs.at_ends();
@@ -61,16 +64,16 @@ impl Quadratic {
             if violation > 0 {
                 return None;
             }
-            let found = (0..=LARGEST_SHIFT).find_map(|shift| bounds.whole(&runs, slope, shift))?;
-            match runs.difference(&found) {
-                None => return Some(found),
+            let form = (0..=LARGEST_SHIFT).find_map(|shift| bounds.whole(&runs, slope, shift))?;
+            match runs.difference(&form) {
+                None => return Some(form),
                 Some((x, value)) => bounds.add(&runs, x, value),
             }
         }
         None
     }
 
-    /// The smallest and the largest `square x^2 + linear x` for `|x| <= reach`.
+    /// The smallest and the largest value of `square x^2 + linear x` for `|x| <= reach`.
     pub fn range(&self, reach: i64) -> (i128, i128) {
         let places = [-reach, reach]
             .into_iter()
@@ -79,7 +82,7 @@ impl Quadratic {
         (values().min().unwrap_or(0), values().max().unwrap_or(0))
     }
 
-    /// The whole numbers around the vertex, as far as they lie in a range.
+    /// The whole numbers next to the vertex that lie in `first..=last`.
     fn vertex(&self, first: i64, last: i64) -> impl Iterator<Item = i64> + Clone {
         let doubled = 2 * i128::from(self.square);
         let below = match doubled {
@@ -92,9 +95,10 @@ impl Quadratic {
             .map(|x| x as i64)
     }
 
-    /// The least `bits` so that everything before the shift lies in `[-2^(bits-1), 2^(bits-1))` for
-    /// all `|x| <= reach`, also above `low`, and the shift is less than `bits`. With these the
-    /// protocol on shares is the cheap one. `None` beyond 62.
+    /// The fewest bits of shares for the form: all numbers before the shift lie in
+    /// `[-2^(bits-1), 2^(bits-1))` for all `|x| <= reach`, also above `low`, and the shift is less
+    /// than `bits`. With this many bits the protocol on shares takes its cheap form. `None` if 62
+    /// bits are too few.
     pub fn bits(&self, reach: i64) -> Option<u32> {
         let (least, most) = self.range(reach);
         let constant = i128::from(self.offset) - (i128::from(self.low) << self.shift);
@@ -108,16 +112,16 @@ impl Quadratic {
     }
 }
 
-/// The runs of a table at the multiples of a number, within a reach.
+/// The runs of a table at the multiples of a step, up to a reach.
 struct Runs {
-    /// First and last place, and the value.
+    /// First and last position of each run, and its value.
     runs: Vec<(i64, i64, i64)>,
     low: i64,
     high: i64,
 }
 
 impl Runs {
-    /// `None` if there are too many runs, or too large numbers.
+    /// Computes the runs. Returns `None` if there are too many runs or too large numbers.
     fn new(lut: &Lut, step: i64, reach: i64) -> Option<Self> {
         if !(0..=MOST_REACH).contains(&reach) || lut.starts.len() > MOST_RUNS {
             return None;
@@ -152,8 +156,8 @@ impl Runs {
         bounds
     }
 
-    /// A place where a form is another function, with the table's value. Within a run, a quadratic
-    /// is extreme at the ends and at its vertex.
+    /// A position where `form` differs from the table, with the table's value. Within a run, a
+    /// quadratic is extreme at the ends and at its vertex.
     fn difference(&self, form: &Quadratic) -> Option<(i64, i64)> {
         self.runs.iter().find_map(|&(begin, end, value)| {
             let mut places = [begin, end].into_iter().chain(form.vertex(begin, end));
@@ -163,8 +167,8 @@ impl Runs {
     }
 }
 
-/// What a quadratic must satisfy: places with the value that it must reach there, and places with
-/// the value below which it must stay.
+/// Bounds of a quadratic at positions: in `least` the value that the quadratic must reach, in
+/// `below` the value below which it must stay.
 #[derive(Default)]
 struct Bounds {
     least: Vec<(i128, i128)>,
@@ -182,8 +186,9 @@ impl Bounds {
         }
     }
 
-    /// For the factors `a` of the square and `b` of `x`: how far the least offset lies above the
-    /// largest one, both offsets' places, and the least offset.
+    /// The gap for the factors `a` of the square and `b` of `x`: the least possible offset minus
+    /// the largest one. Also returns the positions that determine the two offsets, and the least
+    /// offset.
     fn gap(&self, a: i128, b: i128, shift: u32) -> (i128, [i128; 2], i128) {
         let least = self
             .least
@@ -195,19 +200,20 @@ impl Bounds {
             .map(|&(x, v)| ((v << shift) - 1 - (a * x + b) * x, x));
         match (least.max(), below.min()) {
             (Some((least, at)), Some((most, of))) => (least - most, [at, of], least),
-            // A constant, which the caller never asks for: every offset will do.
+            // A constant, for which the caller never asks: every offset fits.
             _ => (0, [0, 0], 0),
         }
     }
 
-    /// For `a`, the `b` with the smallest gap, by bisection: the gap is convex in `b`.
+    /// The factor `b` of `x` with the smallest gap for `a`, by bisection, and the gap. The gap is
+    /// convex in `b`.
     fn linear(&self, a: i128, shift: u32) -> (i128, i128) {
         let largest = (i128::from(1u32 << 18) << shift) + a.abs() * i128::from(2 * MOST_REACH);
         let (mut low, mut high) = (-largest, largest);
         while low < high {
             let middle = low + (high - low).div_euclid(2);
             let (_, [at, of], _) = self.gap(a, middle, shift);
-            // The derivative at `middle` from the right or from the left.
+            // `of - at` is the derivative of the gap at `middle`, from the right or from the left.
             if of - at >= 0 {
                 high = middle;
             } else {
@@ -219,9 +225,9 @@ impl Bounds {
         (b, gap)
     }
 
-    /// The factor of the square with the smallest gap, times `2^FINE`, and that gap.
+    /// The factor of the square with the smallest gap, times `2^FINE`, and the gap.
     fn middle(&self) -> (i128, i128) {
-        // The smallest of a convex function. Flat parts are at the minimum alone, so thirds will do.
+        // Minimises a convex function by thirds: it is flat at its minimum alone.
         let (mut low, mut high) = (-(1i128 << (FINE + 17)), 1i128 << (FINE + 17));
         while high - low > 2 {
             let third = (high - low) / 3;
@@ -237,15 +243,15 @@ impl Bounds {
         (a, gap)
     }
 
-    /// A form with whole coefficients at one shift, near the middle.
+    /// A form with whole coefficients at the shift `shift`, near the middle.
     fn whole(&self, runs: &Runs, slope: i128, shift: u32) -> Option<Quadratic> {
         let nearest = (slope + (1 << (FINE - shift - 1))) >> (FINE - shift);
-        let found = [0, 1, -1].into_iter().find_map(|near| {
+        let coefficients = [0, 1, -1].into_iter().find_map(|near| {
             let a = nearest + near;
             let (b, gap) = self.linear(a, shift);
             (gap <= 0).then(|| (a, b, self.gap(a, b, shift).2))
         });
-        let (square, linear, offset) = found?;
+        let (square, linear, offset) = coefficients?;
         Some(Quadratic {
             square: i64::try_from(square).ok()?,
             linear: i64::try_from(linear).ok()?,
@@ -333,8 +339,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Tables that quantisation makes of `y = a x^2 + b x + c`, with all signs, within the clips
-        /// and beyond.
+        /// Quantised tables of `y = a x^2 + b x + c`, with all signs, within the
+        /// clips and beyond.
         #[test]
         fn quantised_quadratics_are_found(
             a in prop_oneof![-700.0..700.0f64, -3.0..3.0f64],
@@ -349,7 +355,7 @@ mod tests {
             check(&lut, 1, bound / 2);
         }
 
-        /// Forms made at random are found again, with no larger shift.
+        /// The search recovers random forms, with no larger shift.
         #[test]
         fn every_form_is_found(
             square in -3000i64..3000,

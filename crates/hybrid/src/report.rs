@@ -1,4 +1,4 @@
-//! What a session took: seconds, bytes and rounds.
+//! Measurements of a session: seconds, bytes and rounds.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use mpc::{Channel, Traffic};
 
 use crate::program::{LayerPlan, PublicProgram};
 
-/// What a part of a session took, seen by one party.
+/// Seconds, bytes and rounds of a part of a session, as one party measures them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Taken {
     /// Seconds.
@@ -15,12 +15,12 @@ pub struct Taken {
     pub sent: u64,
     /// Bytes received.
     pub received: u64,
-    /// Times that this party waited for an answer.
+    /// Number of times that this party waited for an answer.
     pub rounds: u64,
 }
 
 impl Taken {
-    /// Adds another part.
+    /// Adds the measurement of another part.
     pub(crate) fn add(&mut self, other: &Self) {
         self.seconds += other.seconds;
         self.sent += other.sent;
@@ -29,28 +29,27 @@ impl Taken {
     }
 }
 
-/// What a session took, seen by one party.
+/// The measurements of a session by one party.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     /// Inputs of the session.
     pub inputs: u32,
-    /// Greeting, program, and agreement on it.
+    /// Greeting, exchange of the program, and agreement.
     pub handshake: Taken,
-    /// Keys and material that need no input.
+    /// Keys and material, which need no input.
     pub offline: Taken,
-    /// For each layer, all inputs together: the encrypted terms and the answers to them, and what
-    /// comes after.
+    /// Layers, all inputs together.
     pub layers: Vec<LayerTaken>,
 }
 
-/// What a layer took.
+/// The measurements of a layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerTaken {
-    /// Its name.
+    /// Name of the layer.
     pub name: String,
-    /// Its linear part.
+    /// The encrypted terms and their answers.
     pub linear: Taken,
-    /// Its activation, or the revealing of its accumulators.
+    /// The activation, or the revealing of the accumulators.
     pub activation: Taken,
 }
 
@@ -67,7 +66,7 @@ impl Report {
         }
     }
 
-    /// All layers together.
+    /// Sum over all layers.
     pub fn online(&self) -> Taken {
         let mut all = Taken::default();
         for layer in &self.layers {
@@ -78,7 +77,7 @@ impl Report {
     }
 }
 
-/// Measures parts of a session.
+/// Measures the parts of a session.
 pub(crate) struct Meter {
     started: Instant,
     before: Traffic,
@@ -92,7 +91,7 @@ impl Meter {
         }
     }
 
-    /// What was taken since the start or the last lap.
+    /// The measurement of the part since the start or since the last lap.
     pub(crate) fn lap(&mut self, channel: &impl Channel) -> Taken {
         let now = channel.traffic();
         let taken = Taken {
@@ -107,16 +106,16 @@ impl Meter {
     }
 }
 
-/// What a session is doing.
+/// The progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// `keys`, `material`, or the name of a layer.
+    /// The current step: `keys`, `material`, or the name of a layer.
     pub doing: &'a str,
-    /// Steps that are done.
+    /// Number of finished steps.
     pub done: usize,
-    /// Steps of the session.
+    /// Number of all steps of the session.
     pub total: usize,
 }
 
-/// Hears of the progress of a session. The answer `false` ends it.
+/// Receives the progress of a session. The answer `false` ends the session.
 pub type Observer<'a> = &'a mut dyn FnMut(Progress<'_>) -> bool;

@@ -1,4 +1,4 @@
-//! The server's half: it holds the weights.
+//! The server of a session: it holds the weights.
 
 use mpc::Channel;
 use rlwe::bytes::{Fingerprint, fingerprint};
@@ -19,7 +19,7 @@ use crate::report::{Meter, Observer, Progress, Report};
 pub struct Server {
     half: Half,
     protocols: Protocols,
-    /// For each layer, its encrypted terms with their kernels.
+    /// The encrypted terms of each layer, with their kernels.
     terms: Vec<Vec<Prepared>>,
     biases: Vec<Vec<i64>>,
     public_json: String,
@@ -29,12 +29,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Transforms the weights of a program. A session takes at most `most_inputs` inputs, and fewer if
-    /// their material would take more than a session's memory.
+    /// Transforms the weights of a program. A session takes at most `most_inputs` inputs, or fewer
+    /// if the material for them would take more than a session's memory.
     ///
     /// # Errors
-    /// [`Error::Program`] for a program that does not pass its check, that takes too much memory, or
-    /// whose floods do not hide its weights.
+    /// [`Error::Program`] for a program that does not pass its check, that takes too much memory,
+    /// or whose floods do not hide its weights.
     pub fn new(program: &Program, most_inputs: u32) -> Result<Self> {
         program.check()?;
         let half = Half::new(program.public.clone())?;
@@ -61,28 +61,28 @@ impl Server {
         })
     }
 
-    /// log2 of the statistical distance of the answers to one input from floods and masks that hide
-    /// nothing. For `k` inputs it is `k` times the distance.
+    /// log2 of the statistical distance of the answers to one input from floods and masks alone,
+    /// which hide nothing. For `k` inputs the distance is `k` times as large.
     pub fn log2_distance(&self) -> f64 {
         self.log2_distance
     }
 
-    /// What a session of so many inputs will take.
+    /// The predicted cost of a session of `inputs` inputs.
     pub(crate) fn predicted(&self, inputs: u32) -> Predicted {
         cost::session(&self.half, &self.protocols, inputs)
     }
 
-    /// Hash of the public part, by which both parties know that they mean one program.
+    /// Hash of the public part. Both parties compare it to agree on a program.
     pub fn fingerprint(&self) -> &Fingerprint {
         &self.fingerprint
     }
 
-    /// The public part.
+    /// The public part of the program.
     pub fn public(&self) -> &PublicProgram {
         &self.half.public
     }
 
-    /// Serves one client. All keys and material belong to this call, and end with it.
+    /// Serves one client. All keys and material belong to this call and end with it.
     ///
     /// # Errors
     /// [`Error::Message`] for a client that does not fit, [`Error::Protocol`] if the connection
@@ -91,11 +91,11 @@ impl Server {
         self.serve_admitted(channel, &mut |_| Ok(()), observe)
     }
 
-    /// As [`serve`](Self::serve), if `admit` agrees with the number of inputs. Else the client is
-    /// told its error.
+    /// Serves one client as [`serve`](Self::serve) does, if `admit` agrees with the number of
+    /// inputs. Otherwise the client receives the error of `admit`.
     ///
     /// # Errors
-    /// As [`serve`](Self::serve), and [`Error::Message`] if `admit` does not agree.
+    /// The errors of [`serve`](Self::serve), and [`Error::Message`] if `admit` does not agree.
     pub fn serve_admitted<C: Channel>(
         &self,
         channel: &mut C,

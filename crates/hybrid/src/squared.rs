@@ -1,4 +1,4 @@
-//! The step of a layer whose table is a quadratic function.
+//! Quadratic steps: the step of a layer whose table is a quadratic function.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,34 +7,35 @@ use crate::product_plan::MOST_PRODUCT_BITS;
 use crate::program::{LayerPlan, in_range};
 use crate::quadratic::Quadratic;
 
-/// A quadratic function of accumulators that are first clipped or taken as they are.
+/// A quadratic function of accumulators, which may be clipped before the square.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Squared {
-    /// Accumulators larger than this in absolute value are replaced by it, with their sign. `None`
-    /// if the function holds for all.
+    /// Largest absolute value of an accumulator before the square: larger ones are clipped to it.
+    /// `None` if the function holds for all accumulators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<i64>,
-    /// Squares are shared modulo two to this power.
+    /// Bits of the modulus of the squares: they are shared modulo `2^bits`.
     pub bits: u32,
     /// The function.
     pub form: Quadratic,
 }
 
 impl Squared {
-    /// The output for an accumulator.
+    /// Computes the output for an accumulator.
     pub fn apply(&self, x: i64) -> i64 {
         self.form
             .apply(self.clip.map_or(x, |clip| x.clamp(-clip, clip)))
     }
 
-    /// Largest absolute value that is squared, for accumulators of at most `largest`.
+    /// Largest absolute value that is squared, for accumulators of absolute value at most
+    /// `largest`.
     pub(crate) fn reach(&self, largest: i64) -> i64 {
         self.clip.map_or(largest, |clip| clip.min(largest))
     }
 }
 
-/// Checks a square of a layer of sound bits.
+/// Checks the quadratic step of a layer whose bits are checked.
 pub(crate) fn check_squared(layer: &LayerPlan, squared: &Squared) -> Result<()> {
     let form = &squared.form;
     in_range(

@@ -1,4 +1,4 @@
-//! Connections between the two parties: TCP with TLS 1.3, each known by its certificate's hash.
+//! Connections between the two parties: TCP with TLS 1.3. A certificate is identified by its hash.
 
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
@@ -7,17 +7,18 @@ use mpc::{Clients, Duplex, Fingerprint, Identity, Patience};
 
 use crate::error::{Error, Result};
 
-/// Longest wait for the other party: more than a layer takes.
+/// Longest wait for a message: more than the computation of a layer takes.
 pub const PATIENCE: Duration = Duration::from_secs(300);
-/// Longest handshake.
+/// Longest time of a handshake.
 pub const HANDSHAKE: Duration = Duration::from_secs(10);
 
-/// Connects to `HOST:PORT`, to the server whose certificate has the hash `trusted`, as the client
-/// with this identity if the server asks for one. The server has `reach` to accept and for the
+/// Connects to the server at `HOST:PORT` whose certificate has the hash `trusted`. The client shows
+/// `identity` if the server asks for a certificate. The server has `reach` to accept and for the
 /// handshake, and `patience` for each message.
 ///
 /// # Errors
-/// [`Error::Unreachable`] if nothing answers there, [`Error::Protocol`] for another server.
+/// [`Error::Unreachable`] if no server answers at the address, [`Error::Protocol`] for another
+/// server.
 pub fn connect(
     address: &str,
     trusted: Fingerprint,
@@ -28,10 +29,10 @@ pub fn connect(
         address: address.to_owned(),
         reason,
     };
-    let mut found = address
+    let mut addresses = address
         .to_socket_addrs()
         .map_err(|e| unreachable(format!("{e}; expected HOST:PORT of a server")))?;
-    let first = found
+    let first = addresses
         .next()
         .ok_or_else(|| unreachable("it has no address".to_owned()))?;
     let socket = TcpStream::connect_timeout(&first, reach);
@@ -52,10 +53,12 @@ pub fn connect(
     }
 }
 
-/// The server's end of a connection, and the certificate of the client if it was asked for one.
+/// Accepts a client. Returns the server's end of the connection, and the client's certificate if
+/// `clients` asks for one.
 ///
 /// # Errors
-/// [`Error::Protocol`] for a client that does not speak TLS 1.3 in time, or is not known.
+/// [`Error::Protocol`] for a client that does not speak TLS 1.3 in time, or whose certificate is
+/// unknown.
 pub fn accept(
     socket: TcpStream,
     identity: &Identity,

@@ -1,13 +1,13 @@
-//! What a protocol costs, known before it runs.
+//! The cost of a protocol, known before its run.
 
 use std::ops::{Add, AddAssign, Mul};
 
 /// One of the two parties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
-    /// Holds the weights. Adds public constants to its shares.
+    /// The holder of the weights. Adds public constants to its shares.
     Server,
-    /// Holds the image. Learns the result.
+    /// The holder of the image. Learns the result.
     Client,
 }
 
@@ -21,10 +21,10 @@ impl Role {
     }
 }
 
-/// Messages of a protocol. They depend on shapes alone, never on values.
+/// The messages of a protocol. They depend on shapes alone, never on values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Exchanges in sequence. In one exchange both parties send, and then both receive.
+    /// Number of exchanges in sequence. In one exchange both parties send, and then both receive.
     pub rounds: u64,
     /// Bytes from the client to the server.
     pub bytes_to_server: u64,
@@ -38,8 +38,8 @@ impl Cost {
         self.bytes_to_server + self.bytes_to_client
     }
 
-    /// Seconds that the messages take, without any computation: in each exchange the longer
-    /// direction, on average, and half a round trip.
+    /// Seconds for the messages, without any computation: on average the longer direction of each
+    /// exchange, and half a round trip.
     ///
     /// `bytes_per_second` is the bandwidth of each direction, `round_trip` the latency there and
     /// back in seconds.

@@ -4,10 +4,10 @@ use std::io;
 
 use thiserror::Error;
 
-/// A result whose error is of this crate.
+/// Result of the `mpc` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong between two parties.
+/// An error of a protocol, of its connection or of its parameters.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,35 +17,35 @@ pub enum Error {
          that was sent or received is used up"
     )]
     Connection {
-        /// What this party was doing.
+        /// This party's action at the time.
         doing: &'static str,
-        /// What the operating system or TLS says.
+        /// The error of the operating system or of TLS.
         source: io::Error,
     },
-    /// The other party sent something that does not belong to the protocol.
+    /// A message of the other party does not belong to the protocol.
     #[error(
         "the other party's message is malformed: {found}, expected {expected}. Both parties must \
          run the same version with the same program"
     )]
     Message {
-        /// What was received.
+        /// The message that was received.
         found: String,
-        /// What belongs here.
+        /// The message that belongs here.
         expected: String,
     },
     /// The library of oblivious transfers failed.
     #[error("the oblivious transfers failed: {reason}. Start again with fresh material")]
     Transfers {
-        /// What the library says.
+        /// The library's error.
         reason: String,
     },
     /// TLS refused a certificate, a key or the handshake.
     #[error("TLS: {reason}")]
     Tls {
-        /// What is wrong, and with what.
+        /// The faulty item and its fault.
         reason: String,
     },
-    /// The material does not suffice.
+    /// The material is less than a call needs.
     #[error(
         "{what} are used up: {needed} needed, {left} left. Make material for every call beforehand, \
          by adding up the needs of the protocols"
@@ -53,43 +53,43 @@ pub enum Error {
     Exhausted {
         /// The kind of material.
         what: String,
-        /// How many a call needs.
+        /// Number that the call needs.
         needed: usize,
-        /// How many are left.
+        /// Number left in the material.
         left: usize,
     },
-    /// A number of bits outside its range.
+    /// A number of bits is outside its range.
     #[error("{what} has {found} bits, expected {min} to {max}")]
     Bits {
-        /// What has the bits.
+        /// Name of the item with these bits.
         what: &'static str,
-        /// How many it has.
+        /// The actual number of bits.
         found: u32,
-        /// The fewest.
+        /// Smallest number of bits.
         min: u32,
-        /// The most.
+        /// Largest number of bits.
         max: u32,
     },
-    /// An empty or reversed range, or one that does not fit its modulus.
+    /// A range is empty or reversed, or does not fit its modulus.
     #[error("{what} is {low}..={high}, expected {expected}")]
     Range {
-        /// What the range is of.
+        /// Name of the range.
         what: &'static str,
-        /// Its lower end.
+        /// Lower end of the range.
         low: i64,
-        /// Its upper end.
+        /// Upper end of the range.
         high: i64,
-        /// What a range must be.
+        /// Condition on the range.
         expected: String,
     },
-    /// A number of values that does not fit.
+    /// A number of values does not fit.
     #[error("{what}: {found} values, expected {expected}")]
     Length {
-        /// What has the values.
+        /// Name of the list of values.
         what: &'static str,
-        /// How many there are.
+        /// The actual length.
         found: usize,
-        /// How many there should be.
+        /// The expected length.
         expected: String,
     },
 }

@@ -1,23 +1,24 @@
-//! Two parties compute on values that neither of them knows.
+//! Protocols of two parties on shared values: each party holds a share, and neither knows a value.
 //!
-//! A value is shared: the server and the client each hold a word, and the value is their sum modulo
-//! `2^bits`. Linear maps are computed by each party on its own words. This crate computes the rest,
-//! exactly: requantisation, tables, maxima, conversions, products. Both parties are semi-honest:
-//! they follow the protocol and try to learn from what they see.
+//! The shares of the server and of the client are words, and the value is their sum modulo
+//! `2^bits`. Each party computes linear maps on its own words. This crate computes the other
+//! operations, exactly: requantisation, tables, maxima, conversions, products. Both parties are
+//! semi-honest: they follow the protocol and try to learn from the messages that they see.
 //!
-//! - A [`Protocol`] is a function of shared values. It is made from public numbers, and knows its
+//! - A [`Protocol`] is a function of shared values. It is built from public numbers, and knows its
 //!   [`Needs`] and its [`Cost`].
-//! - [`preprocess`] makes [`Material`] for the sum of all needs, before there is any input. It takes
-//!   random oblivious transfers from the library `cryprot-ot`.
-//! - A [`Party`] runs protocols over a [`Channel`]. Material is moved out and erased when it is used,
-//!   so nothing is used twice.
+//! - [`preprocess`] generates [`Material`] for the sum of all needs, before there is any input. It
+//!   takes random oblivious transfers from the library `cryprot-ot`.
+//! - A [`Party`] runs protocols over a [`Channel`]. It moves material out of the store and erases
+//!   it after use, so no material is used twice.
 //!
 //! Inside, values are cut into bits, 64 values in a word, and evaluated as Boolean circuits by the
-//! protocol of Goldreich, Micali and Wigderson (1987). Messages have lengths that both parties know;
-//! nothing about them depends on values. `docs/adr/0031-shares-by-gmw.md` says why.
+//! protocol of Goldreich, Micali and Wigderson (1987). Messages have lengths that both parties
+//! know; the lengths do not depend on values. `docs/adr/0031-shares-by-gmw.md` records the
+//! decision.
 //!
-//! A share is a word whose bits above the modulus are ignored where it comes in, and zero where it
-//! comes out.
+//! A share is a word. Functions ignore the bits above the modulus in the shares that they take, and
+//! return shares in which these bits are zero.
 
 #![forbid(unsafe_code)]
 

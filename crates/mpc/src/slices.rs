@@ -1,4 +1,5 @@
-//! Words to bit planes and back. Bit `i` of word `w` of a plane belongs to value `64 w + i`.
+//! Bit planes: conversion of words to planes and back. Bit `i` of word `w` of a plane belongs to
+//! value `64 w + i`.
 
 /// `2^bits - 1`, for up to 64 bits.
 pub(crate) fn mask(bits: u32) -> u64 {
@@ -10,7 +11,7 @@ pub(crate) fn mask(bits: u32) -> u64 {
     }
 }
 
-/// Words of a plane that holds one bit of each of `count` values.
+/// Number of words of a plane, which holds one bit of each of `count` values.
 pub(crate) fn plane_words(count: usize) -> usize {
     count.div_ceil(64)
 }
@@ -52,7 +53,7 @@ pub(crate) fn to_planes(values: impl ExactSizeIterator<Item = u64>, bits: u32, p
     }
 }
 
-/// The first `count` values whose bits are in planes, lowest bit first.
+/// Reads the first `count` values from their planes, lowest bit first.
 pub(crate) fn from_planes(planes: &[&[u64]], count: usize) -> Vec<u64> {
     let mut values = Vec::with_capacity(count);
     for word in 0..plane_words(count) {
@@ -66,7 +67,7 @@ pub(crate) fn from_planes(planes: &[&[u64]], count: usize) -> Vec<u64> {
     values
 }
 
-/// Bytes of `count` values of `bits` bits each, packed without gaps.
+/// Number of bytes for `count` values of `bits` bits each, packed without gaps.
 pub(crate) fn packed_bytes(count: usize, bits: u32) -> usize {
     (count * bits as usize).div_ceil(8)
 }
@@ -93,7 +94,7 @@ pub(crate) fn pack(values: impl IntoIterator<Item = u64>, bits: u32) -> Vec<u8> 
 /// Unpacks `count` values of `bits` bits each.
 ///
 /// # Panics
-/// If there are fewer than [`packed_bytes`].
+/// If there are fewer than [`packed_bytes`] bytes.
 pub(crate) fn unpack(bytes: &[u8], count: usize, bits: u32) -> Vec<u64> {
     assert!(bytes.len() >= packed_bytes(count, bits), "enough bytes");
     let mut bytes = bytes.iter();

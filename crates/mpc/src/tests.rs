@@ -1,5 +1,5 @@
-//! Each protocol beside plain integers, with material from a dealer. Every test also compares the
-//! predicted cost with what the channel counted.
+//! Compares each protocol with plain integers, with material from a dealer. Every test also
+//! compares the predicted cost with the counts of the channel.
 
 mod refusals;
 
@@ -14,7 +14,7 @@ use crate::slices::mask;
 use crate::{Cost, Duplex, Material, Needs, Party, Piece, Protocol, Requantisation, Result, Role};
 use crate::{memory_pair, preprocess};
 
-/// Runs both parties in threads of their own, and returns what each returns.
+/// Runs both parties, each in a thread, and returns both results.
 pub(super) fn both<T: Send>(
     material: [Material; 2],
     run: impl Fn(&mut Party<Duplex>) -> T + Sync,
@@ -52,7 +52,7 @@ fn share(rng: &mut ChaCha20Rng, values: &[i64]) -> [Vec<u64>; 2] {
     [first, second]
 }
 
-/// What a protocol gives for values, modulo `2^out_bits`.
+/// The results of a protocol for plain values, modulo `2^out_bits`.
 fn results(protocol: &Protocol, values: &[i64], seed: u64) -> Vec<[u64; 2]> {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let shares = share(&mut rng, values);
@@ -88,7 +88,7 @@ fn values(protocol: &Protocol, of: &[i64], out_bits: u32, seed: u64) -> Vec<i64>
         .collect()
 }
 
-/// Both ends of a range, both sides of zero, and values between.
+/// Test values: both ends of a range, both sides of zero, and values between.
 fn inputs(rng: &mut ChaCha20Rng, (minimum, maximum): (i64, i64), count: usize) -> Vec<i64> {
     let edges = [
         minimum,
@@ -112,7 +112,7 @@ fn requantised(r: &Requantisation, x: i64) -> i64 {
 fn check_requantisation(r: &Requantisation, count: usize, seed: u64) {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let mut x = inputs(&mut rng, (r.minimum, r.maximum), count);
-    // Around each threshold, as far as it lies in the range.
+    // Values around each threshold that lies in the range.
     for y in [
         r.low,
         r.low.saturating_add(1),
@@ -171,7 +171,8 @@ fn requantises_every_value_of_small_moduli() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
-    /// All moduli, with the whole range, where the wide form is taken, and a part of it.
+    /// All moduli: with the whole range, for the wide form, and with a part of it, for the cheap
+    /// form.
     #[test]
     fn requantises_exactly(
         (bits, out_bits, shift) in (1u32..=64, 1u32..=64, 0u32..=40),
@@ -191,7 +192,7 @@ proptest! {
         check_requantisation(&r, count, seed);
     }
 
-    /// The form of networks: a range that leaves room, where the cheap form is taken.
+    /// The form of networks: a range that leaves room, for the cheap form.
     #[test]
     fn requantises_activations(
         (bits, shift) in (8u32..=48, 0u32..=30),
@@ -209,7 +210,7 @@ proptest! {
         check_requantisation(&r, count, seed);
     }
 
-    /// Random tables, and tables of few steps, for which the other way is cheaper.
+    /// Random tables, and tables of few steps, for which the way by choices is cheaper.
     #[test]
     fn looks_tables_up(
         (bits, out_bits) in (10u32..=40, 1u32..=40),
@@ -247,7 +248,7 @@ proptest! {
         let want: Vec<i64> = x.chunks(group).map(|x| *x.iter().max().unwrap()).collect();
         prop_assert_eq!(values(&largest, &x, bits, seed), want);
 
-        // In the narrow range most groups have equal values: the first one counts.
+        // In the narrow range most groups have equal values, of which the first counts.
         let place = Protocol::argmax(group, bits, range).expect("in range");
         for ([server, client], x) in results(&place, &x, seed).into_iter().zip(x.chunks(group)) {
             let first = x.iter().position(|v| v == x.iter().max().unwrap());
@@ -320,7 +321,7 @@ proptest! {
     }
 }
 
-/// The cheap forms must stay cheap: these numbers are in the record of the decision.
+/// The cheap forms must stay cheap: the decision record states these numbers.
 #[test]
 fn an_activation_has_the_recorded_cost() {
     let activation = Requantisation {
@@ -342,7 +343,7 @@ fn an_activation_has_the_recorded_cost() {
     );
 }
 
-/// The bits that a party draws itself, and those that come of the transfers.
+/// The two sources of material: bits that a party draws itself, and bits from the transfers.
 #[test]
 fn made_bits_are_random() {
     let relu = Protocol::requantise(&refusals::RELU).expect("in range");

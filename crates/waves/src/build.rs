@@ -1,4 +1,4 @@
-//! From a trace to its plan.
+//! Builds a plan from a trace.
 
 use crate::error::Result;
 use crate::order::{Batch, order};
@@ -7,7 +7,7 @@ use crate::rows::{Rows, rows};
 use crate::work::{Instruction, Task, Work, Writer};
 use trace::Trace;
 
-/// Name of what stands before the first step.
+/// Name of the step for instructions before the trace's first step.
 const BEFORE: &str = "before the first step";
 
 pub(crate) fn build(trace: &Trace, window: usize) -> Result<Plan> {

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of the `waves` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a trace has no plan.
+/// An error of planning a trace.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,25 +18,25 @@ pub enum Error {
          --words 32, give a circuit parameters of such moduli"
     )]
     Wide {
-        /// Its index in the table of moduli.
+        /// Index of the modulus in the table of moduli.
         index: usize,
         /// The modulus.
         found: u64,
-        /// Its number of bits.
+        /// Number of bits of the modulus.
         bits: u32,
     },
     /// A modulus is a power of two.
     #[error("modulus {index} is 2^{bits}, expected a prime: programs of TFHE run on the CPU only")]
     Power {
-        /// Its index in the table of moduli.
+        /// Index of the modulus in the table of moduli.
         index: usize,
-        /// The exponent.
+        /// Exponent of the modulus.
         bits: u32,
     },
-    /// A modulus that must be a prime is none.
+    /// A modulus that must be a prime is not one.
     #[error("modulus {index} is {found}, expected a prime")]
     NotPrime {
-        /// Its index in the table of moduli.
+        /// Index of the modulus in the table of moduli.
         index: usize,
         /// The modulus.
         found: u64,
@@ -44,11 +44,11 @@ pub enum Error {
     /// The trace is too long to be written out.
     #[error("the trace has {found} {what}, expected at most {limit}: use a smaller program")]
     TooLong {
-        /// What there is too much of.
+        /// Name of the quantity above its limit.
         what: &'static str,
-        /// How many there are.
+        /// The number in the trace.
         found: u64,
-        /// How many are possible.
+        /// Largest number that a plan can have.
         limit: u64,
     },
 }

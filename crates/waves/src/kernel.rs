@@ -1,12 +1,12 @@
-//! What a wave does to its rows.
+//! Kernels: the computations of waves on rows.
 
 /// A computation on rows of `N` words. Each instruction of a wave reads some rows, writes others,
 /// and has a few words of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kernel {
-    /// From coefficients to the evaluation domain.
+    /// Transform from coefficients to the evaluation domain.
     Ntt,
-    /// From the evaluation domain to coefficients.
+    /// Transform from the evaluation domain to coefficients.
     Intt,
     /// `a + b`.
     Add,
@@ -14,20 +14,21 @@ pub enum Kernel {
     Sub,
     /// `a b` word by word.
     Mul,
-    /// `sum_k left_k right_k` word by word. The left rows come first, then as many right ones.
+    /// `sum_k left_k right_k` word by word. All left rows come first, then as many right rows.
     Dot,
     /// A row times the word `factor`.
     Scale,
     /// A [matrix](crate::Tables::matrices) of integers times a column of rows, modulo one prime.
     Combine,
-    /// [Basis conversion](crate::Conversion): from rows modulo some primes to rows modulo others.
+    /// [Basis conversion](crate::Conversion) of rows modulo some primes to rows modulo other
+    /// primes.
     Convert,
-    /// A row with its words in other places, some of them negated: see
+    /// Permutation of the words of a row. Some words are negated: see
     /// [`Tables::permutations`](crate::Tables::permutations).
     Permute,
-    /// [`Op::Extract`](trace::Op::Extract): words from several rows. `at` and `entries`
-    /// are [places](crate::Tables::places), each of whose halves is rotated left by as many steps
-    /// as the next word says. If `gap` is 0, there are no entries.
+    /// [`Op::Extract`](trace::Op::Extract): words from several rows. `at` and `entries` are
+    /// [places](crate::Tables::places); the words `at_steps` and `entries_steps` are the steps by
+    /// which their halves are rotated left. If `gap` is 0, there are no entries.
     Extract,
     /// [`Op::Round`](trace::Op::Round) from `prime` to the prime `to`.
     Round,
@@ -53,7 +54,7 @@ impl Kernel {
         Self::Digit,
     ];
 
-    /// Name of the kernel, as implementations of it are named.
+    /// Name of the kernel, which its implementations bear.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ntt => "ntt",
@@ -72,8 +73,8 @@ impl Kernel {
         }
     }
 
-    /// Names of an instruction's own words. A prime is given by its index in the table of moduli,
-    /// matrices and conversions by their index among those of the shape.
+    /// Names of an instruction's own words. A prime is an index in the table of moduli. A matrix or
+    /// conversion is an index among the matrices or conversions of the shape.
     pub fn arguments(self) -> &'static [&'static str] {
         match self {
             Self::Ntt | Self::Intt | Self::Add | Self::Sub | Self::Mul | Self::Dot => &["prime"],
@@ -88,20 +89,20 @@ impl Kernel {
     }
 }
 
-/// A kernel with numbers of rows: what a machine compiles once.
+/// A kernel with its numbers of rows: the unit that a machine compiles once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shape {
     /// The kernel.
     pub kernel: Kernel,
-    /// Rows that an instruction reads. Numbers above 8 are rounded up to three leading bits, so
-    /// that there are few shapes.
+    /// Number of rows that an instruction reads. Numbers above 8 are rounded up to three leading
+    /// bits, so that there are few shapes.
     pub reads: usize,
-    /// Rows that it writes, rounded up likewise.
+    /// Number of rows that an instruction writes, rounded up likewise.
     pub writes: usize,
 }
 
-/// Rounds a number of rows up to one of three leading bits: 10, 12, 14, 16, 20, and so on. At most
-/// a fifth of the rows is added.
+/// Rounds a number of rows up to a number of three leading bits: 10, 12, 14, 16, 20, and so on.
+/// Adds at most a fifth of the rows.
 pub(crate) fn padded(rows: usize) -> usize {
     let step = 1 << rows.max(1).ilog2().saturating_sub(2);
     rows.next_multiple_of(step)

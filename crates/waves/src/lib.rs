@@ -1,21 +1,23 @@
 //! Traces as *waves*: batches of independent instructions on *rows*, for machines that are fast on
 //! many limbs at once.
 //!
-//! *Concept.* A machine such as a GPU has one store of rows. A row holds `N` words of 32 bits: a
-//! limb. A [`Plan`] tells it what to do: a list of waves, each of which runs one [`Kernel`] on many
-//! rows. The instructions of a wave do not depend on each other. Rows are numbers, and what an
-//! instruction needs besides rows are words and tables. So a machine compiles each
+//! *Concept.* A machine such as a GPU has one store of rows. A row holds the `N` words of 32 bits
+//! of a limb. A [`Plan`] is the machine's schedule: a list of waves, each of which runs one
+//! [`Kernel`] on many rows. The instructions of a wave do not depend on each other. The operands of
+//! an instruction are rows, given by number, words, and tables. So a machine compiles each
 //! [shape](Shape) of a kernel once, whatever the level of a ciphertext and the size of a wave.
 //!
 //! A trace becomes a plan in four passes:
 //!
 //! 1. `work` writes out the calls, limb by limb. Selecting and joining limbs cost nothing.
-//! 2. `tables` collects what instructions share: matrices, conversions, permutations, places.
+//! 2. `tables` collects the tables that instructions share: matrices, conversions, permutations,
+//!    places.
 //! 3. `order` makes waves of instructions that are ready at the same time, within a window.
-//! 4. `rows` gives each limb a row, from the wave that makes it to the last one that reads it.
+//! 4. `rows` assigns each limb a row, from the wave that computes the limb to the last wave that
+//!    reads it.
 //!
 //! *May use* `program`, and `kernels` for arithmetic modulo one prime. This crate handles no keys
-//! and no ciphertexts: values from outside are named by the instruction that asks for them.
+//! and no ciphertexts: the instruction that loads a value names it.
 //!
 //! *Invariants*: no wave reads a row that it writes. Row [`Plan::ZERO`] is always zero, and nothing
 //! reads row [`Plan::SPARE`].

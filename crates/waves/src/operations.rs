@@ -1,17 +1,17 @@
-//! What each operation of a trace is, limb by limb.
+//! The operations of a trace, limb by limb.
 
 use crate::kernel::{Kernel, Shape, padded};
 use crate::tables::Permutation;
 use crate::work::{Limb, Origin, Writer, ZERO};
 use trace::{ConstantId, Domain, Instruction, Limbs, Op, Type};
 
-/// Limbs of the result in an instruction of a conversion. What they have in common, a few products
-/// for each limb that is read, is computed again for the next ones. With all limbs in one instruction
-/// there were 50 shapes of conversions in MNIST's plan.
+/// Limbs of the result that one instruction of a conversion computes. Instructions of the same
+/// conversion repeat their common part: a few products for each limb that is read. With all limbs
+/// in one instruction there were 50 shapes of conversions in MNIST's plan.
 const CONVERTED: usize = 4;
 
 impl Writer<'_> {
-    /// Adds the limbs of the results of an instruction that is no call.
+    /// Writes out an instruction that is not a call: adds the limbs of its results to `values`.
     pub(crate) fn operation(
         &mut self,
         origin: Origin,
@@ -19,16 +19,19 @@ impl Writer<'_> {
         types: &[&Type],
         values: &mut Vec<Vec<Limb>>,
     ) {
-        let Instruction { op, types: made } = instruction;
+        let Instruction {
+            op,
+            types: result_types,
+        } = instruction;
         match op {
             Op::Store { value, .. } => return self.store(origin, &values[*value]),
             Op::Combine { .. } => {
-                let results = self.combine(op, &made[0].limbs, values);
+                let results = self.combine(op, &result_types[0].limbs, values);
                 return values.extend(results);
             }
             _ => {}
         }
-        let ty = &made[0];
+        let ty = &result_types[0];
         let limbs = &ty.limbs;
         let of = |value: &usize| values[*value].as_slice();
         let result = match op {
@@ -97,7 +100,7 @@ impl Writer<'_> {
         values.push(result);
     }
 
-    /// One instruction for each limb, on the limbs at the same place of all operands.
+    /// Adds one instruction for each limb. It reads the limbs at the same position of all operands.
     fn each(&mut self, kernel: Kernel, limbs: &Limbs, operands: &[&[Limb]]) -> Vec<Limb> {
         let limbs = limbs.iter().enumerate();
         let one = |(place, prime): (usize, usize)| {
@@ -126,7 +129,8 @@ impl Writer<'_> {
         limbs.map(one).collect()
     }
 
-    /// All rows of a combination in one instruction for each limb. Returns the limbs of each row.
+    /// Adds one instruction for each limb, which computes all rows of a combination. Returns the
+    /// limbs of each row.
     fn combine(&mut self, op: &Op, limbs: &Limbs, values: &[Vec<Limb>]) -> Vec<Vec<Limb>> {
         let Op::Combine {
             values: columns,
@@ -146,15 +150,15 @@ impl Writer<'_> {
         let mut results = vec![Vec::with_capacity(limbs.len()); rows.len()];
         for (place, prime) in limbs.iter().enumerate() {
             let reads = column(&columns, place, shape.reads);
-            let made = self.run(shape, reads, rows.len(), &[prime as u32, matrix]);
-            let rows = results.iter_mut().zip(made);
+            let computed = self.run(shape, reads, rows.len(), &[prime as u32, matrix]);
+            let rows = results.iter_mut().zip(computed);
             rows.for_each(|(result, limb)| result.push(limb));
         }
         results
     }
 
-    fn permute(&mut self, what: Permutation, limbs: &Limbs, value: &[Limb]) -> Vec<Limb> {
-        let permutation = self.tables.permutation(what);
+    fn permute(&mut self, permutation: Permutation, limbs: &Limbs, value: &[Limb]) -> Vec<Limb> {
+        let permutation = self.tables.permutation(permutation);
         let limbs = limbs.iter().zip(value);
         let one = |(prime, &limb): (usize, &Limb)| {
             self.run_one(Kernel::Permute, &[limb], &[prime as u32, permutation])
@@ -187,7 +191,7 @@ impl Writer<'_> {
         limbs.map(one).collect()
     }
 
-    /// A few limbs of the result in each instruction.
+    /// Adds instructions of a conversion, each for [`CONVERTED`] limbs of the result.
     fn convert(&mut self, value: &[Limb], from: &Limbs, to: &Limbs) -> Vec<Limb> {
         let shape = Shape {
             kernel: Kernel::Convert,
@@ -196,17 +200,17 @@ impl Writer<'_> {
         };
         let reads = filled(value.iter().copied(), shape.reads);
         let to: Vec<usize> = to.iter().collect();
-        let mut made = Vec::with_capacity(to.len());
+        let mut results = Vec::with_capacity(to.len());
         for some in to.chunks(CONVERTED) {
             let limbs = Limbs::new(some.iter().map(|&limb| limb..limb + 1));
             let conversion = self.tables.conversion((from, &limbs), shape);
-            made.extend(self.run(shape, reads.iter().copied(), some.len(), &[conversion]));
+            results.extend(self.run(shape, reads.iter().copied(), some.len(), &[conversion]));
         }
-        made
+        results
     }
 }
 
-/// The limbs at one place of some values, filled up with zeros.
+/// The limbs at one position of several values, filled up with zeros to `length`.
 fn column(values: &[&[Limb]], place: usize, length: usize) -> Vec<Limb> {
     filled(values.iter().map(|value| value[place]), length)
 }
@@ -217,18 +221,18 @@ fn filled(limbs: impl Iterator<Item = Limb>, length: usize) -> Vec<Limb> {
     limbs
 }
 
-/// The prime of a value that has one limb.
+/// The index of the prime of a value that has one limb.
 fn one(limbs: &Limbs) -> u32 {
     limbs.ranges()[0].start as u32
 }
 
-/// The limbs of a value whose limbs are among those of the given values.
+/// The limbs of a value, picked from values that together have all of them.
 fn gather(limbs: &Limbs, among: &[(&Limbs, &[Limb])]) -> Vec<Limb> {
     let limb = |id: usize| {
-        let mut found = among
+        let mut matches = among
             .iter()
             .filter_map(|(limbs, value)| Some(value[limbs.position(id)?]));
-        found.next().expect("the verifier saw this limb")
+        matches.next().expect("the verifier saw this limb")
     };
     limbs.iter().map(limb).collect()
 }

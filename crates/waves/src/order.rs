@@ -1,25 +1,26 @@
-//! Waves of instructions that are ready at the same time.
+//! The order of waves: instructions that are ready at the same time run together.
 //!
-//! Instructions enter a window in the order of the trace. Among those of the window whose operands
-//! are made, one task is chosen, and all its instructions become a wave. Chosen is the task of
-//! which the largest share of the window is ready: what waits of it would need another wave. Of
-//! equal shares, the one with the oldest instruction goes first.
+//! Instructions enter a window in the order of the trace. An instruction is ready once its operands
+//! are computed. Each wave runs all ready instructions of one task: of the task with the largest
+//! share of ready instructions in the window, since its other instructions will need a further
+//! wave. Of equal shares, the task with the oldest ready instruction goes first.
 //!
-//! The window bounds memory: a limb is made at most so many instructions before the trace needs it.
-//! It always moves on, because its oldest instruction is ready. It ends at the border of a step, so
-//! that a run can stop there.
+//! The window bounds memory: no limb is computed more than one window's length of instructions
+//! before the trace needs it. The window always moves on, because its oldest instruction is ready.
+//! A window ends at the border of a step, so that a run can stop there.
 
 use crate::work::{Instruction, Task, Work};
 use std::collections::BTreeMap;
 
-/// Instructions that may run at the same time. Indices of instructions, in order.
+/// A wave before its rows are assigned: instructions of one task, by index, in the order of the
+/// trace.
 pub(crate) struct Batch {
     pub(crate) task: Task,
     pub(crate) step: u32,
     pub(crate) instructions: Vec<u32>,
 }
 
-/// Makes waves of all instructions.
+/// Orders all instructions in waves. `window` is its length in instructions.
 pub(crate) fn order(work: &Work, window: usize) -> Vec<Batch> {
     let makers = makers(work);
     let mut batches = Vec::new();
@@ -33,7 +34,7 @@ pub(crate) fn order(work: &Work, window: usize) -> Vec<Batch> {
     batches
 }
 
-/// For each limb, the instruction that makes it. Zeros are made by none.
+/// The index of the instruction that computes each limb. Limbs of zeros have `u32::MAX`.
 fn makers(work: &Work) -> Vec<u32> {
     let mut makers = vec![u32::MAX; work.limbs as usize];
     for (index, instruction) in work.instructions.iter().enumerate() {
@@ -44,7 +45,7 @@ fn makers(work: &Work) -> Vec<u32> {
     makers
 }
 
-/// What the window has of a task.
+/// The instructions of one task that are in the window.
 #[derive(Default)]
 struct Waiting {
     ready: Vec<u32>,
@@ -56,11 +57,13 @@ struct Waiting {
 struct Window<'a> {
     work: &'a Work,
     range: std::ops::Range<usize>,
-    /// For each instruction of the step, those that read what it makes, one after the other.
+    /// The readers of each instruction's results, by index in the step, instruction after
+    /// instruction.
     readers: Vec<u32>,
-    /// Where these begin, and at the end their number.
+    /// Start of each instruction's readers in `readers`; the last entry is the number of all
+    /// readers.
     starts: Vec<u32>,
-    /// For each instruction, the operands in this step that are not made yet.
+    /// For each instruction, the number of operands of this step that are not computed yet.
     missing: Vec<u32>,
     done: Vec<bool>,
     /// First instruction that has not entered the window.
@@ -166,7 +169,7 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The task whose ready instructions are the largest share of those in the window.
+    /// The task whose ready instructions are the largest share of its instructions in the window.
     fn chosen(&self) -> Task {
         let ready = self.tasks.iter().filter(|(_, w)| !w.ready.is_empty());
         let best = ready.max_by(|(_, a), (_, b)| {

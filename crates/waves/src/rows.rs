@@ -1,8 +1,8 @@
-//! Which row holds which limb: linear scan over the waves.
+//! Assignment of rows to limbs: linear scan over the waves.
 //!
-//! A limb has its row from the wave that makes it until after the wave that reads it last. So what
-//! a wave reads is not overwritten by it. The lowest free row is given first: rows that are made
-//! together then mostly lie together.
+//! A limb has its row from the wave that computes it until after the last wave that reads it. So no
+//! wave overwrites its operands. The lowest free row is taken first: rows of limbs that are
+//! computed together then mostly lie together.
 
 use crate::order::Batch;
 use crate::plan::Plan;
@@ -23,10 +23,10 @@ impl Rows {
     }
 }
 
-/// In place of a wave: no wave reads the limb.
+/// The last wave of a limb that no wave reads.
 const NEVER: u32 = u32::MAX;
 
-/// Gives every limb a row. A limb that nothing reads has the spare row.
+/// Assigns every limb a row. A limb that nothing reads has the spare row.
 pub(crate) fn rows(work: &Work, batches: &[Batch]) -> Rows {
     let mut last = vec![NEVER; work.limbs as usize];
     for (wave, batch) in batches.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(crate) fn rows(work: &Work, batches: &[Batch]) -> Rows {
         for &limb in instructions().flat_map(|instruction| work.reads(instruction)) {
             if last[limb as usize] == wave as u32 {
                 free.push(Reverse(of[limb as usize]));
-                // An operand that is read twice is given back once.
+                // The row of an operand that is read twice is freed once.
                 last[limb as usize] = NEVER;
             }
         }

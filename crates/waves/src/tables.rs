@@ -1,4 +1,4 @@
-//! What instructions share: matrices, conversions, permutations and places.
+//! Tables that instructions share: matrices, conversions, permutations and places.
 
 use crate::kernel::Shape;
 use kernels::Modulus;
@@ -9,26 +9,26 @@ use trace::{Constant, ConstantId, Limbs, Op, Trace};
 /// Tables that instructions name by index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
-    /// Matrices of combinations, by shape: `writes` rows of `reads` integers each, row by row.
-    /// Rows and columns beyond those of the combination are 0.
+    /// Matrices of combinations, by shape: `writes` rows of `reads` integers each, row by row. Rows
+    /// and columns beyond the combination's are 0.
     pub matrices: HashMap<Shape, Vec<Vec<u32>>>,
     /// Conversions, by shape.
     pub conversions: HashMap<Shape, Vec<Conversion>>,
-    /// Permutations of `N` words. Word `i` of a result is the word at entry `i`, or its negative if
-    /// [`Tables::NEGATIVE`] is added to the entry.
+    /// Permutations of `N` words. Entry `i` is the index of word `i` of the result in the operand,
+    /// plus [`Tables::NEGATIVE`] if the word is negated.
     pub permutations: Vec<Vec<u32>>,
-    /// Places of extractions: constants of `N` integers. Places are as the constant says, entries
-    /// are reduced modulo `2N`.
+    /// Places of extractions: constants of `N` integers. Places are as in the constant; entries are
+    /// reduced modulo `2N`.
     pub places: Vec<Vec<i32>>,
 }
 
-/// Tables of a [basis conversion](trace::Op::Convert). Rows beyond those of the conversion
-/// count as 0 modulo prime 0.
+/// Tables of a [basis conversion](trace::Op::Convert). Rows beyond the conversion's count as 0
+/// modulo prime 0.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conversion {
-    /// For each row that is read, the index of its prime.
+    /// Index of the prime of each row that is read.
     pub from: Vec<u32>,
-    /// For each row that is written, the index of its prime.
+    /// Index of the prime of each row that is written.
     pub to: Vec<u32>,
     /// `(Q/q_i)^-1 mod q_i` for each row that is read.
     pub hat_inverse: Vec<u32>,
@@ -38,11 +38,11 @@ pub struct Conversion {
 }
 
 impl Tables {
-    /// Marks an entry of a permutation whose word is negated.
+    /// The bit of a permutation's entry whose word is negated.
     pub const NEGATIVE: u32 = 1 << 31;
 }
 
-/// Entries that have been met, each once.
+/// Indices of the entries seen so far.
 struct Known<K>(HashMap<K, u32>);
 
 impl<K> Default for Known<K> {
@@ -60,21 +60,22 @@ impl<K: Hash + Eq> Known<K> {
     }
 }
 
-/// What a permutation does.
+/// A permutation of the words of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Permutation {
     /// `X -> X^element` in the evaluation domain.
     Eval(usize),
     /// `X -> X^element` on coefficients.
     Coeff(usize),
-    /// From slots to the evaluation domain.
+    /// Slots to the evaluation domain.
     Slots,
 }
 
-/// List, first entry, modulus and factors of a matrix.
+/// Key of a matrix: list of integers, index of the first one, modulus, factors of rows and of
+/// columns.
 type MatrixKey = (ConstantId, usize, usize, Vec<u64>, Vec<u64>);
 
-/// Tables that are being collected.
+/// The tables of a trace, collected while it is written out.
 pub(crate) struct Collector<'a> {
     trace: &'a Trace,
     pub(crate) moduli: Vec<Modulus>,
@@ -98,7 +99,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// The matrix of a combination, among those of its shape.
+    /// The index of a combination's matrix, among the matrices of its shape.
     pub(crate) fn matrix(&mut self, op: &Op, shape: Shape) -> u32 {
         let Op::Combine {
             list,
@@ -111,9 +112,9 @@ impl<'a> Collector<'a> {
         else {
             unreachable!("the operation is a combination")
         };
-        let made = self.tables.matrices.entry(shape).or_default();
+        let matrices = self.tables.matrices.entry(shape).or_default();
         let key = (*list, *first, *modulus, rows.clone(), columns.clone());
-        let (index, new) = self.matrices.index(key, made.len());
+        let (index, new) = self.matrices.index(key, matrices.len());
         if new {
             let t = &self.moduli[*modulus];
             let Constant::List(integers) = &self.trace.constants[*list] else {
@@ -130,49 +131,49 @@ impl<'a> Collector<'a> {
                     matrix[r * shape.reads + k] = entry as u32;
                 }
             }
-            made.push(matrix);
+            matrices.push(matrix);
         }
         index as u32
     }
 
-    /// A conversion, among those of its shape.
+    /// The index of a conversion, among the conversions of its shape.
     pub(crate) fn conversion(&mut self, (from, to): (&Limbs, &Limbs), shape: Shape) -> u32 {
-        let made = self.tables.conversions.entry(shape).or_default();
+        let conversions = self.tables.conversions.entry(shape).or_default();
         let key = (from.clone(), to.clone());
-        let (index, new) = self.conversions.index(key, made.len());
+        let (index, new) = self.conversions.index(key, conversions.len());
         if new {
-            made.push(conversion(&self.moduli, (from, to), shape));
+            conversions.push(conversion(&self.moduli, (from, to), shape));
         }
         index as u32
     }
 
-    /// A permutation.
-    pub(crate) fn permutation(&mut self, what: Permutation) -> u32 {
-        let made = &mut self.tables.permutations;
-        let (index, new) = self.permutations.index(what, made.len());
+    /// The index of a permutation.
+    pub(crate) fn permutation(&mut self, kind: Permutation) -> u32 {
+        let permutations = &mut self.tables.permutations;
+        let (index, new) = self.permutations.index(kind, permutations.len());
         if new {
-            made.push(permutation(what, self.trace.n));
+            permutations.push(permutation(kind, self.trace.n));
         }
         index as u32
     }
 
-    /// A constant of places or, if `entries`, of entries. Also the steps by which its halves are
-    /// rotated to the left.
+    /// The index of a constant's places or, if `entries`, of its entries, and the number of steps
+    /// by which their halves are rotated left.
     pub(crate) fn places(&mut self, id: ConstantId, entries: bool) -> [u32; 2] {
         let (trace, n) = (self.trace, self.trace.n);
         let (mut root, mut turn) = (id, 0);
         while let Constant::Turn { of, steps } = &trace.constants[root] {
             (root, turn) = (*of, (turn + steps) % (n / 2));
         }
-        let made = &mut self.tables.places;
-        let (index, new) = self.places.index((root, entries), made.len());
+        let places = &mut self.tables.places;
+        let (index, new) = self.places.index((root, entries), places.len());
         if new {
             let words = Constant::words(&trace.constants, root, n).into_iter();
             let place = |word: i64| match entries {
                 true => (word % (2 * n as i64)) as i32,
                 false => word.max(-1) as i32,
             };
-            made.push(words.map(place).collect());
+            places.push(words.map(place).collect());
         }
         [index as u32, turn as u32]
     }
@@ -212,14 +213,15 @@ fn conversion(moduli: &[Modulus], (from, to): (&Limbs, &Limbs), shape: Shape) ->
     }
 }
 
-/// For each word of the result, its place in the operand.
-fn permutation(what: Permutation, n: usize) -> Vec<u32> {
+/// The index of each word of the result in the operand, with [`Tables::NEGATIVE`] for negated
+/// words.
+fn permutation(kind: Permutation, n: usize) -> Vec<u32> {
     let reverse = |i: usize| i.reverse_bits() >> (usize::BITS - n.ilog2());
-    // Word `i` belongs to the root's power of this odd exponent, and back.
+    // Word `i` is the value at the root's power of this odd exponent. `place` is the inverse.
     let exponent = |i: usize| 2 * reverse(i) + 1;
     let place = |exponent: usize| reverse(exponent % (2 * n) / 2);
     let mut words = vec![0; n];
-    match what {
+    match kind {
         Permutation::Eval(element) => {
             for (i, word) in words.iter_mut().enumerate() {
                 *word = place(exponent(i) * element) as u32;

@@ -8,15 +8,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 use trace::{Body, Op, Trace, Type};
 
-/// A limb, by number. Every limb is made once. Limb [`ZERO`] is zero.
+/// The number of a limb. One instruction computes it. Limb [`ZERO`] is zero.
 pub(crate) type Limb = u32;
 
 /// The limb of zeros.
 pub(crate) const ZERO: Limb = 0;
 
-/// Most instructions and passes of a trace.
+/// Largest number of instructions and passes of a trace.
 const LIMIT: u64 = 1 << 29;
-/// Most calls within calls: lowering has five.
+/// Largest depth of calls within calls: lowering has five.
 const DEPTH: u64 = 64;
 /// Bits of the largest modulus.
 const WORD_BITS: u32 = 32;
@@ -30,12 +30,12 @@ pub struct Origin {
     pub instruction: usize,
 }
 
-/// What an instruction on limbs does.
+/// The job of an instruction on limbs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Task {
-    /// Gets a value from outside or from a constant.
+    /// Fetches a value of the caller, or a constant, into rows.
     Load,
-    /// Gives a value to the outside.
+    /// Hands a value to the caller.
     Store,
     /// Runs the kernel of the shape with this index.
     Run(u32),
@@ -45,17 +45,18 @@ pub(crate) enum Task {
 #[derive(Clone, Debug)]
 pub(crate) struct Instruction {
     pub(crate) task: Task,
-    /// The limbs that are read, in [`Work::pool`].
+    /// The operands, as a range of [`Work::pool`].
     pub(crate) reads: Range<u32>,
-    /// The limbs that are made.
+    /// The limbs of the result.
     pub(crate) makes: Range<Limb>,
-    /// Its own words, in [`Work::words`]; for loads and stores, the index in [`Work::origins`].
+    /// The instruction's own words, as a range of [`Work::words`]. For loads and stores: the index
+    /// in [`Work::origins`].
     pub(crate) words: Range<u32>,
     /// Index of the step of the program.
     pub(crate) step: u32,
 }
 
-/// Instructions on limbs, in an order in which every limb is made before it is read.
+/// Instructions on limbs. Every limb is computed before it is read.
 #[derive(Default)]
 pub(crate) struct Work {
     pub(crate) shapes: Vec<Shape>,
@@ -74,13 +75,13 @@ impl Work {
     }
 }
 
-/// A value that is loaded when an instruction first reads it.
+/// A value of the caller or a constant, loaded when an instruction first reads it.
 struct Source {
     origin: Origin,
     makes: Range<Limb>,
 }
 
-/// Work that is being written.
+/// The pass that writes out a trace, with the work written so far.
 pub(crate) struct Writer<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) work: Work,
@@ -88,7 +89,7 @@ pub(crate) struct Writer<'a> {
     shapes: HashMap<Shape, u32>,
     sources: Vec<Source>,
     known: HashMap<(Op, Type), Range<Limb>>,
-    /// For each limb of a source that is not loaded yet, the source.
+    /// For each limb that is not loaded yet, the index of its source.
     waiting: HashMap<Limb, usize>,
     step: u32,
 }
@@ -97,8 +98,8 @@ impl<'a> Writer<'a> {
     /// Writes out a trace.
     ///
     /// # Errors
-    /// Those of [`Trace::verify`], [`Error::Power`], [`Error::Wide`] and [`Error::NotPrime`] for
-    /// moduli that rows cannot hold, and [`Error::TooLong`].
+    /// The errors of [`Trace::verify`]; [`Error::Power`], [`Error::Wide`] and [`Error::NotPrime`]
+    /// for moduli that rows cannot hold; and [`Error::TooLong`].
     pub(crate) fn write(trace: &'a Trace) -> Result<Self> {
         trace.verify()?;
         let moduli = moduli(trace)?;
@@ -121,7 +122,8 @@ impl<'a> Writer<'a> {
         Ok(writer)
     }
 
-    /// Writes out a body whose parameters have these limbs. Returns the limbs of its results.
+    /// Writes out a body whose parameters have the limbs `parameters`. Returns the limbs of its
+    /// results.
     fn body(&mut self, index: usize, parameters: Vec<Vec<Limb>>) -> Vec<Vec<Limb>> {
         let trace = self.trace;
         let body: &Body = trace.subs.get(index).unwrap_or(&trace.main);
@@ -149,7 +151,8 @@ impl<'a> Writer<'a> {
         results.map(|&value| values[value].clone()).collect()
     }
 
-    /// The limbs of a value that is loaded when it is first read. Equal ones are loaded once.
+    /// The limbs of a value that is loaded when an instruction first reads it. Equal values are
+    /// loaded once.
     pub(crate) fn source(&mut self, origin: Origin, op: &Op, ty: &Type) -> Vec<Limb> {
         let key = (op.clone(), ty.clone());
         if let Some(makes) = self.known.get(&key) {
@@ -167,22 +170,22 @@ impl<'a> Writer<'a> {
         makes.collect()
     }
 
-    /// Adds an instruction that gives limbs to the outside.
+    /// Adds an instruction that hands limbs to the caller.
     pub(crate) fn store(&mut self, origin: Origin, limbs: &[Limb]) {
         let reads = self.pooled(limbs.iter().copied());
         self.push_outside(Task::Store, origin, (reads, 0..0));
     }
 
-    /// Adds an instruction that runs a kernel. Returns the limbs that it makes.
+    /// Adds an instruction that runs a kernel. Returns the limbs of its results.
     pub(crate) fn run(
         &mut self,
         shape: Shape,
         reads: impl IntoIterator<Item = Limb>,
-        made: usize,
+        results: usize,
         words: &[u32],
     ) -> Range<Limb> {
         let reads = self.pooled(reads);
-        let makes = self.new_limbs(made);
+        let makes = self.new_limbs(results);
         let next = self.shapes.len() as u32;
         let index = *self.shapes.entry(shape).or_insert(next);
         let work = &mut self.work;
@@ -201,7 +204,7 @@ impl<'a> Writer<'a> {
         makes
     }
 
-    /// Adds an instruction of a kernel that makes one limb from few.
+    /// Adds an instruction of a kernel that computes one limb from few limbs.
     pub(crate) fn run_one(&mut self, kernel: Kernel, reads: &[Limb], words: &[u32]) -> Limb {
         let shape = Shape {
             kernel,
@@ -217,7 +220,8 @@ impl<'a> Writer<'a> {
         first..self.work.limbs
     }
 
-    /// Puts limbs that an instruction reads into the pool, and loads those that are not loaded yet.
+    /// Puts the operands of an instruction into the pool. Adds loads for operands that are not
+    /// loaded yet.
     fn pooled(&mut self, limbs: impl IntoIterator<Item = Limb>) -> Range<u32> {
         let first = self.work.pool.len();
         self.work.pool.extend(limbs);
@@ -252,7 +256,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The moduli, which rows must be able to hold.
+/// The moduli of a trace. Each must be a prime that fits a word of a row.
 fn moduli(trace: &Trace) -> Result<Vec<Modulus>> {
     if let Some(&bits) = trace.powers.first() {
         let index = trace.moduli.len();

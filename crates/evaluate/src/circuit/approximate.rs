@@ -1,4 +1,4 @@
-//! CKKS, for circuits.
+//! CKKS as a scheme of circuits.
 
 use super::factors::Factors;
 use super::plan::Plan;
@@ -55,8 +55,8 @@ impl Scheme for Params {
         sparse_params(self).ok()
     }
 
-    /// Only counts the values that a bootstrapping reduces, which do not depend on messages. The
-    /// room for a message depends on the message, so [`predict`](super::predict) checks it.
+    /// Counts only the values that a bootstrapping reduces, which do not depend on messages. The
+    /// room of a message depends on the message, so [`predict`](super::predict) checks it.
     fn prepare(&self, circuit: &Circuit, _: &Plan, limit: f64) -> Result<Factors> {
         check_limit(limit)?;
         let mut log2 = f64::NEG_INFINITY;

@@ -1,4 +1,4 @@
-//! What crosses the border of a circuit: ciphertexts in, ciphertexts out.
+//! The border of a circuit: its inputs and outputs, as ciphertexts.
 
 use super::clear::check_names;
 use super::factors::Factors;
@@ -15,8 +15,8 @@ use program::recording::recorded_name;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// The inputs and outputs of a circuit, for whatever executes its trace. It has no tables and no
-/// encoded constants.
+/// The inputs and outputs of a circuit, for any executor of its trace. A border has no tables and
+/// no encoded constants.
 pub struct Border<'c, S: Scheme = ckks::Params> {
     /// The circuit with every iteration written out.
     pub(super) circuit: Cow<'c, Circuit>,
@@ -25,17 +25,18 @@ pub struct Border<'c, S: Scheme = ckks::Params> {
 }
 
 impl<'c, S: Scheme> Border<'c, S> {
-    /// Checks the circuit.
+    /// Checks a circuit and prepares its border.
     ///
     /// # Errors
     /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify.
     /// [`Error::Circuit`](crate::Error::Circuit) for a circuit written for other parameters, and
-    /// for one that is wrong with a probability above `2^MAX_LOG2_FAILURE`.
+    /// for a circuit that is wrong with a probability above `2^MAX_LOG2_FAILURE`.
     pub fn new(params: &S, circuit: &'c Circuit) -> Result<Self> {
         Self::planned(params, circuit, MAX_LOG2_FAILURE).map(|(border, _)| border)
     }
 
-    /// As [`Border::new`], with another limit for the probability, and the plan of a run.
+    /// The border, with the limit `2^limit` for the probability of a wrong run, and the plan of a
+    /// run.
     pub(super) fn planned(params: &S, circuit: &'c Circuit, limit: f64) -> Result<(Self, Plan)> {
         check(params, circuit)?;
         let circuit = circuit.unrolled();
@@ -53,8 +54,8 @@ impl<'c, S: Scheme> Border<'c, S> {
         &self.circuit
     }
 
-    /// The ciphertexts that a trace of the circuit loads, by their names there. The trace has the
-    /// inputs in plain as constants.
+    /// The ciphertexts that a trace of the circuit loads, by their names in the trace. Inputs in
+    /// plain are constants of the trace.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, unknown, or has
@@ -64,20 +65,20 @@ impl<'c, S: Scheme> Border<'c, S> {
         inputs: &BTreeMap<&str, Argument<'a, S>>,
     ) -> Result<BTreeMap<String, &'a rlwe::Ciphertext>> {
         check_names(&self.circuit, inputs.keys().copied())?;
-        let mut given = BTreeMap::new();
+        let mut ciphertexts = BTreeMap::new();
         for (index, step) in self.circuit.steps.iter().enumerate() {
             if let Op::Input { name } = &step.op
                 && let Argument::Ciphertext(ct) = inputs[name.as_str()]
             {
                 let ct = self.encrypted_input(index, name, ct)?;
-                given.insert(recorded_name(name), ct);
+                ciphertexts.insert(recorded_name(name), ct);
             }
         }
-        Ok(given)
+        Ok(ciphertexts)
     }
 
-    /// The outputs, of the results that a trace of the circuit has stored, and of what
-    /// [`meet`](Border::meet) says of its inputs.
+    /// The outputs of the circuit, from the results that its trace has stored and from the
+    /// [`meeting`](Border::meet) of its inputs.
     ///
     /// # Errors
     /// [`Replay`](executor::Error::Replay) for a result that is missing or has other limbs.
@@ -95,7 +96,7 @@ impl<'c, S: Scheme> Border<'c, S> {
         self.close(outputs.collect::<Result<_>>()?, meeting)
     }
 
-    /// The results of the scheme, made from all outputs.
+    /// The ciphertexts of the scheme, from the ring ciphertexts of all outputs.
     pub(super) fn close(
         &self,
         mut outputs: BTreeMap<String, rlwe::Ciphertext>,
@@ -117,7 +118,7 @@ impl<'c, S: Scheme> Border<'c, S> {
         Ok(closed)
     }
 
-    /// An input that is given encrypted.
+    /// The ring ciphertext of an encrypted input.
     pub(super) fn encrypted_input<'a>(
         &self,
         index: usize,

@@ -6,11 +6,11 @@
 //! (`docs/adr/0015-noise-at-single-points.md`).
 //!
 //! Each value carries the mean square of its residual's coefficients ([`bgv::noise::Model`]); the
-//! plan says which key switches and divisions there are. It also carries by how much the largest
+//! plan lists the key switches and divisions. A value also carries the bits by which its largest
 //! coefficients are above the mean square: sums of a value and its own rotations gather noise in
 //! few coefficients. In sums, a noise that is in both terms adds up with itself ([`Sources`]). If
 //! the factors of a product come from one input, they have the moments of powers ([`Chains`]);
-//! others are treated as uncorrelated.
+//! other factors are treated as uncorrelated.
 
 use super::chains::Chains;
 use super::clear::constant_slots;
@@ -31,11 +31,11 @@ use std::collections::BTreeMap;
 /// Number of root mean squares of noise that margins include.
 const DEVIATIONS: f64 = 6.0;
 
-/// Bits below half of the modulus that single points may take of a coefficient's room: the other seven eighths are the sum's over all
-/// points.
+/// Bits of the factor 8: noise at a single point may take an eighth of a coefficient's room, which
+/// is half of the modulus. The other seven eighths are for the sum over all points.
 const EIGHTH: f64 = 3.0;
 
-/// What is expected of a value.
+/// The predicted noise of a value and the margin that it leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// Noise of the residual.
@@ -45,8 +45,8 @@ pub struct Budget {
     pub gathered: f64,
     /// Bits between six deviations of these coefficients and the limit of decryption.
     pub margin_bits: f64,
-    /// log2 of a bound on the probability that a run is wrong up to this value. It covers this
-    /// value and everything that the circuit computes before it.
+    /// log2 of a bound on the probability that a run is wrong up to this value. The bound covers
+    /// this value and all values that the circuit computes before it.
     pub log2_failure: f64,
 }
 
@@ -66,7 +66,7 @@ pub(super) fn predict(
     };
     let coefficients = (params.n() as f64).log2();
     let (mut log2_coefficients, mut points) = (f64::NEG_INFINITY, [f64::NEG_INFINITY; 2]);
-    let found = walk(circuit, |index, values| {
+    let outputs = walk(circuit, |index, values| {
         let get = |value: ValueId| values.get(value);
         let (sources, gathered) = predictor.step(index, &get)?;
         let noise = sources.noise();
@@ -75,7 +75,7 @@ pub(super) fn predict(
         let largest = noise.bits() + gathered;
         let name = circuit.steps[index].op.name();
         if ty.encrypted {
-            // Single points may take the rest: see `log2_points`.
+            // Single points have the rest of the room: see `log2_points`.
             let share: f64 = if predictor.model.settles() {
                 1.0
             } else {
@@ -115,8 +115,8 @@ pub(super) fn predict(
         };
         Ok(Expected { budget, sources })
     })?;
-    let found = found.into_iter();
-    Ok(found.map(|(name, value)| (name, value.budget)).collect())
+    let outputs = outputs.into_iter();
+    Ok(outputs.map(|(name, value)| (name, value.budget)).collect())
 }
 
 /// Predicted noise of a value, and its sources.
@@ -152,7 +152,7 @@ impl Predictor<'_> {
         let kept = |value: ValueId| (get(value).sources.clone(), get(value).budget.gathered);
         let (sources, gathered) = match &circuit.steps[index].op {
             Op::Input { .. } if ty.encrypted => (Sources::new(index, model.fresh()), 0.0),
-            // The noise of a plaintext is counted in its products.
+            // Products count the noise of their plaintexts.
             Op::Input { .. } | Op::Constant { .. } => (Sources::default(), 0.0),
             Op::Add { left, right } | Op::Sub { left, right } => {
                 let [x, y] = self.factors.matched.get(&index).copied().unwrap_or([1, 1]);
@@ -204,7 +204,7 @@ impl Predictor<'_> {
         (sources.automorphism(element, order), gathered)
     }
 
-    /// The value of which this value is an automorphism, or the value itself.
+    /// The operand of a value that is an automorphism; otherwise the value itself.
     fn source(&self, value: ValueId) -> ValueId {
         match self.circuit.steps[value].op {
             Op::Rotate { value, .. } | Op::SwapRows { value } => value,
@@ -231,14 +231,17 @@ impl Predictor<'_> {
         Ok((noise, gathered))
     }
 
-    /// log2 of two bounds on what single points of evaluation do to a run up to this value, of which either is enough for the whole.
+    /// log2 of two bounds on the probability that noise at a single point of evaluation makes this
+    /// value wrong. For a whole run, the smaller of the two sums over its values is enough.
     ///
-    /// The first counts values that were divided and do not come down to rounding size at some point, and grow from product to product
-    /// from there on ([`Model::log2_escape`]). With one product to come, or none, a value has not the time: what is as large as the
-    /// divisor at one point stays so, and is next to nothing in a coefficient.
+    /// The first bound counts values that a division should bring down to rounding size, but that
+    /// stay larger at some point and grow there from product to product ([`Model::log2_escape`]).
+    /// If at most one product follows, noise at a point cannot grow any more: it stays as large as
+    /// the divisor, and hardly changes a coefficient.
     ///
-    /// The second counts values in which what stands at a point moves a coefficient by an eighth of half of the modulus
-    /// ([`Model::log2_beyond`]). It is for limbs so small that products leave rounding size in any run, and come down later.
+    /// The second bound counts values in which the noise at a point moves a coefficient by an
+    /// eighth of half of the modulus ([`Model::log2_beyond`]). It applies to limbs so small that
+    /// products leave rounding size in any run, and come down later.
     fn log2_points(&self, index: usize, noise: Noise) -> [f64; 2] {
         let points = (self.params.n() as f64 / 2.0).log2();
         let divided = matches!(self.circuit.steps[index].op, Op::Rescale { .. });

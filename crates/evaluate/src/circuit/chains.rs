@@ -1,13 +1,12 @@
-//! Products one after the other: how many follow a value, and which values come from the same
-//! input.
+//! Chains of products: the number of products that follow a value, and the inputs that values
+//! share.
 
 use bgv::noise::Factors;
 use program::circuit::{Circuit, Op, ValueId};
 
-/// Dependencies between a circuit's products.
+/// Dependencies between the products of a circuit.
 pub(super) struct Chains {
-    /// For each value, the largest number of products of ciphertexts, one after the other, that
-    /// follow it.
+    /// For each value, the length of the longest chain of products of ciphertexts that follows it.
     pub(super) ahead: Vec<usize>,
     /// For each value, the encrypted inputs from which it is computed, as a bit set.
     from: Vec<Vec<u64>>,
@@ -45,7 +44,7 @@ impl Chains {
         Self { ahead, from }
     }
 
-    /// How the factors of a product depend on each other.
+    /// The dependence between the two factors of a product.
     pub(super) fn factors(&self, left: ValueId, right: ValueId) -> Factors {
         let mut both = self.from[left].iter().zip(&self.from[right]);
         if left == right {

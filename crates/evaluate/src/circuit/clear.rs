@@ -1,4 +1,4 @@
-//! A circuit on plain numbers.
+//! The run of a circuit in the clear.
 
 use super::scheme::Slot;
 use super::unfit;
@@ -10,7 +10,7 @@ use ring::Modulus;
 use std::collections::BTreeMap;
 
 /// Slots by name: complex numbers or residues modulo `t`. Their number is a power of two, at most
-/// that of the circuit. If there are fewer, they repeat.
+/// the circuit's. Fewer slots repeat.
 pub type Slots<T = Complex64> = BTreeMap<String, Vec<T>>;
 
 /// Runs a circuit in doubles or modulo `t`, without the errors of encryption. `inputs` has every
@@ -19,8 +19,8 @@ pub type Slots<T = Complex64> = BTreeMap<String, Vec<T>>;
 /// # Errors
 /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify.
 /// [`Error::Circuit`](crate::Error::Circuit) for a circuit of another arithmetic, and for an input
-/// that is missing, unknown, does not have a power of two of slots, or has a slot that is no
-/// residue.
+/// that is missing, unknown, has a number of slots that is not a power of two, or has a slot that
+/// is not a residue.
 pub fn run_clear<T: Slot>(circuit: &Circuit, inputs: &Slots<T>) -> Result<Slots<T>> {
     circuit.verify()?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
@@ -30,7 +30,7 @@ pub fn run_clear<T: Slot>(circuit: &Circuit, inputs: &Slots<T>) -> Result<Slots<
     })
 }
 
-/// Runs one step on values that have slots.
+/// Runs one step on values, whose slots `slots` returns.
 pub(super) fn step<T: Slot, V>(
     circuit: &Circuit,
     inputs: &Slots<T>,
@@ -43,8 +43,8 @@ pub(super) fn step<T: Slot, V>(
     let zip = |left: ValueId, right: ValueId| get(left).iter().zip(get(right));
     Ok(match &circuit.steps[index].op {
         Op::Input { name } => {
-            let given = inputs.get(name).map(Vec::as_slice);
-            repeated(circuit, name, given.unwrap_or_default())?
+            let input = inputs.get(name).map(Vec::as_slice);
+            repeated(circuit, name, input.unwrap_or_default())?
         }
         Op::Constant { constant } => {
             let values = constant_slots(circuit, *constant)?;
@@ -85,7 +85,7 @@ pub(super) fn step<T: Slot, V>(
     })
 }
 
-/// The numbers of a constant, which repeat. If there are two rows, they repeat in each.
+/// The numbers of a constant, which repeat. With two rows, they repeat in each row.
 pub(super) fn constant_slots<T: Slot>(circuit: &Circuit, constant: usize) -> Result<Vec<T>> {
     let ring = ring_of::<T>(circuit)?;
     let values = &circuit.constants[constant].values;
@@ -111,37 +111,37 @@ pub(super) fn reading(circuit: &Circuit, index: usize, value: ValueId) -> f64 {
     circuit.ty(value).scale / circuit.ty(index).scale
 }
 
-/// All slots of an input.
+/// All slots of an input, repeated to the circuit's number of slots.
 pub(super) fn repeated<T: Slot>(circuit: &Circuit, name: &str, slots: &[T]) -> Result<Vec<T>> {
-    let (found, limit) = (slots.len(), circuit.slots);
-    if !found.is_power_of_two() || found > limit {
+    let (count, limit) = (slots.len(), circuit.slots);
+    if !count.is_power_of_two() || count > limit {
         let expected = format!("a power of two up to {limit}");
         let what = format!("the number of slots of the input {name}");
-        return Err(unfit(what, found, expected));
+        return Err(unfit(what, count, expected));
     }
     let ring = ring_of::<T>(circuit)?;
     if let Some(slot) = slots.iter().position(|v| !v.is_of(ring)) {
-        let (what, found) = (format!("slot {slot} of the input {name}"), slots[slot]);
-        return Err(unfit(what, format!("{found:?}"), "less than t"));
+        let (what, value) = (format!("slot {slot} of the input {name}"), slots[slot]);
+        return Err(unfit(what, format!("{value:?}"), "less than t"));
     }
     Ok(slots.iter().copied().cycle().take(limit).collect())
 }
 
-/// Checks that every input is given, and nothing else.
+/// Checks that the inputs have the names of the circuit's inputs, and no other names.
 pub(super) fn check_names<'a>(
     circuit: &Circuit,
-    given: impl Iterator<Item = &'a str>,
+    inputs: impl Iterator<Item = &'a str>,
 ) -> Result<()> {
-    let given: Vec<&str> = given.collect();
+    let inputs: Vec<&str> = inputs.collect();
     let names: Vec<&str> = circuit.inputs().map(|(name, _)| name).collect();
-    if let Some(missing) = names.iter().find(|name| !given.contains(name)) {
+    if let Some(missing) = names.iter().find(|name| !inputs.contains(name)) {
         return Err(unfit(
             format!("the input {missing}"),
             "missing",
             "slots or a ciphertext",
         ));
     }
-    match given.iter().find(|name| !names.contains(name)) {
+    match inputs.iter().find(|name| !names.contains(name)) {
         Some(unknown) => Err(unfit(
             "an input",
             format!("{unknown:?}"),

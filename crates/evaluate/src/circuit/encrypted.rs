@@ -11,7 +11,7 @@ use program::circuit::{Op, ValueId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Results that the rotations and products of a value share.
+/// Intermediate results that the rotations and products of one value share.
 pub(super) struct Cache<O: RingOperations> {
     decomposed: Option<O::Decomposed>,
     pub(super) lifted: Option<O::Extended>,
@@ -26,12 +26,12 @@ impl<O: RingOperations> Default for Cache<O> {
     }
 }
 
-/// A run in the mode of `operations`.
+/// A run of a circuit with the ring operations `operations`: on ciphertexts, or recorded.
 pub(super) struct Run<'r, S: Scheme, O: RingOperations> {
     pub(super) runner: &'r Runner<'r, S>,
     pub(super) operations: &'r O,
     pub(super) caches: BTreeMap<ValueId, Cache<O>>,
-    /// Rows of batches that were computed before their steps.
+    /// Rows of batches that are computed and whose steps are still to come.
     pub(super) ready: BTreeMap<ValueId, Held<'static, O>>,
 }
 
@@ -50,7 +50,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         self.runner.params.ring_level(level)
     }
 
-    /// Runs a step. `input` returns the inputs.
+    /// Runs a step. `input` returns the input with a name.
     pub(super) fn step<'a>(
         &mut self,
         index: usize,
@@ -196,7 +196,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         })
     }
 
-    /// Brings a value to two components, in whatever form it is held.
+    /// Converts a value in any form to two components.
     pub(super) fn pair<'a>(&self, held: Held<'a, O>) -> Result<Cow<'a, O::Ciphertext>> {
         match held {
             Held::Extended(x) => Ok(Cow::Owned(self.operations.divide(x, 0)?)),
@@ -208,7 +208,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         }
     }
 
-    /// A value times the special moduli, over these too.
+    /// A value times the special moduli, over the chain and the special moduli.
     fn extended(&self, held: Held<O>) -> Result<O::Extended> {
         match held {
             Held::Extended(x) => Ok(x),
@@ -220,8 +220,8 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         self.operations.components(x) == 3
     }
 
-    /// Drops values that rotations share after the last of these rotations, and values that
-    /// products share after their last use.
+    /// Frees decompositions after the last rotation that shares them, and extended values after
+    /// their last use.
     pub(super) fn forget(&mut self, index: usize) {
         let plan = &self.runner.plan;
         self.caches.retain(|&value, cache| {

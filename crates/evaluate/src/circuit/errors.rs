@@ -1,21 +1,21 @@
 //! The errors of a value of approximate numbers: for each slot, the sources of its error.
 //!
-//! A sum of a value with itself, in whatever way it is computed, doubles its error. For two
-//! independent values, mean squares add up. So each value keeps the errors that make up its error
-//! separately, as they came into the circuit. Each has a factor for each slot: an error is
-//! multiplied by the same numbers as its value. An automorphism of an error counts as a different
-//! error.
+//! The error of a sum of a value with itself, however it is computed, is twice the value's error.
+//! For two independent values, mean squares add up. So each value keeps apart the errors that make
+//! up its error, by the step where each came into the circuit. Each error has a factor for each
+//! slot: an error is multiplied by the same numbers as its value. An automorphism of an error
+//! counts as a different error.
 
 use ckks::Complex64;
 use program::circuit::ValueId;
 use std::collections::BTreeMap;
 
-/// Largest number of errors that a value keeps separately. Each takes a vector of slots. If there
-/// are more, they are merged into one new error.
+/// Largest number of errors that a value keeps apart. Each takes a vector of slots. More errors are
+/// merged into one new error.
 const MOST: usize = 16;
 
-/// Source of an error: the step where it came into the circuit, whether it was merged from several,
-/// and the Galois element of the automorphisms since.
+/// Source of an error: the step where it came into the circuit, whether it was merged from several
+/// errors, and the Galois element of the automorphisms since.
 type Source = (ValueId, bool, usize);
 
 /// A number for each slot, or one number for all slots.
@@ -53,19 +53,19 @@ impl Part {
     }
 }
 
-/// The errors that add up to a value's error.
+/// The errors that add up to a value's error, by source.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Errors(BTreeMap<Source, Part>);
 
 impl Errors {
-    /// An error that comes in with a step, with the same mean square in all slots.
+    /// An error that a step introduces, with the same mean square in all slots.
     pub(super) fn even(step: ValueId, square: f64) -> Self {
         let mut errors = Self::default();
         errors.add_new((step, false, 1), Each::Same(square));
         errors
     }
 
-    /// An error that comes in with a step, with a mean square for each slot.
+    /// An error that a step introduces, with a mean square for each slot.
     pub(super) fn of_slots(step: ValueId, squares: Vec<f64>) -> Self {
         let mut errors = Self::default();
         errors.add_new((step, false, 1), Each::Slots(squares));
@@ -77,7 +77,7 @@ impl Errors {
         self.0.insert(source, Part { square, factor });
     }
 
-    /// Adds an error that comes in with a step, with the same mean square in all slots.
+    /// Adds an error that a step introduces, with the same mean square in all slots.
     #[must_use]
     pub(super) fn with(mut self, step: ValueId, square: f64) -> Self {
         if square > 0.0 {
@@ -97,7 +97,7 @@ impl Errors {
         sums
     }
 
-    /// Adds the errors of another value, multiplied by a number for each slot.
+    /// Adds the errors of another value, multiplied by the number `factor(i)` in slot `i`.
     pub(super) fn add(&mut self, other: &Self, factor: impl Fn(usize) -> Complex64, slots: usize) {
         for (source, part) in &other.0 {
             let add = |slot: usize| part.factor.at(slot) * factor(slot);
@@ -127,7 +127,7 @@ impl Errors {
         }
     }
 
-    /// Adds an error that is independent of all others, by slot.
+    /// Adds an error that is independent of all others, with a mean square for each slot.
     pub(super) fn add_squares(&mut self, step: ValueId, squares: Vec<f64>) {
         self.add_new((step, true, 1), Each::Slots(squares));
     }
@@ -155,7 +155,7 @@ impl Errors {
         Self(parts.collect())
     }
 
-    /// Merges the errors if there are more than a value keeps separately.
+    /// Merges the errors if there are more than [`MOST`].
     #[must_use]
     pub(super) fn kept(self, step: ValueId, slots: usize) -> Self {
         if self.0.len() <= MOST {

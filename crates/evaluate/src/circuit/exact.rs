@@ -1,7 +1,7 @@
-//! BGV and BFV, for circuits: one implementation.
+//! BGV and BFV as schemes of circuits, with one implementation.
 //!
 //! Ciphertexts of BGV and BFV only differ in the factor `f` of a fresh message in its residual
-//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. So BFV runs as BGV does. Its products are
+//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. So BFV runs like BGV. Its products are
 //! products of residuals, each followed by a modulus switch.
 
 use super::budget::{self, Budget};
@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 
 /// Predicts the noise of every output of a circuit. Encrypted inputs are fresh, under the secret
 /// key. The prediction does not depend on messages: plaintexts among the inputs count as uniform
-/// residues, constants as what they are.
+/// residues, constants by their values.
 ///
 /// # Errors
-/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify,
-/// [`Error::Circuit`](crate::Error::Circuit) for one written for other parameters and for one whose
-/// results would be wrong with a probability above `2^MAX_LOG2_FAILURE`.
+/// [`Error::Program`](crate::Error::Program) for a circuit that does not verify.
+/// [`Error::Circuit`](crate::Error::Circuit) for a circuit written for other parameters, and for a
+/// circuit whose results would be wrong with a probability above `2^MAX_LOG2_FAILURE`.
 pub fn predict_noise(
     scheme: &impl ExactScheme,
     circuit: &Circuit,
@@ -34,10 +34,11 @@ pub fn predict_noise(
     predict_noise_within(scheme, circuit, MAX_LOG2_FAILURE)
 }
 
-/// As [`predict_noise`], for a circuit that may be wrong with a probability of at most `2^limit`.
+/// Predicts noise as [`predict_noise`] does, for a circuit that may be wrong with a probability of
+/// at most `2^limit`.
 ///
 /// # Errors
-/// As [`predict_noise`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+/// The errors of [`predict_noise`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
 /// [`MAX_LOG2_FAILURE`].
 pub fn predict_noise_within(
     scheme: &impl ExactScheme,
@@ -60,19 +61,20 @@ pub trait ExactScheme: Clone + Sync + Sealed {
     /// The parameters.
     fn params(&self) -> &Params;
 
-    /// Factor `f`, modulo `t`, in the residual of a message that this scheme reads with factor 1.
+    /// The factor `f`, modulo `t`, that residuals have for messages that this scheme reads with
+    /// factor 1.
     fn unit_factor(&self, level: usize) -> u64;
 
     /// Returns the ciphertext if it belongs to these parameters.
     ///
     /// # Errors
-    /// What the ciphertext belongs to, in words.
+    /// The parameters to which the ciphertext belongs, in words.
     fn exact<'a>(&self, ct: &'a Self::Read) -> std::result::Result<&'a bfv::Ciphertext, String>;
 
-    /// Returns the ciphertext as this scheme reads it.
+    /// Converts a ciphertext to one of this scheme.
     ///
     /// # Errors
-    /// Errors of the scheme. There is none if the components belong to it.
+    /// Errors of the scheme. None occurs if the components belong to the scheme.
     fn read(&self, ct: bfv::Ciphertext) -> Result<Self::Read>;
 }
 
@@ -102,7 +104,7 @@ impl ExactScheme for Params {
     }
 }
 
-/// BFV, given by its parameters.
+/// BFV, identified by its parameters.
 #[derive(Clone, Debug)]
 pub struct Bfv(pub Params);
 
@@ -133,7 +135,7 @@ impl ExactScheme for Bfv {
     }
 }
 
-/// The message with these slots in two rows. If there are fewer slots, they repeat in each row.
+/// The message with these slots in two rows. Fewer slots than a row repeat in each row.
 pub(super) fn plaintext(params: &Params, slots: &[u64]) -> Result<Plaintext> {
     let (row, own) = (params.n() / 2, slots.len() / 2);
     let place = |slot: usize| slots[slot / row * own + slot % own];
@@ -198,8 +200,8 @@ impl<E: ExactScheme> Scheme for E {
         Ok(Diagonal::of_integers(params.rlwe(), &centred, ty.level))
     }
 
-    /// First component of a noiseless ciphertext of factor 1 whose message is the given one times
-    /// the factor.
+    /// The first component of a noiseless ciphertext of factor 1 whose message is `factor` times
+    /// the message of the slots.
     fn term(&self, slots: &[u64], ty: Type, factor: u64) -> Result<Poly<Eval>> {
         let params = self.params();
         let slots: Vec<u64> = residues(params.t(), slots, factor);
@@ -207,7 +209,7 @@ impl<E: ExactScheme> Scheme for E {
         Ok(ct.exact().rlwe().components()[0].clone())
     }
 
-    /// Components are those of the literature, divided by `t`.
+    /// The components are the literature's, divided by `t`.
     fn unit(&self) -> Option<u64> {
         Some(self.params().t().value())
     }
@@ -242,7 +244,7 @@ impl<E: ExactScheme> Scheme for E {
     }
 }
 
-/// `f = -Q mu`.
+/// The factor of a residual: `f = -Q mu`.
 fn residual_factor(params: &Params, level: usize, mu: u64) -> u64 {
     let t = params.t();
     t.neg(t.mul(params.q_mod_t(level), mu))

@@ -1,4 +1,4 @@
-//! Values of a prediction of precision.
+//! The predicted value of a step: its slots and its errors.
 
 use super::errors::Errors;
 use super::predict::Predicted;
@@ -7,11 +7,11 @@ use ckks::Complex64;
 use program::circuit::ValueId;
 use std::collections::BTreeMap;
 
-/// The prediction for a value.
+/// The prediction for a value, with its errors by source.
 pub(super) struct Expected {
-    /// The slots, as in the clear.
+    /// The slots of a run in the clear.
     pub(super) slots: Vec<Complex64>,
-    /// The slots of a run without noise, if they differ from those in the clear.
+    /// The slots of a run without noise, if they differ from the slots in the clear.
     pub(super) computed: Option<Vec<Complex64>>,
     pub(super) errors: Errors,
     pub(super) log2_failure: f64,
@@ -38,7 +38,7 @@ impl Expected {
     }
 }
 
-/// Errors of a sum of products that is step `index`.
+/// The errors of step `index`, a sum of products.
 pub(super) fn product(index: usize, terms: &[[ValueId; 2]], values: &Values<Expected>) -> Errors {
     let mut meets: BTreeMap<ValueId, Vec<Complex64>> = BTreeMap::new();
     let mut meet = |value: ValueId, other: ValueId| {

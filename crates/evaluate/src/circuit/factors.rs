@@ -1,9 +1,9 @@
-//! The factors of exact messages: a ciphertext's residual holds its message times a known unit
+//! The factors of exact messages: the residual of a ciphertext holds its message times a known unit
 //! modulo `t`.
 //!
-//! A product has the product of the factors. A modulus switch divides by the moduli that it drops.
-//! The terms of a sum must have equal factors. All factors follow from the circuit, but the circuit
-//! does not state them: they say how a message is held, not what it is.
+//! A product has the product of the factors. A modulus switch divides by the dropped moduli. The
+//! terms of a sum must have equal factors. All factors follow from the circuit, but the circuit
+//! does not state them: they concern the form of a message, not its content.
 
 use super::exact::ExactScheme;
 use super::unfit;
@@ -16,12 +16,12 @@ use std::collections::BTreeMap;
 pub struct Factors {
     /// Factor of each value.
     pub of: Vec<u64>,
-    /// For each sum, the integers by which its two terms are multiplied to have the same factor.
+    /// For each sum, the integers that multiply its two terms and give them the same factor.
     pub matched: BTreeMap<ValueId, [i64; 2]>,
 }
 
 impl Factors {
-    /// The factors of a scheme that has none.
+    /// The factors of a scheme of approximate arithmetic: 1 for all values.
     pub(super) fn none(circuit: &Circuit) -> Self {
         Self {
             of: vec![1; circuit.steps.len()],
@@ -42,7 +42,7 @@ impl Factors {
         };
         for (index, step) in circuit.steps.iter().enumerate() {
             let of = |value: ValueId| factors.of[value];
-            let made = match &step.op {
+            let factor = match &step.op {
                 Op::Input { .. } if step.ty.encrypted => scheme.unit_factor(step.ty.level),
                 // Plaintexts have factor 1.
                 Op::Input { .. } | Op::Constant { .. } => 1,
@@ -59,15 +59,15 @@ impl Factors {
                 }
                 Op::Mul { terms } => {
                     let product = |&[left, right]: &[ValueId; 2]| t.mul(of(left), of(right));
-                    let made = product(&terms[0]);
-                    let other = terms.iter().map(product).find(|&other| other != made);
+                    let first = product(&terms[0]);
+                    let other = terms.iter().map(product).find(|&other| other != first);
                     if let Some(found) = other {
                         let what = format!("the factor of a product of step %{index} (mul)");
                         let expected =
-                            format!("{made}, as of the first one; a sum of two mends it");
+                            format!("{first}, as of the first one; a sum of two mends it");
                         return Err(unfit(what, found, expected));
                     }
-                    made
+                    first
                 }
                 Op::Rescale { value } => {
                     let dropped = params.rlwe().basis(circuit.ty(*value).level);
@@ -85,7 +85,7 @@ impl Factors {
                     unreachable!("no bootstrapping, and every iteration is written out")
                 }
             };
-            factors.of.push(made);
+            factors.of.push(factor);
         }
         Ok(factors)
     }

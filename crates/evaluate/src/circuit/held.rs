@@ -1,4 +1,4 @@
-//! Values of the encrypted run, and plaintexts in the forms that their uses need.
+//! Values of the encrypted run, and plaintexts encoded for each of their uses.
 
 use super::scheme::Scheme;
 use crate::error::Result;
@@ -13,15 +13,15 @@ use std::sync::Arc;
 /// The uses of a plaintext.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Uses {
-    /// True if it is a factor of ciphertexts over the chain, and if it is one over the special
-    /// moduli too.
+    /// True if the plaintext is a factor of ciphertexts over the chain. `extended`: true if it is a
+    /// factor over the special moduli too.
     pub(super) narrow: bool,
     pub(super) extended: bool,
-    /// The factors of the ciphertexts to which it is added as a term.
+    /// The factors of the ciphertexts to which the plaintext is added.
     pub(super) terms: BTreeSet<u64>,
 }
 
-/// A plaintext in the forms that its uses need.
+/// A plaintext, encoded for each of its uses.
 pub(super) struct Encoded {
     narrow: Option<Poly<Eval>>,
     extended: Option<Diagonal>,
@@ -29,7 +29,7 @@ pub(super) struct Encoded {
 }
 
 impl Encoded {
-    /// Encodes slots of a circuit, which repeat, at the level and scale of `ty`.
+    /// Encodes the slots of a circuit, which repeat, at the level and scale of `ty`.
     pub(super) fn new<S: Scheme>(
         params: &S,
         slots: &[S::Slot],
@@ -65,10 +65,11 @@ impl Encoded {
     }
 }
 
-/// A value in the mode `O`. Its type gives its scale, and the plan its factor.
+/// A value of the run, in the mode `O` of operations. Its type states its scale, and the plan its
+/// factor.
 pub(super) enum Held<'a, O: RingOperations> {
     Plaintext(Arc<Encoded>),
-    /// Two components, or three if it is a product.
+    /// A ciphertext of two components, or of three before a relinearisation.
     Ciphertext(Cow<'a, O::Ciphertext>),
     Extended(O::Extended),
 }

@@ -1,27 +1,27 @@
-//! Sums of products that are computed together as one product of matrices.
+//! Batches: sums of products that are computed together as one product of matrices.
 //!
 //! Constants with a short period are polynomials in a power of `X`. In the evaluation domain, each
-//! of their words occurs many times in a row. Several sums of the same values times such constants
-//! are then, for each such run of words, one small matrix times as many columns as the run is long.
-//! Values are read from memory once for all sums ([`ring::block_combinations`]). This is worthwhile
-//! if most of the matrix is not zero.
+//! of their words occurs many times in a row. So several sums of the same values times such
+//! constants are, for each run of equal words, a small matrix times as many columns as the run has
+//! words. Values are read from memory once for all sums ([`ring::block_combinations`]). A batch is
+//! worthwhile if most of its matrix is not zero.
 
 use program::circuit::{Circuit, Op, Step, ValueId};
 use std::collections::BTreeSet;
 
-/// Largest number of values for which a matrix has columns: the limit of
+/// Largest number of columns of a matrix, one for each value: the limit of
 /// [`ring::block_combinations`].
 const MOST_COLUMNS: usize = 512;
-/// Smallest number of times that a constant repeats in a row of slots. The run of words is no
-/// shorter.
+/// Smallest number of times that a constant repeats in a row of slots. A run of equal words is at
+/// least as long.
 const LEAST_REPEATS: usize = 8;
 
-/// Several steps that are computed together at the first of them. Each is a sum of products of a
+/// Steps that are computed together when the first of them is due. Each is a sum of products of a
 /// ciphertext and a constant.
 pub(super) struct Batch {
-    /// The steps.
+    /// The steps, one for each row of the matrix.
     pub(super) rows: Vec<ValueId>,
-    /// The ciphertexts. All are computed before the first step.
+    /// The ciphertexts, one for each column of the matrix. All are computed before the first step.
     pub(super) columns: Vec<ValueId>,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn batches(circuit: &Circuit) -> Vec<Batch> {
     done
 }
 
-/// Terms of a step, if a batch can take it.
+/// Terms of a step, if the step can be a row of a batch.
 fn constant_terms<'c>(circuit: &'c Circuit, step: &'c Step) -> Option<&'c [[ValueId; 2]]> {
     let Op::Mul { terms } = &step.op else {
         return None;
@@ -81,7 +81,7 @@ impl Open {
         }
     }
 
-    /// Adds a step to the batch, if its ciphertexts exist when the first step is computed.
+    /// Adds a step to the batch, if its ciphertexts are computed before the batch's first step.
     fn join(&mut self, index: usize, step: &Step, terms: &[[ValueId; 2]]) -> bool {
         let lefts = terms.iter().map(|&[left, _]| left);
         if step.ty.level != self.level || lefts.clone().any(|left| left >= self.rows[0]) {
@@ -113,8 +113,8 @@ mod tests {
     use super::*;
     use program::circuit::{Arithmetic, CircuitBuilder, Type};
 
-    /// Sums of products on 64 slots, by their terms. A term is an input by its number, or the
-    /// previous sum (9), times a constant with the given period.
+    /// A circuit of sums of products on 64 slots. Each sum is a list of terms: the number of an
+    /// input, or 9 for the previous sum, and the period of the constant that multiplies it.
     fn circuit(sums: &[&[(usize, usize)]]) -> Circuit {
         let moduli = [60.0, 20.0].map(f64::exp2).to_vec();
         let mut b = CircuitBuilder::new("sums", Arithmetic::Approximate { moduli }, 64).unwrap();

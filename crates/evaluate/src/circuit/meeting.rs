@@ -1,5 +1,5 @@
-//! What the inputs of a run have in common: the secret to which they belong. And what is known of
-//! the sizes of approximate messages, by which a run refuses what does not fit.
+//! The common secret of a run's inputs and keys, and the known sizes of its approximate messages. A
+//! run refuses a message that does not fit.
 
 use super::border::Border;
 use super::clear::repeated;
@@ -21,12 +21,12 @@ pub struct Meeting {
 }
 
 impl<S: Scheme> Border<'_, S> {
-    /// Checks before a run that its inputs and keys belong together, and that messages fit, as far
-    /// as their sizes are known.
+    /// Checks before a run that its inputs and keys belong to one secret, and that messages fit, as
+    /// far as their sizes are known.
     ///
     /// # Errors
-    /// [`rlwe::Error::KeyMismatch`], and [`Error::Circuit`](crate::Error::Circuit) for a message that
-    /// does not fit.
+    /// [`rlwe::Error::KeyMismatch`], and [`Error::Circuit`](crate::Error::Circuit) for a message
+    /// that does not fit.
     pub fn meet(&self, inputs: &BTreeMap<&str, Argument<S>>, keys: &Keys) -> Result<Meeting> {
         let mut key = keys.id();
         for (index, step) in self.circuit.steps.iter().enumerate() {
@@ -48,8 +48,8 @@ impl<S: Scheme> Border<'_, S> {
 /// The sizes of the outputs of a circuit. Empty if no input has a known size.
 ///
 /// # Errors
-/// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit the modulus at its scale and level, as
-/// [`predict`](super::predict) refuses it.
+/// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit the modulus at its
+/// scale and level, as in [`predict`](super::predict).
 pub(super) fn sizes(
     params: &Params,
     circuit: &Circuit,
@@ -113,15 +113,16 @@ fn log_q(params: &Params, ty: Type) -> f64 {
     params.rlwe().log_q(params.ring_level(ty.level))
 }
 
-/// The check that [`predict`](super::predict) makes of the largest slot, with the least that it is.
+/// Checks that a message fits its modulus, as [`predict`](super::predict) does, by the smallest
+/// possible size of its largest slot.
 fn check_room(params: &Params, circuit: &Circuit, index: usize, size: Size) -> Result<()> {
     let (ty, op) = (circuit.ty(index), &circuit.steps[index].op);
-    let found = (size.least_largest() * ty.scale).log2() + 1.0;
+    let bits = (size.least_largest() * ty.scale).log2() + 1.0;
     let limit = log_q(params, ty);
-    if found < limit {
+    if bits < limit {
         return Ok(());
     }
     let what = format!("the message of step %{index} ({}) at its scale", op.name());
     let expected = format!("less than {limit:.1}, which level {} holds", ty.level);
-    Err(unfit(what, format!("{found:.1} bits or more"), expected))
+    Err(unfit(what, format!("{bits:.1} bits or more"), expected))
 }

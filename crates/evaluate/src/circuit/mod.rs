@@ -1,11 +1,11 @@
 //! Runs [circuits](program::circuit) of CKKS, BGV and BFV: in the clear, encrypted, and dry for the
 //! precision or the noise of the results.
 //!
-//! All three go through the same list in order and free a value after its last use. The encrypted
-//! run may hold a value before a relinearisation or a division by the special moduli, or after it.
-//! This is planned once (`plan.rs`), for the run and for the prediction. The schemes differ in how
-//! slots become polynomials and in the factors of messages (`scheme.rs`); the rest of the run is
-//! the same.
+//! All three runs go through the same list of steps in order and free a value after its last use.
+//! The encrypted run may hold a value before or after a relinearisation or a division by the
+//! special moduli. `plan.rs` decides this once, for the run and for the prediction. The schemes
+//! differ in the encoding of slots as polynomials and in the factors of messages (`scheme.rs`); the
+//! rest of the run is the same.
 
 mod approximate;
 mod border;
@@ -46,20 +46,20 @@ use crate::error::{Error, Result};
 use program::MAX_LOG2_FAILURE;
 use program::circuit::{Arithmetic, Bootstrapping, Circuit};
 
-/// The arithmetic of circuits for `params`, with all levels.
+/// The arithmetic of circuits with parameters `params`, with all levels.
 pub fn arithmetic(params: &impl Scheme) -> Arithmetic {
     params.arithmetic()
 }
 
-/// Checks that a run of a circuit is wrong with a probability of at most `2^limit`, as far as this
-/// does not depend on messages. It needs no keys and encodes nothing.
+/// Checks that a run of a circuit is wrong with a probability of at most `2^limit`, as far as the
+/// probability does not depend on messages. The check needs no keys and encodes nothing.
 ///
 /// In exact arithmetic the probability depends on the noise at every step. In approximate
 /// arithmetic it depends on the multiples of `q_0` that a bootstrapping reduces. [`predict`] checks
-/// for given messages that they and their noise fit the modulus.
+/// that the caller's messages and their noise fit the modulus.
 ///
 /// # Errors
-/// As [`check`], and [`Error::Circuit`] for a larger probability, and for a limit above
+/// The errors of [`check`]. [`Error::Circuit`] for a larger probability, and for a limit above
 /// [`MAX_LOG2_FAILURE`].
 pub fn check_failure<S: Scheme>(params: &S, circuit: &Circuit, limit: f64) -> Result<()> {
     check(params, circuit)?;
@@ -69,7 +69,7 @@ pub fn check_failure<S: Scheme>(params: &S, circuit: &Circuit, limit: f64) -> Re
         .map(drop)
 }
 
-/// Checks that a caller's limit is not above the limit that always holds.
+/// Checks that a caller's limit is at most [`MAX_LOG2_FAILURE`].
 fn check_limit(limit: f64) -> Result<()> {
     if limit <= MAX_LOG2_FAILURE {
         return Ok(());
@@ -86,8 +86,8 @@ fn check_limit(limit: f64) -> Result<()> {
 /// levels.
 ///
 /// # Errors
-/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one written for
-/// other parameters.
+/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for a circuit written
+/// for other parameters.
 pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let (found, limit) = (circuit.slots, params.slots());
@@ -127,7 +127,7 @@ pub fn check(params: &impl Scheme, circuit: &Circuit) -> Result<()> {
     }
 }
 
-/// Checks that the stated bootstrapping is that of the parameters, with all levels.
+/// Checks that the bootstrapping that a circuit states is that of the parameters, with all levels.
 fn check_bootstrapping(
     params: &impl Scheme,
     circuit: &Circuit,

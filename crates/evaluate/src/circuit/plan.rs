@@ -1,4 +1,4 @@
-//! The form in which the encrypted run holds each value.
+//! The plan of an encrypted run: the form in which it holds each value.
 //!
 //! Key switching ends with a division by the special moduli, and a relinearisation is a key switch.
 //! Both commute with sums. The division also commutes with products by plaintexts. So a product
@@ -6,8 +6,8 @@
 //! steps can use these forms. Then one relinearisation serves a sum. One division serves a sum of
 //! rotations times plaintexts, or a relinearisation and its rescale.
 //!
-//! A value is held in such a form only if no work is repeated: if it has one use, or all its uses
-//! are products with plaintexts.
+//! A value is held in one of these forms only if no work is repeated: if it has one use, or if all
+//! its uses are products with plaintexts.
 //!
 //! Sums of products with constants that repeat are computed several at a time (`matrices.rs`).
 
@@ -15,35 +15,34 @@ use super::matrices::{Batch, batches};
 use super::walk::last_uses;
 use program::circuit::{Circuit, Op, Type, ValueId};
 
-/// The polynomials as which a value is held.
+/// The form of a value: a plaintext, or the components of a ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parts {
     Plaintext,
     /// Two components.
     Pair,
-    /// Three components: a product that is not relinearised.
+    /// Three components: a product before its relinearisation.
     Product,
-    /// Two components times the special moduli, over these too.
+    /// Two components times the special moduli, over the chain and the special moduli.
     Extended,
 }
 
-/// The plan of a run, made before it starts.
+/// The plan of a run, drawn up before the run starts.
 pub struct Plan {
-    /// The form in which each step makes its value, and the form to which the value is then brought
-    /// and in which it is held.
+    /// The form that each step computes (`made`), and the form in which its value is then kept
+    /// (`held`).
     pub(super) made: Vec<Parts>,
     pub(super) held: Vec<Parts>,
-    /// For each value in two components whose rotations share a decomposition, the last of these
-    /// rotations.
+    /// For each value in two components, the last of the rotations that share its decomposition.
     pub(super) decomposed_until: Vec<Option<usize>>,
     /// The last use of each value.
     pub(super) last_use: Vec<usize>,
-    /// True for plaintexts that are factors of extended ciphertexts, factors of other ciphertexts,
-    /// and terms. Plaintexts in matrices are not included.
+    /// Uses of plaintexts: true if they multiply extended ciphertexts (`extended`), multiply other
+    /// ciphertexts (`narrow`), are added to ciphertexts (`terms`). Uses in matrices do not count.
     pub(super) extended: Vec<bool>,
     pub(super) narrow: Vec<bool>,
     pub(super) terms: Vec<bool>,
-    /// Steps that are computed together, and the batch of each step.
+    /// Steps that are computed together, and the index of each step's batch.
     pub(super) batches: Vec<Batch>,
     pub(super) batch_of: Vec<Option<usize>>,
 }
@@ -51,7 +50,7 @@ pub struct Plan {
 /// Key switches and divisions that add to the noise of a step's value.
 #[derive(Default)]
 pub(super) struct Added {
-    /// For each key switch, the type of the value that is switched.
+    /// For each key switch, the type of its operand.
     pub(super) key_switches: Vec<Type>,
     /// Number of divisions.
     pub(super) roundings: usize,
@@ -87,7 +86,7 @@ impl Plan {
             batch_of,
         };
         for index in 0..count {
-            let made = plan.made_of(circuit, index, &uses);
+            let made = plan.computed_form(circuit, index, &uses);
             let uses: Vec<&Op> = uses[index].iter().map(|&u| &circuit.steps[u].op).collect();
             let kept = match made {
                 Parts::Product => matches!(
@@ -104,8 +103,8 @@ impl Plan {
         plan
     }
 
-    /// The form in which a step makes its value, given the forms of its operands.
-    fn made_of(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Parts {
+    /// The form that a step computes from the forms of its operands.
+    fn computed_form(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Parts {
         match &circuit.steps[index].op {
             Op::Input { .. } if circuit.ty(index).encrypted => Parts::Pair,
             Op::Input { .. } | Op::Constant { .. } => Parts::Plaintext,
@@ -151,7 +150,7 @@ impl Plan {
         }
     }
 
-    /// The form in which all rows of a step's batch are made.
+    /// The form of all rows of a step's batch.
     fn batch_form(&self, index: usize) -> Parts {
         let batch = self.batch_of[index].map(|number| &self.batches[number]);
         let mut columns = batch.iter().flat_map(|batch| &batch.columns);
@@ -163,7 +162,7 @@ impl Plan {
         }
     }
 
-    /// Notes the forms of plaintexts and the decompositions that a step needs.
+    /// Marks the uses of plaintexts and the shared decompositions of a step.
     fn note_uses(&mut self, circuit: &Circuit, index: usize) {
         match &circuit.steps[index].op {
             Op::Mul { .. } if self.batch_of[index].is_some() => {}
@@ -190,8 +189,8 @@ impl Plan {
         }
     }
 
-    /// Key switches and divisions of a step, and of bringing its operands and its result to their
-    /// forms.
+    /// Key switches and divisions of a step, including the conversions of its operands and of its
+    /// result to their forms.
     pub(super) fn added(&self, circuit: &Circuit, index: usize) -> Added {
         let ty = circuit.ty(index);
         let of = |value: ValueId| self.held[value];
@@ -234,7 +233,7 @@ impl Added {
     }
 }
 
-/// Returns true if a value over the special moduli may stay in this form for its uses.
+/// Returns true if a value over the special moduli may stay in this form for all its uses.
 fn goes_on(circuit: &Circuit, uses: &[&Op]) -> bool {
     match uses {
         [

@@ -1,15 +1,15 @@
 //! The precision of a circuit's results, predicted without keys.
 //!
 //! Each value carries its slots, from a run in the clear, and for each slot the mean square of its
-//! error, over keys and randomness. [`ckks::noise::Model`] says what every step adds, and the plan
-//! (`plan.rs`) says which divisions there are. To first order, the error of a sum of products is
-//! the error of each factor times the sum of the values that multiply it. An error that is in
-//! several operands adds up with itself (`errors.rs`). Errors of different slots are treated as
-//! uncorrelated. A rescale is treated as if its residues were uniform: after a product with a
-//! multiple of its modulus it adds less.
+//! error, over keys and randomness. [`ckks::noise::Model`] states the error that a step adds, and
+//! the plan (`plan.rs`) the divisions. To first order, the error of a sum of products is the error
+//! of each factor times the sum of the values that multiply it. An error that is in several
+//! operands adds up with itself (`errors.rs`). Errors of different slots are treated as
+//! uncorrelated. The model of a rescale assumes uniform residues: after a product with a multiple
+//! of its modulus a rescale adds less error.
 //!
 //! The error of the sine in a bootstrapping is not random. So a value also carries the slots of a
-//! run without noise, in addition to those in the clear.
+//! run without noise, in addition to the slots in the clear.
 
 use super::clear::{Slots, check_names, reading, step};
 use super::errors::Errors;
@@ -28,34 +28,34 @@ use program::circuit::{Circuit, Op, Type, ValueId};
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
 
-/// The prediction for a value.
+/// The predicted slots and errors of a value.
 #[derive(Clone, Debug)]
 pub struct Predicted {
-    /// The slots, as in the clear.
+    /// The slots of a run in the clear.
     pub slots: Vec<Complex64>,
     /// For each slot, the mean square of its error, in units of the message.
     pub errors: Vec<f64>,
     /// log2 of a bound on the probability that a run is wrong up to this value, with messages as
-    /// large as these. A run is wrong if a coefficient of a message and its noise exceeds half of
+    /// large as `slots`. A run is wrong if a coefficient of a message and its noise exceeds half of
     /// its modulus, or if a bootstrapping meets a multiple of `q_0` beyond the range of its
     /// reduction.
     pub log2_failure: f64,
 }
 
 impl Predicted {
-    /// Mean over the first `slots` slots. `slots` is at least 1.
+    /// Mean of the errors of the first `slots` slots. `slots` is at least 1.
     pub fn noise(&self, slots: usize) -> Noise {
         let first = &self.errors[..slots.clamp(1, self.errors.len())];
         Noise(first.iter().sum::<f64>() / first.len() as f64)
     }
 }
 
-/// Predicts every output of a circuit for these inputs. Encrypted inputs are fresh, under the
-/// secret key.
+/// Predicts every output of a circuit for the inputs `inputs`. Encrypted inputs are fresh, under
+/// the secret key.
 ///
 /// # Errors
-/// Those of [`run_clear`](super::run_clear), and [`Error::Circuit`](crate::Error::Circuit) for a
-/// circuit written for other parameters, or for a message that does not fit the modulus at its
+/// The errors of [`run_clear`](super::run_clear). [`Error::Circuit`](crate::Error::Circuit) for a
+/// circuit written for other parameters, and for a message that does not fit the modulus at its
 /// scale and level.
 pub fn predict(
     params: &Params,
@@ -65,10 +65,11 @@ pub fn predict(
     predict_within(params, circuit, inputs, MAX_LOG2_FAILURE)
 }
 
-/// As [`predict`], for a circuit that may be wrong with a probability of at most `2^limit`.
+/// Predicts outputs as [`predict`] does, for a circuit that may be wrong with a probability of at
+/// most `2^limit`.
 ///
 /// # Errors
-/// As [`predict`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
+/// The errors of [`predict`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
 /// [`MAX_LOG2_FAILURE`].
 pub fn predict_within(
     params: &Params,
@@ -88,7 +89,7 @@ pub fn predict_within(
         refreshed: Refreshed::new(params, circuit)?,
     };
     let mut log2_failure = f64::NEG_INFINITY;
-    let found = walk(circuit, |index, values| {
+    let outputs = walk(circuit, |index, values| {
         let slots = step(circuit, inputs, index, values, &|v: &Expected| &v.slots)?;
         let errors = predictor.errors(index, &slots, values)?;
         let errors = errors.kept(index, circuit.slots);
@@ -108,8 +109,8 @@ pub fn predict_within(
             log2_failure: log2_failure.max(LEAST_LOG2_FAILURE),
         })
     })?;
-    let found = found.into_iter();
-    Ok(found
+    let outputs = outputs.into_iter();
+    Ok(outputs
         .map(|(name, value)| (name, value.predicted()))
         .collect())
 }
@@ -134,12 +135,12 @@ impl Predictor<'_> {
     fn log2_failure(&self, index: usize, slots: &[Complex64], errors: &Errors) -> Result<f64> {
         let (ty, op) = (self.circuit.ty(index), &self.circuit.steps[index].op);
         let largest = slots.iter().map(|v| v.norm()).fold(0.0, f64::max);
-        let found = (largest * ty.scale).log2() + 1.0;
+        let bits = (largest * ty.scale).log2() + 1.0;
         let limit = self.params.rlwe().log_q(self.params.ring_level(ty.level));
-        if found.is_nan() || found >= limit {
+        if bits.is_nan() || bits >= limit {
             let what = format!("the message of step %{index} ({}) at its scale", op.name());
             let expected = format!("less than {limit:.1}, which level {} holds", ty.level);
-            return Err(unfit(what, format!("{found:.1} bits"), expected));
+            return Err(unfit(what, format!("{bits:.1} bits"), expected));
         }
         if !ty.encrypted {
             return Ok(f64::NEG_INFINITY);
@@ -151,8 +152,8 @@ impl Predictor<'_> {
         let deviation = (square / n).sqrt() * ty.scale;
         let moduli = (0..=ty.level).map(|level| self.circuit.arithmetic.divisor(level));
         let half = moduli.product::<f64>() / 2.0;
-        // This is not computed with logarithms, because the room may be a small part of the
-        // modulus. If it overflows doubles, there is enough room.
+        // No logarithms here, because the room may be a small part of the modulus. An overflow of
+        // doubles means that there is enough room.
         let room = half - largest * ty.scale;
         let passed = n.log2() + log2_two_sided_tail((room / deviation).min(f64::MAX));
         Ok(match (op, &self.circuit.bootstrapping) {
@@ -163,7 +164,7 @@ impl Predictor<'_> {
         })
     }
 
-    /// The slots of a run without noise. `None` if they are those in the clear.
+    /// The slots of a run without noise. `None` if they equal the slots in the clear.
     fn computed(
         &self,
         inputs: &Slots,
@@ -203,7 +204,7 @@ impl Predictor<'_> {
         };
         let op = &self.circuit.steps[index].op;
         let encoder = self.params.encoder();
-        let made = match op {
+        let errors = match op {
             Op::Input { .. } if ty.encrypted => Errors::even(index, self.model.fresh(ty.scale).0),
             Op::Input { .. } | Op::Constant { .. } => {
                 return Ok(Errors::of_slots(index, self.encoding(slots, ty)?));
@@ -242,16 +243,16 @@ impl Predictor<'_> {
         for from in added.key_switches {
             more += self.model.key_switch(from.level, from.scale).0;
         }
-        // A fresh ciphertext has its own error only.
+        // A fresh ciphertext has no error but its own.
         Ok(if more > 0.0 {
-            made.with(index, more)
+            errors.with(index, more)
         } else {
-            made
+            errors
         })
     }
 
-    /// Squared error in each slot from rounding a plaintext's coefficients, computed by encoding
-    /// it.
+    /// Squared error in each slot from rounding a plaintext's coefficients, measured by encoding
+    /// the plaintext.
     fn encoding(&self, slots: &[Complex64], ty: Type) -> Result<Vec<f64>> {
         let encoder = self.params.encoder();
         let mut coefficients = encoder.embed(slots)?;

@@ -1,4 +1,4 @@
-//! Sums of products, computed one by one or several together.
+//! Sums of products, computed one by one or as a batch.
 
 use super::encrypted::Run;
 use super::held::Held;
@@ -44,7 +44,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
         Ok(Held::Extended(operations.dot(&left, &factors)?))
     }
 
-    /// A row of a batch. At the first row, all rows are computed.
+    /// A row of a batch. The first row of a batch computes all its rows.
     pub(super) fn row<'a>(
         &mut self,
         index: usize,
@@ -76,7 +76,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
         Ok(row.expect("the step is a row of its batch"))
     }
 
-    /// Values over the special moduli. Values in other forms are extended once.
+    /// Values over the special moduli. A value in another form is extended once.
     fn lifted<'v>(
         &'v mut self,
         values: &'v Values<Held<O>>,
@@ -106,7 +106,7 @@ fn is_extended<O: RingOperations>(values: &Values<Held<O>>, value: ValueId) -> b
     matches!(values.get(value), Held::Extended(_))
 }
 
-/// A value that is held in two components, as a ciphertext.
+/// The ciphertext of a value that is held in two components.
 fn ciphertext<'v, O: RingOperations>(
     values: &'v Values<Held<O>>,
     value: ValueId,

@@ -13,16 +13,15 @@ use std::collections::BTreeMap;
 use trace::{Counts, Trace};
 
 impl<S: Scheme> Runner<'_, S> {
-    /// Records the operations of a run on ciphertexts, in order. The inputs in plain are those
-    /// given here.
+    /// Records the operations of a run on ciphertexts, in order. `plain` has the inputs in plain.
     ///
     /// # Errors
-    /// As [`Runner::run`] for the inputs in plain, and errors of the circuits for plaintexts whose
-    /// coefficients have more than 124 bits.
+    /// The errors of [`Runner::run`] for the inputs in plain, and errors of the circuits for
+    /// plaintexts whose coefficients have more than 124 bits.
     pub fn record(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Recording> {
         let (circuit, params) = (&*self.circuit, &self.params);
-        let given = circuit.inputs().filter(|(_, ty)| ty.encrypted);
-        let all = given.map(|(name, _)| name).chain(plain.keys().copied());
+        let encrypted = circuit.inputs().filter(|(_, ty)| ty.encrypted);
+        let all = encrypted.map(|(name, _)| name).chain(plain.keys().copied());
         check_names(circuit, all)?;
         let message = |index: usize| params.message(circuit.ty(index), self.factors.of[index]);
         let recorder = Recorder::new(params.recorded());
@@ -44,7 +43,7 @@ impl<S: Scheme> Runner<'_, S> {
         Ok(recorder.finish(&self.key_needs()))
     }
 
-    /// The keys of a run, by Galois element and ring level.
+    /// The keys that a run needs, by Galois element and ring level.
     fn key_needs(&self) -> program::KeyNeeds {
         let (needs, params) = (self.circuit.keys(), &self.params);
         let rotations = needs.rotations.iter();
@@ -60,18 +59,18 @@ impl<S: Scheme> Runner<'_, S> {
         }
     }
 
-    /// Returns the instructions on limbs of a run.
+    /// Lowers a run to its trace: instructions on limbs.
     ///
     /// # Errors
-    /// As [`Runner::record`], and errors of lowering.
+    /// The errors of [`Runner::record`] and of lowering.
     pub fn lower(&self, plain: &BTreeMap<&str, &[S::Slot]>) -> Result<Trace> {
         self.lower_recording(&self.record(plain)?)
     }
 
-    /// As [`Runner::lower`], from what [`Runner::record`] gave.
+    /// Lowers a recording that [`Runner::record`] has returned.
     ///
     /// # Errors
-    /// From lowering.
+    /// The errors of lowering.
     pub fn lower_recording(&self, recording: &Recording) -> Result<Trace> {
         let steps = &self.circuit.steps;
         let name = |step: usize| match steps.get(step) {
@@ -81,14 +80,14 @@ impl<S: Scheme> Runner<'_, S> {
         Ok(lower::lower_named(recording, name)?)
     }
 
-    /// Replays a trace made by [`Runner::lower`] on the encrypted inputs. Returns the results,
-    /// which are word for word those of [`Runner::run`], and the counts of what was executed.
-    /// `observe` is that of [`replay`](executor::replay()).
+    /// Replays a trace of [`Runner::lower`] on the encrypted inputs. Returns the results, which are
+    /// word for word the results of [`Runner::run`], and the counts of executed instructions.
+    /// [`replay`](executor::replay()) describes `observe`.
     ///
     /// # Errors
-    /// As [`Runner::run`] and [`replay`](executor::replay()), and
-    /// [`Replay`](executor::Error::Replay) for a trace that asks for a value that is not there,
-    /// or lacks a result.
+    /// The errors of [`Runner::run`] and [`replay`](executor::replay()), and
+    /// [`Replay`](executor::Error::Replay) for a trace that asks for an unknown value or lacks a
+    /// result.
     pub fn replay(
         &self,
         trace: &Trace,
@@ -96,10 +95,10 @@ impl<S: Scheme> Runner<'_, S> {
         keys: &Keys,
         observe: impl FnMut(Progress) -> bool,
     ) -> Result<(BTreeMap<String, S::Ciphertext>, Counts)> {
-        let given = self.given(inputs)?;
+        let ciphertexts = self.given(inputs)?;
         let meeting = self.meet(inputs, keys)?;
         let (keys, mut results) = (SwitchKeys::from(keys), Results::default());
-        let mut outside = CircuitOutside::new(given, keys, &mut results);
+        let mut outside = CircuitOutside::new(ciphertexts, keys, &mut results);
         let counts = replay(trace, &mut outside, observe)?;
         Ok((self.outputs(&results, &meeting)?, counts))
     }

@@ -13,12 +13,13 @@ use std::collections::btree_map::Entry;
 /// The bootstrapping of a circuit, with its precision for each scale of its operands.
 pub(super) struct Refreshed {
     tables: Bootstrapper,
-    /// Precision, by the bits of the scale.
+    /// Error added by the bootstrapping, by the bits of the operand's scale.
     noise: BTreeMap<u64, Noise>,
 }
 
 impl Refreshed {
-    /// Makes the tables and predictions for a circuit. `None` if the circuit does not bootstrap.
+    /// Builds the tables and predictions for a circuit. Returns `None` if the circuit does not
+    /// bootstrap.
     pub(super) fn new(params: &Params, circuit: &Circuit) -> Result<Option<Self>> {
         let scales = circuit.steps.iter().filter_map(|step| match step.op {
             Op::Bootstrap { value } => Some(circuit.ty(value).scale),
@@ -38,12 +39,13 @@ impl Refreshed {
         Ok(Some(Self { tables, noise }))
     }
 
-    /// The error that is added to an operand of a given scale, without the error of the sine.
+    /// The error that bootstrapping adds to an operand of scale `scale`, without the error of the
+    /// sine.
     pub(super) fn noise(&self, scale: f64) -> Noise {
         self.noise[&scale.to_bits()]
     }
 
-    /// The slots after bootstrapping an operand of a given scale without noise.
+    /// The slots after bootstrapping an operand of scale `scale`, without noise.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a message that is too large for the reduction.
@@ -55,12 +57,12 @@ impl Refreshed {
         let stated = self.tables.as_stated();
         let arithmetic = self.tables.params().arithmetic();
         let limit = stated.log_bound(&arithmetic);
-        let found = (largest * scale * stated.room(&arithmetic, scale)).log2();
-        // The tolerance is for the rounding of doubles.
-        if found.is_nan() || found > limit + 1e-9 {
+        let bits = (largest * scale * stated.room(&arithmetic, scale)).log2();
+        // The tolerance allows for the rounding of doubles.
+        if bits.is_nan() || bits > limit + 1e-9 {
             let what = "the largest coefficient of a bootstrapped message at its scale";
             let expected = format!("at most {limit:.2}: read it smaller before, and larger after");
-            return Err(unfit(what, format!("{found:.2} bits"), expected));
+            return Err(unfit(what, format!("{bits:.2} bits"), expected));
         }
         let sine = self.tables.sine_errors(slots, scale)?;
         Ok(slots.iter().zip(sine).map(|(x, e)| x + e).collect())

@@ -1,4 +1,4 @@
-//! A circuit prepared for ciphertexts.
+//! The runner: a circuit prepared for runs on ciphertexts.
 
 use super::border::Border;
 use super::clear::{check_names, constant_slots, repeated};
@@ -22,12 +22,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The argument for an input.
+/// The value of an input: encrypted or in plain.
 pub enum Argument<'a, S: Scheme = ckks::Params> {
     /// A ciphertext of the input's level and scale. In exact arithmetic it must be fresh or have
     /// factor 1.
     Ciphertext(&'a S::Ciphertext),
-    /// Slots. Their number is a power of two. If there are fewer than the circuit has, they repeat.
+    /// Slots. Their number is a power of two. Fewer slots than the circuit's repeat.
     Plain(&'a [S::Slot]),
 }
 
@@ -39,7 +39,8 @@ impl<S: Scheme> Clone for Argument<'_, S> {
 
 impl<S: Scheme> Copy for Argument<'_, S> {}
 
-/// A circuit prepared for parameters. Its constants are encoded once, for any number of runs.
+/// A circuit prepared for a scheme's parameters. Its constants are encoded once, for any number of
+/// runs.
 pub struct Runner<'c, S: Scheme = ckks::Params> {
     border: Border<'c, S>,
     pub(super) plan: Plan,
@@ -63,23 +64,23 @@ impl<'c, S: Scheme> Runner<'c, S> {
     /// # Errors
     /// [`Error::Program`](crate::Error::Program) for a circuit that does not verify.
     /// [`Error::Circuit`](crate::Error::Circuit) for a circuit written for other parameters, and
-    /// for one that is wrong with a probability above `2^MAX_LOG2_FAILURE`. Also those of
-    /// [`Scheme::encode`].
+    /// for a circuit that is wrong with a probability above `2^MAX_LOG2_FAILURE`. Also the errors
+    /// of [`Scheme::encode`].
     pub fn new(params: &S, circuit: &'c Circuit) -> Result<Self> {
         Self::within(params, circuit, MAX_LOG2_FAILURE)
     }
 
-    /// As [`Runner::new`], for a circuit that may be wrong with a probability of at most `2^limit`,
-    /// computed as in [`check_failure`](super::check_failure).
+    /// Prepares a circuit as [`Runner::new`] does. The circuit may be wrong with a probability of
+    /// at most `2^limit`, computed as in [`check_failure`](super::check_failure).
     ///
     /// # Errors
-    /// As [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit above
-    /// [`MAX_LOG2_FAILURE`].
+    /// The errors of [`Runner::new`], and [`Error::Circuit`](crate::Error::Circuit) for a limit
+    /// above [`MAX_LOG2_FAILURE`].
     pub fn within(params: &S, circuit: &'c Circuit, limit: f64) -> Result<Self> {
         let (border, plan) = Border::planned(params, circuit, limit)?;
         let circuit = border.circuit();
         let uses = uses(circuit, &plan, &border.factors);
-        // A constant of a repeated part occurs again in each iteration.
+        // Each iteration of a repeated part has its constants again.
         let (mut constants, mut encoded) = (BTreeMap::new(), BTreeMap::new());
         for (index, step) in circuit.steps.iter().enumerate() {
             if let Op::Constant { constant } = step.op {
@@ -124,11 +125,11 @@ impl<'c, S: Scheme> Runner<'c, S> {
     }
 
     /// Encodes slots for an encrypted input, at its level and scale. Their number is a power of
-    /// two. If there are fewer than the circuit has, they repeat.
+    /// two. Fewer slots than the circuit's repeat.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for an unknown name or a wrong number of slots,
-    /// and those of [`Scheme::encode`].
+    /// and the errors of [`Scheme::encode`].
     pub fn encode(&self, name: &str, slots: &[S::Slot]) -> Result<S::Plaintext> {
         let input = self.circuit.inputs().find(|(input, _)| *input == name);
         let (_, ty) =
@@ -137,8 +138,8 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.params.encode(&slots, ty)
     }
 
-    /// Runs the circuit and returns its results by name. It uses the threads of the
-    /// [pool](ring::in_pool) in which it is called.
+    /// Runs the circuit and returns its results by name. The run uses the threads of the
+    /// [pool](ring::in_pool) of its caller.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for an input that is missing, unknown, or has
@@ -152,11 +153,11 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.run_observed(inputs, keys, |_| {})
     }
 
-    /// As [`Runner::run`]. `begin` is called with each step of [`Border::circuit`] before it is
-    /// run.
+    /// Runs the circuit as [`Runner::run`] does. `begin` is called with the index of each step of
+    /// [`Border::circuit`] before the step runs.
     ///
     /// # Errors
-    /// As [`Runner::run`].
+    /// The errors of [`Runner::run`].
     pub fn run_observed(
         &self,
         inputs: &BTreeMap<&str, Argument<S>>,
@@ -180,8 +181,8 @@ impl<'c, S: Scheme> Runner<'c, S> {
         self.close(outputs, &meeting)
     }
 
-    /// Runs the steps in a mode and returns the outputs by name. `begin` is called with each step
-    /// before it is run.
+    /// Runs the steps with the ring operations of a mode and returns the outputs by name. `begin`
+    /// is called with the index of each step before the step runs.
     pub(super) fn walk<'a, O: RingOperations>(
         &'a self,
         operations: &'a O,
@@ -191,13 +192,13 @@ impl<'c, S: Scheme> Runner<'c, S> {
         let mut run = Run::new(self, operations);
         let outputs = walk(&self.circuit, |index, values| {
             begin(index);
-            let made = run.step(index, values, |name| input(index, name))?;
-            let made = match self.plan.held[index] {
-                Parts::Pair => Held::Ciphertext(run.pair(made)?),
-                _ => made,
+            let value = run.step(index, values, |name| input(index, name))?;
+            let value = match self.plan.held[index] {
+                Parts::Pair => Held::Ciphertext(run.pair(value)?),
+                _ => value,
             };
             run.forget(index);
-            Ok(made)
+            Ok(value)
         })?;
         let ciphertext = |(name, held)| match held {
             Held::Ciphertext(ct) => (name, Cow::into_owned(ct)),
@@ -206,7 +207,7 @@ impl<'c, S: Scheme> Runner<'c, S> {
         Ok(outputs.into_iter().map(ciphertext).collect())
     }
 
-    /// An input that is given in plain.
+    /// The plaintext of an input in plain.
     pub(super) fn plain_input<O: RingOperations>(
         &self,
         index: usize,

@@ -1,5 +1,5 @@
-//! The interface between circuits and schemes. Below it the run is the same for all schemes:
-//! ciphertexts of `rlwe`, and key switching.
+//! The interface between circuits and schemes. Beneath it the run is the same for all schemes: it
+//! consists of ciphertexts of `rlwe` and of key switching.
 
 use super::factors::Factors;
 use super::plan::Plan;
@@ -15,7 +15,7 @@ use ring::{Eval, Modulus, Poly};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-/// A scheme that runs circuits, given by its parameters: [`ckks::Params`] for approximate
+/// A scheme that runs circuits, identified by its parameters: [`ckks::Params`] for approximate
 /// arithmetic, an [`ExactScheme`](super::ExactScheme) for exact arithmetic.
 pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// Content of a slot in the clear.
@@ -43,12 +43,12 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// Galois element of the conjugation, or of the swap of rows.
     fn reflection(&self) -> usize;
 
-    /// The bootstrapping with these parameters, as circuits state it, that has the same choices as
-    /// `stated`.
+    /// The bootstrapping of these parameters that has the same choices as `stated`, in the form in
+    /// which circuits state it.
     ///
     /// # Errors
-    /// [`Error::Circuit`](crate::Error::Circuit) in exact arithmetic, and for parameters that do
-    /// not have such a bootstrapping.
+    /// [`Error::Circuit`](crate::Error::Circuit) in exact arithmetic, and for parameters without
+    /// such a bootstrapping.
     #[doc(hidden)]
     fn stated(&self, stated: &Bootstrapping) -> Result<Bootstrapping> {
         Err(no_bootstrapping(stated))
@@ -57,7 +57,7 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     /// The tables of a bootstrapping.
     ///
     /// # Errors
-    /// As [`Scheme::stated`].
+    /// The errors of [`Scheme::stated`].
     #[doc(hidden)]
     fn bootstrapper(&self, stated: &Bootstrapping) -> Result<Bootstrapper> {
         Err(no_bootstrapping(stated))
@@ -70,8 +70,8 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
         None
     }
 
-    /// Computes the factors of messages, and checks the probability of failure. Every iteration of
-    /// the circuit must be written out.
+    /// The factors of a circuit's messages, after a check of the probability of failure. Every
+    /// iteration of the circuit must be written out.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a circuit whose results would be wrong with a
@@ -79,45 +79,45 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
     #[doc(hidden)]
     fn prepare(&self, circuit: &Circuit, plan: &Plan, limit: f64) -> Result<Factors>;
 
-    /// Encodes a message that is then encrypted. Its slots are those of a circuit.
+    /// Encodes a message for encryption, from the slots of a circuit.
     ///
     /// # Errors
     /// Errors of the scheme, for values that it cannot encode.
     fn encode(&self, slots: &[Self::Slot], ty: Type) -> Result<Self::Plaintext>;
 
-    /// A plaintext as a factor of ciphertexts.
+    /// Encodes a plaintext that multiplies ciphertexts.
     ///
     /// # Errors
-    /// As [`Scheme::encode`].
+    /// The errors of [`Scheme::encode`].
     fn factor(&self, slots: &[Self::Slot], ty: Type) -> Result<Poly<Eval>>;
 
-    /// A plaintext as a factor of ciphertexts over the special moduli.
+    /// Encodes a plaintext that multiplies ciphertexts over the special moduli.
     ///
     /// # Errors
-    /// As [`Scheme::encode`].
+    /// The errors of [`Scheme::encode`].
     fn diagonal(&self, slots: &[Self::Slot], ty: Type) -> Result<Diagonal>;
 
-    /// A plaintext as a term of a sum with a ciphertext whose message has the given factor.
+    /// Encodes a plaintext that is added to a ciphertext whose message has the factor `factor`.
     ///
     /// # Errors
-    /// As [`Scheme::encode`].
+    /// The errors of [`Scheme::encode`].
     fn term(&self, slots: &[Self::Slot], ty: Type, factor: u64) -> Result<Poly<Eval>>;
 
-    /// Number by which a product of ciphertexts is multiplied and terms are divided: the plaintext
-    /// modulus, if there is one.
+    /// The plaintext modulus, if there is one. Products of ciphertexts are multiplied by it, and
+    /// terms are divided by it.
     fn unit(&self) -> Option<u64>;
 
-    /// How a value of a type holds its message, given the factor of the message.
+    /// The form of the message in a value of type `ty` whose message has the factor `factor`.
     #[doc(hidden)]
     fn message(&self, ty: Type, factor: u64) -> Message;
 
-    /// The parameters in the form of recordings.
+    /// The parameters as recordings state them.
     #[doc(hidden)]
     fn recorded(&self) -> recording::Parameters {
         parameters(self.rlwe(), self.unit().into_iter().collect())
     }
 
-    /// The components of an input of the given type.
+    /// The components of an input of type `ty`.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) if the ciphertext has another type.
@@ -128,14 +128,14 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
         ty: Type,
     ) -> Result<&'a rlwe::Ciphertext>;
 
-    /// Makes the ciphertext of a type from its components. Its message has the given factor.
+    /// Builds the ciphertext of type `ty` from its components. Its message has the factor `factor`.
     ///
     /// # Errors
-    /// Errors of the scheme. There is none if the components belong to it.
+    /// Errors of the scheme. None occurs if the components belong to the scheme.
     fn close(&self, inner: rlwe::Ciphertext, ty: Type, factor: u64) -> Result<Self::Ciphertext>;
 
-    /// What is known of the sizes of the outputs' messages. Every iteration of the circuit must be
-    /// written out.
+    /// The sizes of the outputs' messages, as far as they are known. Every iteration of the circuit
+    /// must be written out.
     ///
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit.
@@ -148,7 +148,7 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
         Ok(BTreeMap::new())
     }
 
-    /// The ciphertext, with what is known of its message's size.
+    /// The ciphertext, with the size of its message noted.
     #[doc(hidden)]
     fn sized(&self, ct: Self::Ciphertext, _: Size) -> Self::Ciphertext {
         ct
@@ -156,26 +156,26 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
 }
 
 fn no_bootstrapping(stated: &Bootstrapping) -> Error {
-    let found = format!("of {} slots", stated.slots);
+    let slots = format!("of {} slots", stated.slots);
     unfit(
         "the bootstrapping of the circuit",
-        found,
+        slots,
         "none in exact arithmetic",
     )
 }
 
 /// Content of a slot in the clear: [`Complex64`], or `u64` for a residue modulo `t`.
 pub trait Slot: Copy + Debug + PartialEq + sealed::Sealed {
-    /// What operations on slots need to know.
+    /// Context that operations on slots need: the modulus, if there is one.
     type Ring: Copy;
     /// Zero.
     const ZERO: Self;
 
     /// The ring of a circuit's slots. `None` if the circuit has another arithmetic.
     fn ring(arithmetic: &Arithmetic) -> Option<Self::Ring>;
-    /// Returns true if it is a value of the ring.
+    /// Returns true if the content is a value of the ring.
     fn is_of(self, ring: Self::Ring) -> bool;
-    /// Converts a number of a constant.
+    /// Converts a number of a constant to the content of a slot.
     fn constant(ring: Self::Ring, value: f64) -> Self;
     /// `self + other`.
     fn plus(self, ring: Self::Ring, other: Self) -> Self;
@@ -185,8 +185,8 @@ pub trait Slot: Copy + Debug + PartialEq + sealed::Sealed {
     fn times(self, ring: Self::Ring, other: Self) -> Self;
     /// The complex conjugate.
     fn conjugate(self) -> Self;
-    /// `self factor`, where the factor comes from reading a value at another scale. It is 1 in
-    /// exact arithmetic.
+    /// `self factor`. The factor comes from reading a value at another scale; it is 1 in exact
+    /// arithmetic.
     fn scaled(self, factor: f64) -> Self;
 }
 

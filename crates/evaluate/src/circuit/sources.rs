@@ -1,21 +1,20 @@
 //! The sources of a value's noise.
 //!
-//! A sum of a value with itself, in whatever way it is computed, doubles its noise. For two
-//! independent values, mean squares add up. So each value keeps the noises that make up its noise
-//! separately, as they came into the circuit, with their factors. A rotation of a noise counts as a
-//! different noise.
+//! The noise of a sum of a value with itself, however it is computed, is twice the value's noise.
+//! For two independent values, mean squares add up. So each value keeps apart the noises that make
+//! up its noise, by the step where each came into the circuit, with their factors. A rotation of a
+//! noise counts as a different noise.
 
 use bgv::noise::Noise;
 
-/// Largest number of noises that a value keeps separately. If there are more, they are merged into
-/// one new noise.
+/// Largest number of noises that a value keeps apart. More noises are merged into one new noise.
 const MOST: usize = 64;
 
 /// Source of a noise: the step where it came into the circuit, and the Galois element of the
 /// rotations since.
 type Source = (usize, usize);
 
-/// A noise in a value: `factor 2^-shift` times the noise that came in.
+/// A noise in a value: `factor 2^-shift` times the noise of its source.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     source: Source,
@@ -32,17 +31,17 @@ impl Part {
     }
 }
 
-/// The noises that add up to a value's noise.
+/// The noises that add up to a value's noise, by source.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sources(Vec<Part>);
 
 impl Sources {
-    /// A noise that comes in with a step.
+    /// A noise that a step introduces.
     pub(super) fn new(step: usize, noise: Noise) -> Self {
         Self::default().with(step, noise)
     }
 
-    /// Adds a noise that comes in with a step.
+    /// Adds a noise that a step introduces.
     #[must_use]
     pub(super) fn with(mut self, step: usize, noise: Noise) -> Self {
         if noise.bits() > f64::NEG_INFINITY {

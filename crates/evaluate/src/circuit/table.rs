@@ -1,4 +1,4 @@
-//! The constants of a batch, in the form of a product of matrices.
+//! The constants of a batch, encoded as a matrix.
 
 use super::clear::constant_slots;
 use super::matrices::Batch;
@@ -10,8 +10,7 @@ use circuits::operations::BlockMatrix;
 use program::circuit::{Circuit, Op, ValueId};
 use std::collections::BTreeMap;
 
-/// Encodes the constants of a batch. They are over the special moduli too if the batch has that
-/// form.
+/// Encodes the constants of a batch: over the special moduli too, if the batch is computed there.
 pub(super) fn table<S: Scheme>(
     params: &S,
     circuit: &Circuit,
@@ -31,7 +30,7 @@ pub(super) fn table<S: Scheme>(
     Ok(BlockMatrix::new(shape, (params.rlwe().n(), limbs), entry))
 }
 
-/// The constants of a row, by the value that they are multiplied with.
+/// The constants of a row, by the value that each multiplies.
 fn encode<S: Scheme>(
     params: &S,
     circuit: &Circuit,

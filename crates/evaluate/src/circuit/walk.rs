@@ -1,15 +1,15 @@
-//! Runs the steps of a circuit in order, and frees each value after its last use.
+//! The walk over a circuit: runs its steps in order, and frees each value after its last use.
 
 use crate::error::Result;
 use program::circuit::{Circuit, Op, ValueId};
 use std::collections::BTreeMap;
 
-/// Values computed so far that are still needed.
+/// Computed values that later steps still need.
 pub(super) struct Values<V> {
     held: Vec<Option<V>>,
     last_use: Vec<usize>,
     step: usize,
-    /// True if this step uses an operand twice.
+    /// True if the current step uses an operand twice.
     twice: bool,
 }
 
@@ -20,7 +20,7 @@ impl<V> Values<V> {
             .expect("a value stays until its last use")
     }
 
-    /// Returns the value itself if this step is the last to use it, otherwise a copy.
+    /// Returns the value itself if the current step is the last to use it, otherwise a copy.
     pub(super) fn take(&mut self, value: ValueId) -> V
     where
         V: Clone,
@@ -61,7 +61,7 @@ pub(super) fn walk<V>(
         operands.sort_unstable();
         values.twice = operands.windows(2).any(|pair| pair[0] == pair[1]);
         values.step = index;
-        let made = step(index, &mut values)?;
+        let value = step(index, &mut values)?;
         for &operand in &operands {
             if values.last_use[operand] == index {
                 values.held[operand] = None;
@@ -69,10 +69,10 @@ pub(super) fn walk<V>(
         }
         values.held.push(match op {
             Op::Output { name, .. } => {
-                outputs.insert(name.clone(), made);
+                outputs.insert(name.clone(), value);
                 None
             }
-            _ => (values.last_use[index] > index).then_some(made),
+            _ => (values.last_use[index] > index).then_some(value),
         });
     }
     Ok(outputs)

@@ -5,7 +5,7 @@ use ring::torus::{Decomposition, Torus};
 use tfhe::{Gate, Params, Table};
 use trace::Constant;
 
-/// The parameters of circuits for parameters of TFHE.
+/// The parameters of a circuit on samples, from parameters of TFHE.
 pub fn parameters(params: &Params) -> Parameters {
     let digits = |digits: Decomposition| Digits {
         bits: digits.base_log(),
@@ -25,8 +25,8 @@ pub fn parameters(params: &Params) -> Parameters {
     }
 }
 
-/// A [gate](tfhe::ServerKey::gate) of the inputs 0 and 1: a combination, and a bootstrapping whose
-/// test polynomial has all coefficients 1/8.
+/// The circuit of a [gate](tfhe::ServerKey::gate) of the inputs 0 and 1: a combination, and a
+/// bootstrapping whose test polynomial has all coefficients 1/8.
 pub fn gate(params: &Params, gate: Gate) -> Circuit {
     let mut circuit = Circuit::new(parameters(params));
     let (x, y, eighths) = gate.combination();
@@ -45,8 +45,8 @@ pub fn gate(params: &Params, gate: Gate) -> Circuit {
     circuit
 }
 
-/// The [entries](tfhe::ServerKey::apply_tables) of tables for the input 0: one bootstrapping, with
-/// an output for each table.
+/// The circuit that looks up the [entries](tfhe::ServerKey::apply_tables) of tables for the input
+/// 0: one bootstrapping, with an output for each table.
 pub fn table<T: Torus>(params: &Params, table: &Table<T>) -> Circuit {
     let mut circuit = Circuit::new(parameters(params));
     let test = table.test();
@@ -58,7 +58,7 @@ pub fn table<T: Torus>(params: &Params, table: &Table<T>) -> Circuit {
     circuit
 }
 
-/// Outputs the samples of the first `count` coefficients.
+/// Adds outputs: the samples of the first `count` coefficients of the ring element `value`.
 fn extract(circuit: &mut Circuit, value: usize, count: usize) {
     for place in 0..count {
         let value = circuit.push(Op::Extraction { value, place });

@@ -1,4 +1,4 @@
-//! Circuits on messages as circuits on samples.
+//! Translation of circuits on messages to circuits on samples.
 
 use super::describe::parameters;
 use super::noise::Noise;
@@ -9,10 +9,10 @@ use std::collections::HashMap;
 use tfhe::{Encoding, Gate, Params, TestPolynomial};
 use trace::Constant;
 
-/// The constant of gates is 1/8 of the torus: `2^-3`.
+/// Negative log2 of the constant of gates: 1/8 of the torus.
 const EIGHTH: u32 = 3;
 
-/// The messages of ciphertexts with parameters of TFHE.
+/// The encoding of messages for parameters of TFHE.
 pub fn messages(params: &Params) -> Messages {
     match params.encoding() {
         Encoding::Gates => Messages::Bits,
@@ -26,13 +26,13 @@ pub fn messages(params: &Params) -> Messages {
     }
 }
 
-/// Checks that a circuit on messages can run with these parameters: it has an input, the encoding of
-/// messages is theirs, tables of a bootstrapping fit, and the noise of results is one that
-/// ciphertexts may have.
+/// Checks that a circuit on messages can run with these parameters. It has an input, the
+/// parameters' encoding of messages, tables that fit a bootstrapping, and results whose noise is at
+/// most that of a ciphertext.
 ///
 /// # Errors
-/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for one that does not
-/// fit.
+/// [`Error::Program`] for a circuit that does not verify, [`Error::Circuit`] for a circuit that
+/// does not fit.
 pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     circuit.verify()?;
     let own = messages(params);
@@ -43,8 +43,8 @@ pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     if circuit.inputs.is_empty() {
         // Without an input, nothing is encrypted. But a known result also has to be a sum of
         // samples.
-        let (found, expected) = ("0".into(), "at least 1".into());
-        return Err(unfit("the number of inputs", found, expected));
+        let (count, expected) = ("0".into(), "at least 1".into());
+        return Err(unfit("the number of inputs", count, expected));
     }
     for op in &circuit.steps {
         if let Op::Lookup { tables, .. } = op {
@@ -68,10 +68,10 @@ pub fn check(params: &Params, circuit: &Circuit) -> Result<()> {
     Ok(())
 }
 
-/// Checks that one bootstrapping has room for this many tables.
+/// Checks that one bootstrapping has room for `found` tables.
 ///
 /// # Errors
-/// [`Error::Tfhe`] if it has not.
+/// [`Error::Tfhe`] for too many tables.
 pub fn check_tables(params: &Params, found: usize) -> Result<()> {
     let limit = params.n() / 2 / params.values() as usize;
     if found.next_power_of_two() > limit {
@@ -80,14 +80,14 @@ pub fn check_tables(params: &Params, found: usize) -> Result<()> {
     Ok(())
 }
 
-/// Describes a circuit on messages as operations on samples. Its inputs are all messages of the
-/// first input, then those of the next. Outputs have the same order.
+/// Translates a circuit on messages to operations on samples. Its inputs are all messages of the
+/// first input, then all messages of the next, and so on. Outputs have the same order.
 ///
 /// If an integer may be negative, its output is the integer plus the
 /// [offset](program::message::Range::offset) of its range.
 ///
 /// # Errors
-/// As [`check`].
+/// The errors of [`check`].
 pub fn describe(params: &Params, circuit: &Circuit) -> Result<torus::Circuit> {
     check(params, circuit)?;
     let mut writer = Writer {
@@ -100,8 +100,8 @@ pub fn describe(params: &Params, circuit: &Circuit) -> Result<torus::Circuit> {
         inputs: HashMap::new(),
     };
     for op in &circuit.steps {
-        let made = writer.step(op);
-        writer.samples.push(made);
+        let samples = writer.step(op);
+        writer.samples.push(samples);
     }
     for &value in circuit.outputs.iter().flat_map(|output| &output.values) {
         let offset = match &writer.made[value] {
@@ -118,11 +118,12 @@ struct Writer<'a> {
     circuit: &'a Circuit,
     made: Vec<Made>,
     out: torus::Circuit,
-    /// Samples of each step. Those of a lookup are those of its tables.
+    /// Samples of each step. A lookup has a sample for each of its tables.
     samples: Vec<Vec<ValueId>>,
-    /// Exponents of samples, by the number of bits dropped. Tables of one integer share them.
+    /// Exponents of samples, by sample and number of bits dropped. Tables of one integer share
+    /// them.
     exponents: HashMap<(ValueId, u32), ValueId>,
-    /// log2 of the word that stands for 1.
+    /// Bit position of the message 1 in a word.
     unit: u32,
     /// Inputs by number.
     inputs: HashMap<usize, ValueId>,
@@ -142,7 +143,7 @@ impl Writer<'_> {
                     Messages::Bits => self.eighths(2 * value - 1),
                     Messages::Integers { .. } => self.word(*value),
                 };
-                // A sample must be a sum of other samples. This one takes an input 0 times.
+                // A sample must be a sum of other samples. This sum has an input times 0.
                 let any = self.input(0);
                 let terms = vec![(0, any)];
                 self.out.push(Sample::Combine { constant, terms })
@@ -182,12 +183,12 @@ impl Writer<'_> {
         if let Some(&known) = self.inputs.get(&index) {
             return known;
         }
-        let made = self.out.push(Sample::Input { index });
-        self.inputs.insert(index, made);
-        made
+        let sample = self.out.push(Sample::Input { index });
+        self.inputs.insert(index, sample);
+        sample
     }
 
-    /// 1/8 of the torus if the gate is true, otherwise -1/8.
+    /// Adds a gate. Its sample is 1/8 of the torus if the gate is true, otherwise -1/8.
     fn sign(&mut self, gate: Gate, (left, right): (ValueId, ValueId)) -> ValueId {
         let (x, y, eighths) = gate.combination();
         let sum = self.out.push(Sample::Combine {
@@ -218,7 +219,7 @@ impl Writer<'_> {
         self.bootstrapped(index, words, tables.len())
     }
 
-    /// The samples of the first `count` coefficients after a bootstrapping.
+    /// Adds a bootstrapping. Returns the samples of the first `count` coefficients.
     fn bootstrapped(&mut self, value: ValueId, test: Constant, count: usize) -> Vec<ValueId> {
         let drop = count.next_power_of_two().ilog2();
         let test = self.out.define(test);
@@ -280,7 +281,7 @@ pub(super) fn gate_of(gate: program::message::Gate) -> Gate {
     }
 }
 
-/// The error for a circuit that does not fit.
+/// The error for a circuit that does not fit its parameters.
 pub(super) fn unfit(what: impl Into<String>, found: String, expected: String) -> Error {
     Error::Circuit {
         what: what.into(),

@@ -1,10 +1,11 @@
 //! TFHE as data: circuits on samples, run by the server's own code or replayed limb by limb.
 //!
-//! *Concept.* [`gate`] and [`table`] describe what a server does to samples as a
-//! [`Circuit`](program::torus::Circuit). [`describe`] describes a whole [circuit on
-//! messages](program::message), and [`log2_failure`] bounds how often that is wrong. [`run`]
-//! executes the operations with a server's keys. [`lower::torus::lower`] makes a trace of them,
-//! which [`replay`] executes. With an exact multiplier both give the same words.
+//! *Concept.* [`gate`] and [`table`] describe a server's operations on samples as a
+//! [`Circuit`](program::torus::Circuit). [`describe`] translates a whole [circuit on
+//! messages](program::message), and [`log2_failure`] bounds the probability that a run of it is
+//! wrong. [`run`] executes the operations with a server's keys. [`lower::torus::lower`] lowers the
+//! operations to a trace, which [`replay`] executes. With an exact multiplier both give the same
+//! words.
 //!
 //! *May use* `tfhe`, `program` and `lower`.
 

@@ -1,10 +1,10 @@
 //! The noise of circuits on messages, and the probability that a run is wrong.
 //!
 //! The unit of noise is the noise of an output of a bootstrapping. Each value keeps the
-//! bootstrappings from which its noise comes. For each it keeps the sum of the absolute values of
-//! their factors, because a noise that occurs twice in a sum adds up as deviations do. Noises of
-//! different bootstrappings add up as squares do. Tables that share a bootstrapping count as one.
-//! All inputs count as one too, since a caller may give one ciphertext several times.
+//! bootstrappings from which its noise comes, and for each of them the sum of the absolute values
+//! of its factors: a noise that occurs twice in a sum adds up as deviations do. Noises of different
+//! bootstrappings add up as squares do. Tables that share a bootstrapping count as one. All inputs
+//! count as one too, since a caller may pass one ciphertext several times.
 
 use super::messages::{check, gate_of, unfit};
 use crate::error::Result;
@@ -14,14 +14,14 @@ use rlwe::noise::log2_sum;
 use std::collections::BTreeMap;
 use tfhe::{Gate, Params};
 
-/// Deviation of an encrypted bit, in units of an output's: at most that of two outputs, as a choice
-/// has.
+/// Deviation of an encrypted bit, in units of an output's deviation: at most that of the sum of two
+/// outputs, which a choice is.
 const BIT: f64 = std::f64::consts::SQRT_2;
 
-/// Source of noise: a bootstrapping, or the inputs.
+/// Source of noise: the step of a bootstrapping, or `None` for the inputs.
 type Source = Option<ValueId>;
 
-/// For each step, the deviations of the noises that add up to its noise.
+/// The noise of each step: the deviation of its noise from each source.
 pub(super) struct Noise(Vec<BTreeMap<Source, f64>>);
 
 impl Noise {
@@ -50,7 +50,7 @@ impl Noise {
         parts.values().map(|deviation| deviation * deviation).sum()
     }
 
-    /// Deviation of a value in units of an output's, rounded up.
+    /// Deviation of a value's noise in units of an output's deviation, rounded up.
     pub(super) fn deviations(&self, value: ValueId) -> u64 {
         // Rounding errors of a few square roots must not add a unit.
         (self.norm(&[(1, value)]).sqrt() - 1e-9).ceil() as u64
@@ -78,13 +78,13 @@ pub fn output_noise(circuit: &Circuit) -> Vec<u64> {
     values.map(|&value| noise.deviations(value)).collect()
 }
 
-/// log2 of a bound on the probability that a run of a circuit is wrong. It is the sum over all
-/// bootstrappings, which may read a wrong entry, and over all results, which may decrypt to a
+/// log2 of a bound on the probability that a run of a circuit is wrong. The bound is the sum over
+/// all bootstrappings, which may read a wrong entry, and over all results, which may decrypt to a
 /// neighbour. It is an average over keys, as [`Params::log2_failure`].
 ///
 /// # Errors
-/// As [`check`](super::check); [`Error::Circuit`](crate::Error::Circuit) for more than `2^limit`,
-/// and for a limit above [`MAX_LOG2_FAILURE`].
+/// The errors of [`check`](super::check). [`Error::Circuit`](crate::Error::Circuit) for a bound
+/// above `2^limit`, and for a limit above [`MAX_LOG2_FAILURE`].
 pub fn log2_failure(params: &Params, circuit: &Circuit, limit: f64) -> Result<f64> {
     check(params, circuit)?;
     let what = "log2 of the probability of a wrong run";
@@ -129,10 +129,10 @@ pub fn log2_failure(params: &Params, circuit: &Circuit, limit: f64) -> Result<f6
             parts.push(tfhe::noise::log2_two_sided_tail(deviations));
         }
     }
-    let found = parts.into_iter().fold(f64::NEG_INFINITY, log2_sum);
-    if found > limit {
+    let total = parts.into_iter().fold(f64::NEG_INFINITY, log2_sum);
+    if total > limit {
         let expected = format!("at most {limit}, in all: use parameters that fail less often");
-        return Err(unfit(what, format!("{found:.1}"), expected));
+        return Err(unfit(what, format!("{total:.1}"), expected));
     }
-    Ok(found)
+    Ok(total)
 }

@@ -1,4 +1,4 @@
-//! Inputs and results of the trace of a circuit on samples: keys and samples in, samples out.
+//! Replays the trace of a circuit on samples: keys and samples in, samples out.
 
 use crate::error::Result;
 use executor::{Error, Limb, Outside, ReplayProgress as Progress};
@@ -10,12 +10,12 @@ use std::sync::Arc;
 use tfhe::{EvaluationKeys, GlweList, Lwe, SwitchKey};
 use trace::{Counts, Trace, Type};
 
-/// Replays the trace of a circuit on samples. Returns its outputs, in order, and the counts of what
-/// was executed.
+/// Replays the trace of a circuit on samples. Returns its outputs, in order, and the counts of
+/// executed instructions.
 ///
 /// # Errors
-/// As [`executor::replay()`], and [`Error::Replay`] for keys and samples that are missing, and
-/// for incomplete results.
+/// The errors of [`executor::replay()`]. [`Error::Replay`] for keys and samples that are missing,
+/// and for incomplete results.
 pub fn replay<T: Torus>(
     keys: &EvaluationKeys<T>,
     trace: &Trace,
@@ -46,13 +46,13 @@ struct Samples<'a, T> {
     keys: &'a EvaluationKeys<T>,
     inputs: &'a [Lwe<T>],
     n: usize,
-    /// The rows of a key switching key by samples, one after another. Empty until they are needed.
+    /// The rows of the key switching key by samples, one after another. Empty until the first use.
     samples: Vec<T>,
     answer: BTreeMap<(usize, usize), Limb>,
 }
 
 impl<T: Torus> Samples<'_, T> {
-    /// The key with this name that has rows.
+    /// The rows of the key with this name, if the key has rows.
     fn rows(&self, key: &str) -> Option<&GlweList<T>> {
         match (key, self.keys.switch()) {
             (names::BOOTSTRAP, _) => Some(self.keys.bootstrap()),
@@ -61,7 +61,7 @@ impl<T: Torus> Samples<'_, T> {
         }
     }
 
-    /// The words of the value with this name, at most `N`.
+    /// The words of the value with this name: at most `N`.
     fn words(&mut self, name: &str) -> Option<Vec<T>> {
         if let Some((of, index, component)) = names::place(name) {
             return match of {

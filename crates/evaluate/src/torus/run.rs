@@ -24,18 +24,18 @@ enum Made<T> {
 /// Bootstrappings that do not depend on each other run on the threads of the pool.
 ///
 /// # Errors
-/// Those of [`Circuit::verify`], and [`Error::Circuit`](crate::Error::Circuit) for a circuit of
-/// other parameters or for missing samples.
+/// The errors of [`Circuit::verify`]. [`Error::Circuit`](crate::Error::Circuit) for a circuit of
+/// other parameters and for missing samples.
 pub fn run<T: Torus, M: Multiplier<T>>(
     server: &ServerKey<T, M>,
     circuit: &Circuit,
     inputs: &[Lwe<T>],
 ) -> Result<Vec<Lwe<T>>> {
     circuit.verify()?;
-    let (params, found) = (server.params(), &circuit.parameters);
+    let (params, stated) = (server.params(), &circuit.parameters);
     let own = parameters(params);
-    if *found != own {
-        let (found, expected) = (format!("{found:?}"), format!("{own:?}"));
+    if *stated != own {
+        let (found, expected) = (format!("{stated:?}"), format!("{own:?}"));
         return Err(unfit("the parameters of the circuit", found, expected));
     }
     for input in inputs {
@@ -54,9 +54,9 @@ pub fn run<T: Torus, M: Multiplier<T>>(
                 work.made[step] = Some(work.step(step)?);
             }
         } else {
-            let made = ring::par_map(steps.len(), |i| work.step(steps[i]));
-            for (step, made) in steps.into_iter().zip(made) {
-                work.made[step] = Some(made?);
+            let results = ring::par_map(steps.len(), |i| work.step(steps[i]));
+            for (step, result) in steps.into_iter().zip(results) {
+                work.made[step] = Some(result?);
             }
         }
     }
@@ -66,15 +66,15 @@ pub fn run<T: Torus, M: Multiplier<T>>(
     Ok(outputs.collect())
 }
 
-/// Order of steps: by the number of bootstrappings before them, then by kind. Only sums of equal
-/// order may read each other.
+/// The key by which steps are ordered: the number of bootstrappings before a step, then its kind.
+/// Only sums of equal order may read each other.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Order {
     depth: usize,
     kind: Kind,
 }
 
-/// Kinds of steps, in the order in which a bootstrapping has them.
+/// Kinds of steps, in their order within a bootstrapping.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Sum,
@@ -83,10 +83,10 @@ enum Kind {
     BlindRotation,
 }
 
-/// All steps. Each comes after its operands.
+/// All steps by their order. Each step comes after its operands.
 fn ordered(circuit: &Circuit) -> BTreeMap<Order, Vec<ValueId>> {
     let mut depths: Vec<usize> = Vec::with_capacity(circuit.steps.len());
-    let mut found: BTreeMap<Order, Vec<ValueId>> = BTreeMap::new();
+    let mut ordered: BTreeMap<Order, Vec<ValueId>> = BTreeMap::new();
     for (step, op) in circuit.steps.iter().enumerate() {
         let after = |value: ValueId| {
             let rotation = matches!(circuit.steps[value], Op::BlindRotation { .. });
@@ -102,9 +102,9 @@ fn ordered(circuit: &Circuit) -> BTreeMap<Order, Vec<ValueId>> {
             }
         };
         depths.push(depth);
-        found.entry(Order { depth, kind }).or_default().push(step);
+        ordered.entry(Order { depth, kind }).or_default().push(step);
     }
-    found
+    ordered
 }
 
 struct Work<'a, T: Torus, M: Multiplier<T>> {

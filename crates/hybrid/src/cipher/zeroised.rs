@@ -1,4 +1,4 @@
-//! Values computed from a secret are gone from the process's memory when they are used.
+//! Tests that values computed from a secret are erased from the process's memory after use.
 
 #[path = "../../../ring/tests/common/memory.rs"]
 mod memory;
@@ -10,17 +10,17 @@ use zeroize::Zeroizing;
 
 use super::{PublicKey, RingSpec, SecretKey};
 
-/// Words of a product as [`places`] takes them. Not the first words of a limb, because the
-/// allocator writes there when memory is freed.
+/// Words of a product, in the form that [`places`] takes. They are not the first words of a limb,
+/// because the allocator writes there when memory is freed.
 fn words(left: &Poly<Eval>, right: &Poly<Eval>) -> Vec<u64> {
     let product = Zeroizing::new(left.mul(right));
     let n = product.basis().n();
-    let found: Vec<u64> = product.limb(0)[n - 512..n - 504]
+    let words: Vec<u64> = product.limb(0)[n - 512..n - 504]
         .iter()
         .map(|w| w ^ MASK)
         .collect();
-    assert!(places(&found) > 0, "the product is found where it is");
-    found
+    assert!(places(&words) > 0, "the product is found where it is");
+    words
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What an answer says of the weights: nothing, as far as its distributions tell.
+//! Tests that an answer reveals nothing of the weights, as far as its distributions show.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -12,14 +12,14 @@ const BITS: u32 = 20;
 const OUTPUTS: usize = 640;
 const RUNS: usize = 24;
 
-/// Answers to a query of zeros under a secret of zeros, so that all that is seen is what hides. For
-/// each the words of the masks and of the bodies, and the server's shares.
+/// Answers to a query of zeros under a secret of zeros, so that only the hiding is visible. For
+/// each answer: the words of the masks and of the bodies, and the server's shares.
 struct Seen {
     masks: Vec<Vec<u64>>,
     bodies: Vec<Vec<u64>>,
     shares: Vec<Vec<u64>>,
     answer_bits: u32,
-    /// Half the width of the flood, in units of a step between messages.
+    /// Half the width of the flood, in units of the distance between two messages.
     half_width: f64,
 }
 
@@ -95,7 +95,7 @@ fn answers_are_hidden() {
         .sum();
     assert!(squares < 60.0, "chi-square {squares} of {counts:?}");
 
-    // The flood has the width and the deviation that are stated.
+    // The flood has the stated width and deviation.
     let unit = (seen.answer_bits - BITS) as i32;
     let rest = seen.bodies.iter().flatten().map(|word| {
         let rest = (word << (64 - unit)) as i64 as f64 / 2f64.powi(64);

@@ -5,7 +5,7 @@ use mpc::{Duplex, Party, Role, memory_pair, preprocess};
 use super::*;
 use crate::cipher::RingSpec;
 
-/// The products of a kind, for `count` in one input, with the ring that is chosen.
+/// The products of one kind, for `count` products of one input, with the ring of the planner.
 fn products(kind: ProductKind, bits: u32, count: usize) -> Products {
     let rings = RingSpec::candidates().unwrap();
     let plan = ProductPlan::choose((kind, bits), count, -42.0, &rings).unwrap();
@@ -14,8 +14,8 @@ fn products(kind: ProductKind, bits: u32, count: usize) -> Products {
     Products::new(&plan, &basis).unwrap()
 }
 
-/// Makes products under BFV, and what `run` then returns at server and client. Bytes are compared
-/// with the prediction.
+/// Computes products under BFV. Returns the results of `run` at server and client. Compares the
+/// bytes with the prediction.
 fn both<T: Send>(
     products: &Products,
     count: usize,
@@ -48,7 +48,7 @@ fn both<T: Send>(
     })
 }
 
-/// Every residue of small moduli, numbers around the ends of large ones, and more than a batch.
+/// Every residue of small moduli, numbers near the ends of large moduli, and more than a batch.
 #[test]
 fn products_under_bfv_are_exact() {
     for (bits, count) in [(2, 16), (5, 1024), (37, 100), (50, 9_000), (62, 300)] {
@@ -74,7 +74,7 @@ fn products_under_bfv_are_exact() {
         let [_, found] = both(&squares, count, |party| {
             let shares = share(party.role(), &x);
             let squares = party.square(bits, &shares).unwrap();
-            // Everything was used up: nothing is used twice.
+            // All material is used up, and none is used twice.
             party.square(bits, &shares[..1]).unwrap_err();
             party.reveal(bits, &squares).unwrap()
         });
@@ -160,7 +160,7 @@ fn squares_both_ways() {
     }
 }
 
-/// What masks the numbers that are multiplied later, and so hides every factor.
+/// The numbers that mask later products: they hide every factor.
 #[test]
 fn numbers_are_fresh() {
     for (kind, bits) in [(ProductKind::Squares, 36), (ProductKind::Triples, 24)] {

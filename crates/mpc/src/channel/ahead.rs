@@ -1,15 +1,15 @@
-//! Bytes that are read from a connection before anybody asks for them.
+//! The queue of a connection: bytes that are read before a caller asks for them.
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Most bytes that are read ahead until a protocol says what it needs.
+/// Largest number of bytes that are read ahead before a protocol sets its limit.
 const FIRST: usize = 1 << 18;
 
-/// A queue between the thread that reads a connection and the one that uses it. Clones are handles
-/// of the same queue.
+/// A queue between the thread that reads a connection and the thread that uses it. Clones are
+/// handles of the same queue.
 #[derive(Clone)]
 pub(super) struct Ahead(Arc<Shared>);
 
@@ -22,10 +22,10 @@ struct State {
     chunks: VecDeque<Vec<u8>>,
     bytes: usize,
     most: usize,
-    /// The other party has closed, or reading has failed.
+    /// True if the other party has closed the connection, or if reading has failed.
     ended: bool,
     failure: Option<io::Error>,
-    /// Nobody reads any more: what comes is dropped.
+    /// True if the user is gone: further bytes are dropped.
     closed: bool,
 }
 
@@ -45,7 +45,7 @@ impl Ahead {
         }))
     }
 
-    /// Reads at most so many bytes ahead, and one chunk more.
+    /// Sets the limit: at most `bytes` bytes are read ahead, and one chunk more.
     pub(super) fn limit(&self, bytes: usize) {
         self.change(|state| state.most = bytes.max(FIRST));
     }
@@ -68,7 +68,7 @@ impl Ahead {
         });
     }
 
-    /// No chunk follows.
+    /// Marks the end: no chunk follows.
     pub(super) fn end(&self, failure: Option<io::Error>) {
         self.change(|state| {
             state.ended = true;
@@ -76,7 +76,7 @@ impl Ahead {
         });
     }
 
-    /// The next chunk, or `None` at the end of the connection.
+    /// Takes the next chunk, or `None` at the end of the connection. Waits for at most `patience`.
     pub(super) fn next(&self, patience: Duration) -> io::Result<Option<Vec<u8>>> {
         let until = Instant::now() + patience;
         let mut state = self.state();
@@ -99,7 +99,7 @@ impl Ahead {
         }
     }
 
-    /// Drops what is here and what will come.
+    /// Drops the bytes of the queue, and all bytes that follow.
     pub(super) fn close(&self) {
         self.change(|state| {
             state.closed = true;
@@ -108,7 +108,7 @@ impl Ahead {
         });
     }
 
-    /// Waits for the end of the connection, but not longer than this.
+    /// Waits for the end of the connection, for at most `patience`.
     pub(super) fn wait_for_end(&self, patience: Duration) {
         let wait = self
             .0

@@ -1,4 +1,5 @@
-//! A party's certificate, and how the other one knows it.
+//! Identities of parties: a certificate, its key, and the fingerprint by which the other party
+//! knows it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use zeroize::Zeroizing;
 use super::tls::tls;
 use crate::{Error, Result};
 
-/// SHA-256 of a certificate. Written as 64 hexadecimal digits.
+/// SHA-256 of a certificate. Its text form has 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
@@ -19,7 +20,7 @@ impl Fingerprint {
     /// The fingerprint of the first certificate of a PEM file.
     ///
     /// # Errors
-    /// [`Error::Tls`] if there is none.
+    /// [`Error::Tls`] if the file has no certificate.
     pub fn of_pem(pem: &[u8]) -> Result<Self> {
         let certificate = CertificateDer::from_pem_slice(pem);
         let certificate =
@@ -67,30 +68,31 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Makes a key and a certificate that signs itself.
+    /// Generates a key and a self-signed certificate.
     ///
     /// # Errors
-    /// [`Error::Tls`] if the operating system gives no randomness.
+    /// [`Error::Tls`] if the operating system has no randomness.
     pub fn generate() -> Result<Self> {
-        let made = generate()?;
-        let key = PrivatePkcs8KeyDer::from(made.signing_key.serialize_der());
+        let generated = generate()?;
+        let key = PrivatePkcs8KeyDer::from(generated.signing_key.serialize_der());
         Ok(Self {
-            certificates: vec![made.cert.der().clone()],
+            certificates: vec![generated.cert.der().clone()],
             key: key.into(),
         })
     }
 
-    /// As [`generate`](Self::generate), in PEM form: the certificate, and then the private key.
+    /// Generates an identity as [`generate`](Self::generate) does, in PEM form: the certificate,
+    /// and then the private key.
     ///
     /// # Errors
-    /// As [`generate`](Self::generate).
+    /// The errors of [`generate`](Self::generate).
     pub fn generate_pem() -> Result<Zeroizing<String>> {
-        let made = generate()?;
-        let key = Zeroizing::new(made.signing_key.serialize_pem());
-        Ok(Zeroizing::new(made.cert.pem() + &key))
+        let generated = generate()?;
+        let key = Zeroizing::new(generated.signing_key.serialize_pem());
+        Ok(Zeroizing::new(generated.cert.pem() + &key))
     }
 
-    /// Reads a certificate chain, the party's own first, and a private key.
+    /// Reads a certificate chain, the party's own certificate first, and a private key.
     ///
     /// # Errors
     /// [`Error::Tls`] if either is missing or unreadable.
@@ -106,13 +108,13 @@ impl Identity {
         Ok(Self { certificates, key })
     }
 
-    /// What the other party needs to know this one.
+    /// The fingerprint, by which the other party knows this one.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.certificates[0])
     }
 }
 
 fn generate() -> Result<rcgen::CertifiedKey<rcgen::KeyPair>> {
-    let made = rcgen::generate_simple_self_signed(["palladion".to_owned()]);
-    made.map_err(|e| tls(format!("no certificate can be made: {e}")))
+    let generated = rcgen::generate_simple_self_signed(["palladion".to_owned()]);
+    generated.map_err(|e| tls(format!("no certificate can be made: {e}")))
 }

@@ -1,11 +1,11 @@
-//! Two ends of a channel within one process.
+//! A channel within one process.
 
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use super::Duplex;
 
-/// Two connected channels. Each end may be moved to a thread of its own.
+/// Creates two connected channels. Each end may move to a thread of its own.
 pub fn memory_pair() -> (Duplex, Duplex) {
     let (to_second, second) = channel();
     let (to_first, first) = channel();
@@ -59,7 +59,7 @@ impl Read for MemoryReader {
             return Ok(0);
         }
         while self.at == self.bytes.len() {
-            // No bytes tell the reader that the other end is gone.
+            // An empty read tells the caller that the other end is gone.
             let Ok(bytes) = self.from.recv() else {
                 return Ok(0);
             };

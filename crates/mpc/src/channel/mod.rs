@@ -1,7 +1,7 @@
-//! Ordered bytes between the two parties, counted.
+//! Channels: ordered bytes between the two parties, counted.
 //!
-//! Both parties know the length of every message beforehand, so a message has no header. A channel
-//! never blocks in `send` because the other party is sending too: implementations read ahead.
+//! Both parties know the length of every message beforehand, so a message has no header. `send`
+//! never blocks because the other party is sending too: implementations read ahead.
 
 mod ahead;
 mod identity;
@@ -19,50 +19,50 @@ pub use memory::memory_pair;
 pub use tls::{Patience, accept, connect};
 pub use verify::Clients;
 
-/// Bytes and rounds that a channel has carried.
+/// Counts of the bytes and rounds of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes that this party has sent.
     pub sent: u64,
     /// Bytes that this party has received.
     pub received: u64,
-    /// Times that this party waited for an answer after it had sent something.
+    /// Number of times that this party waited for an answer after it had sent something.
     pub rounds: u64,
 }
 
-/// Ordered bytes in both directions.
+/// A connection of two parties: ordered bytes in both directions.
 pub trait Channel: Send {
-    /// Sends all bytes. They may wait until [`Channel::flush`].
+    /// Sends all bytes. They may stay in a buffer until [`Channel::flush`].
     ///
     /// # Errors
     /// [`Error::Connection`].
     fn send(&mut self, bytes: &[u8]) -> Result<()>;
 
-    /// Fills `bytes`, waiting for as long as it takes.
+    /// Fills `bytes`, and waits until all are received.
     ///
     /// # Errors
-    /// [`Error::Connection`], also if the other party has gone.
+    /// [`Error::Connection`], also if the other party has closed the connection.
     fn receive(&mut self, bytes: &mut [u8]) -> Result<()>;
 
-    /// Sends what waits.
+    /// Sends the bytes of the buffer.
     ///
     /// # Errors
     /// [`Error::Connection`].
     fn flush(&mut self) -> Result<()>;
 
-    /// What was carried so far, without what TLS or framing beneath add.
+    /// The bytes and rounds so far, without the additions of TLS or framing.
     fn traffic(&self) -> Traffic;
 
-    /// Both directions, to be used from two threads at once. Counts bytes, but no rounds.
+    /// Both directions, for use from two threads at once. They count bytes, but no rounds.
     fn halves(&mut self) -> (&mut Outgoing, &mut Incoming);
 
-    /// Counts rounds of what went through [`Channel::halves`].
+    /// Adds rounds to the count, for messages through [`Channel::halves`].
     fn add_rounds(&mut self, rounds: u64);
 
-    /// Says that no message is longer than this many bytes, so that no more are read ahead.
+    /// Sets the length of the longest message, which bounds the bytes that are read ahead.
     fn limit_ahead(&mut self, _bytes: usize) {}
 
-    /// One exchange: sends `bytes`, then receives `expected` bytes.
+    /// Exchanges messages: sends `bytes`, then receives `expected` bytes.
     ///
     /// # Errors
     /// [`Error::Connection`].
@@ -112,7 +112,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// As [`Channel::send`].
+    /// Sends bytes, as [`Channel::send`].
     ///
     /// # Errors
     /// [`Error::Connection`].
@@ -125,7 +125,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// As [`Channel::flush`].
+    /// Sends the bytes of the buffer, as [`Channel::flush`].
     ///
     /// # Errors
     /// [`Error::Connection`].
@@ -144,7 +144,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// As [`Channel::receive`].
+    /// Fills `bytes`, as [`Channel::receive`].
     ///
     /// # Errors
     /// [`Error::Connection`].
@@ -166,8 +166,8 @@ impl Incoming {
 
 /// A channel over any writer and any reader.
 ///
-/// The reader must take bytes from the network even while nobody reads, or two parties that send
-/// long messages at once would wait for each other.
+/// The reader must take bytes from the network even while no caller reads. Otherwise two parties
+/// that send long messages at once would wait for each other.
 pub struct Duplex {
     outgoing: Outgoing,
     incoming: Incoming,
@@ -177,7 +177,7 @@ pub struct Duplex {
 }
 
 impl Duplex {
-    /// Makes a channel of a writer and a reader.
+    /// Creates a channel of a writer and a reader.
     pub fn new(writer: impl Write + Send + 'static, reader: impl Read + Send + 'static) -> Self {
         let outgoing = Outgoing {
             writer: Box::new(writer),
@@ -196,7 +196,7 @@ impl Duplex {
         }
     }
 
-    /// A channel whose reader takes bytes from a queue.
+    /// Creates a channel whose reader takes bytes from a queue.
     fn reading_ahead(
         writer: impl Write + Send + 'static,
         reader: impl Read + Send + 'static,

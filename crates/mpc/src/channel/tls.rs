@@ -1,7 +1,7 @@
 //! A channel over TCP with TLS 1.3.
 //!
-//! The server has a certificate, and the client trusts exactly one, by its fingerprint. The server
-//! speaks with clients whose certificates it knows, or with all.
+//! The server has a certificate, and the client trusts exactly one certificate, by its fingerprint.
+//! The server accepts clients whose certificates it knows, or all clients.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -21,25 +21,26 @@ use super::identity::{Fingerprint, Identity};
 use super::verify::{Clients, Listed, Pinned};
 use crate::{Error, Result};
 
-/// Bytes that are written or read at once: some records of TLS.
+/// Largest number of bytes of one read or write: a few records of TLS.
 const CHUNK: usize = 1 << 16;
 
-/// How long one call of the socket lasts, after which its caller looks at the clock.
+/// Longest time of one call of the socket, after which its caller looks at the clock.
 const TICK: Duration = Duration::from_millis(250);
 
-/// How long a channel that is dropped waits for the other party to read what was sent last.
+/// Longest wait of a dropped channel for the other party to read the last bytes.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long a party waits for the other one.
+/// Longest waits of a party for the other party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// For the whole handshake.
+    /// Longest time of the whole handshake.
     pub handshake: Duration,
-    /// For each message, to come or to be taken.
+    /// Longest wait for a message to arrive, or to be taken by the other party.
     pub message: Duration,
 }
 
-/// The server's end of a connection, and the certificate of the client if it was asked for one.
+/// Accepts a client. Returns the server's end of the connection, and the client's certificate if
+/// `clients` asks for one.
 ///
 /// # Errors
 /// [`Error::Tls`] if the handshake fails or the client is unknown, [`Error::Connection`].
@@ -67,7 +68,7 @@ pub fn accept(
     let mut config = builder
         .with_single_cert(identity.certificates.clone(), identity.key.clone_key())
         .map_err(|e| tls(format!("the certificate and its key: {e}")))?;
-    // Nobody resumes a session, so nothing but the protocol's bytes follows the handshake.
+    // No client resumes a session, so only the protocol's bytes follow the handshake.
     config.send_tls13_tickets = 0;
     let connection = ServerConnection::new(Arc::new(config)).map_err(|e| tls(e.to_string()))?;
     let shown = || listed.as_ref().and_then(|listed| listed.shown());
@@ -81,7 +82,8 @@ pub fn accept(
     }
 }
 
-/// The client's end of a connection. A server that asks for a certificate is shown `identity`.
+/// Connects to a server. Returns the client's end of the connection. The client shows `identity` if
+/// the server asks for a certificate.
 ///
 /// # Errors
 /// [`Error::Tls`] if the server has another certificate or the handshake fails otherwise,
@@ -152,8 +154,8 @@ fn open(socket: TcpStream, connection: Connection, patience: Patience) -> Result
     Ok(Duplex::reading_ahead(writer, reader, ahead))
 }
 
-/// The whole handshake, within `patience`, however the other party cuts its bytes. Returns what came
-/// after it.
+/// Completes the handshake within `patience`, however the other party cuts its bytes. Returns the
+/// first plain bytes after the handshake.
 fn shake_hands(
     mut socket: &TcpStream,
     mut connection: Connection,
@@ -183,7 +185,7 @@ fn shake_hands(
             step => drop(step.map_err(failed)?),
         }
         if let Err(error) = connection.process_new_packets() {
-            // Says why, and lets the other party read it.
+            // Sends the alert with the reason, and lets the other party read it.
             while connection.wants_write() && connection.write_tls(&mut socket).is_ok() {}
             let _ = socket.shutdown(Shutdown::Write);
             drain(socket, until.min(Instant::now() + GRACE));
@@ -199,7 +201,7 @@ fn shake_hands(
     Ok((connection, first))
 }
 
-/// Reads what nobody needs, until the other party closes or the time is over.
+/// Reads and drops bytes until the other party closes or the time is over.
 fn drain(mut socket: &TcpStream, until: Instant) {
     let mut bytes = [0; 4096];
     while Instant::now() < until {
@@ -217,8 +219,8 @@ fn is_a_wait(error: &io::Error) -> bool {
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
 }
 
-/// Reads until the other party closes, so that it never waits for us to read, as far as the queue
-/// has room. The thread ends with the socket, which the channel shuts when it is dropped.
+/// Reads until the other party closes, as long as the queue has room, so that the other party never
+/// waits for a reader. The thread ends with the socket, which a dropped channel shuts.
 fn read_ahead(
     mut socket: TcpStream,
     connection: &Mutex<Connection>,
@@ -242,7 +244,8 @@ fn read_ahead(
     }
 }
 
-/// What a piece of the encrypted stream completes, and whether the other party has closed it.
+/// Decrypts a piece of the encrypted stream. Returns the completed plain bytes, and true if the
+/// other party has closed the stream.
 fn decrypt(connection: &mut Connection, mut encrypted: &[u8]) -> io::Result<(Vec<u8>, bool)> {
     let mut plain = Vec::new();
     let mut ended = false;
@@ -262,7 +265,7 @@ fn take_plain(connection: &mut Connection) -> io::Result<Vec<u8>> {
     Ok(plain)
 }
 
-/// A server's refusal of a client comes after the client's handshake.
+/// Converts an error of TLS. A server refuses a client by an alert after the client's handshake.
 fn refusal(error: rustls::Error) -> io::Error {
     use AlertDescription::{AccessDenied, CertificateRequired};
     match error {
@@ -303,7 +306,7 @@ impl Read for TlsReader {
 struct TlsWriter {
     socket: TcpStream,
     connection: Arc<Mutex<Connection>>,
-    /// Plain bytes that wait for more.
+    /// Plain bytes in the buffer.
     waiting: Vec<u8>,
     patience: Duration,
     is_broken: bool,
@@ -312,12 +315,12 @@ struct TlsWriter {
 }
 
 impl TlsWriter {
-    /// Encrypts under the lock and sends without it, so that reading goes on meanwhile.
+    /// Encrypts under the lock and sends without it, so that the reader is not blocked.
     fn send(&mut self, mut plain: &[u8]) -> io::Result<()> {
         while !plain.is_empty() {
             let mut encrypted = Vec::new();
             let mut connection = lock(&self.connection);
-            // A refusal that came meanwhile is named, and not only as an alert.
+            // A refusal that has arrived meanwhile becomes an error with its reason.
             connection.process_new_packets().map_err(refusal)?;
             let count = connection.writer().write(plain)?;
             while connection.wants_write() {
@@ -331,15 +334,15 @@ impl TlsWriter {
         Ok(())
     }
 
-    /// Why the other party takes nothing any more: its refusal, if one comes, or the error of the
-    /// socket.
+    /// The reason why the other party takes no more bytes: its refusal, if one arrives, or the
+    /// error of the socket.
     fn reason(&self, error: io::Error) -> io::Error {
         self.ahead.wait_for_end(GRACE);
         let state = lock(&self.connection).process_new_packets().map(drop);
         state.map_or_else(refusal, |()| error)
     }
 
-    /// The other party has `patience` to take a part.
+    /// Writes to the socket. The other party has `patience` to take each part.
     fn write_socket(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         if self.is_broken {
             return Err(ErrorKind::BrokenPipe.into());
@@ -388,8 +391,8 @@ impl Write for TlsWriter {
 }
 
 impl Drop for TlsWriter {
-    /// Says that nothing follows, and waits a moment for the other party to close too. Then the
-    /// socket and its thread end, whatever the other party does.
+    /// Announces the end of the stream, and waits a moment for the other party to close too. Then
+    /// the socket and its thread end, whatever the other party does.
     fn drop(&mut self) {
         self.ahead.close();
         let mut last = Vec::new();

@@ -1,5 +1,6 @@
-//! Who may speak: certificates that are known by their hash. No authority is asked, and no name is
-//! compared. The signature of the handshake shows that the other party has the certificate's key.
+//! Verification of certificates: a party knows the other's certificate by its hash. No authority is
+//! asked, and no name is compared. The signature of the handshake shows that the other party has
+//! the certificate's key.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,23 +14,23 @@ use super::identity::Fingerprint;
 
 type Verdict<T> = std::result::Result<T, Error>;
 
-/// The clients that a server speaks with.
+/// The clients that a server accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// Whoever connects. Nobody is asked for a certificate.
+    /// Every client. The server asks for no certificate.
     Any,
-    /// Those with one of these certificates.
+    /// Clients with one of these certificates.
     Known(Vec<Fingerprint>),
 }
 
-/// Accepts one server.
+/// Verifier that accepts one server.
 #[derive(Debug)]
 pub(super) struct Pinned {
     pub(super) trusted: Fingerprint,
     pub(super) provider: Arc<CryptoProvider>,
 }
 
-/// Accepts some clients, and remembers the certificate that was shown.
+/// Verifier that accepts known clients, and remembers the certificate that a client shows.
 #[derive(Debug)]
 pub(super) struct Listed {
     pub(super) known: Vec<Fingerprint>,
@@ -52,12 +53,12 @@ impl ServerCertVerifier for Pinned {
         _: &[u8],
         _: UnixTime,
     ) -> Verdict<ServerCertVerified> {
-        let found = Fingerprint::of(end_entity);
-        if found == self.trusted {
+        let fingerprint = Fingerprint::of(end_entity);
+        if fingerprint == self.trusted {
             return Ok(ServerCertVerified::assertion());
         }
         let text = format!(
-            "the server's certificate has the fingerprint {found}, expected {}: it is another \
+            "the server's certificate has the fingerprint {fingerprint}, expected {}: it is another \
              server, or has a new certificate since",
             self.trusted
         );
@@ -98,9 +99,9 @@ impl ClientCertVerifier for Listed {
         _: &[CertificateDer<'_>],
         _: UnixTime,
     ) -> Verdict<ClientCertVerified> {
-        let found = Fingerprint::of(end_entity);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
-        if self.known.contains(&found) {
+        let fingerprint = Fingerprint::of(end_entity);
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = Some(fingerprint);
+        if self.known.contains(&fingerprint) {
             return Ok(ClientCertVerified::assertion());
         }
         Err(CertificateError::ApplicationVerificationFailure.into())

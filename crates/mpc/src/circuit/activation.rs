@@ -1,17 +1,18 @@
-//! Activations of piecewise linear form: clamped shifts, and pieces between public thresholds.
+//! Activations of piecewise linear form: clamped shifts, and linear pieces between public
+//! thresholds.
 
 use super::carry::{both_differ, prefixes, run};
 use super::{Bit, Builder};
 
-/// `min(max((a + b) >> shift, 0), span)`, where `a + b` is a signed number of `a.len()` bits in
-/// which nothing wraps. The result has as many bits as `span`.
+/// Builds `min(max((a + b) >> shift, 0), span)`, where `a + b` is a signed number of `a.len()` bits
+/// that does not wrap. The result has as many bits as `span`.
 ///
-/// With `w` bits of `span`, the sum has four parts: `shift` bits that are dropped, `w` bits that are
-/// the result if it is in range, upper bits that are zero if it is, and the sign. The carry into the
-/// `w` bits decides the rest within three exchanges:
+/// With `w` bits of `span`, the sum has four parts: `shift` bits that are dropped; `w` bits, which
+/// are the result if it is in range; upper bits, which are zero if it is in range; and the sign.
+/// The carry into the `w` bits decides the rest within three exchanges, by the carry out of them:
 /// - the upper bits are zero if `b = -a` there and no carry comes in, or if all positions propagate
-///   and one does;
-/// - the sign is linear in that carry.
+///   and a carry comes in;
+/// - the sign is linear in the carry that comes in.
 pub(crate) fn clamped_sum(
     builder: &mut Builder,
     (a, b): (&[Bit], &[Bit]),
@@ -30,7 +31,7 @@ pub(crate) fn clamped_sum(
     let cancels = opposite(builder, a_upper, b_upper);
     let all_propagate = upper.propagate;
 
-    // Not negative and without upper bits, for both carries into the upper bits.
+    // For both carries into the upper bits. `positive`: not negative; `fits`: also no upper bits.
     let sign_sum = builder.xor(a[sign], b[sign]);
     let negative_0 = builder.xor(sign_sum, upper.generate);
     let negative_1 = builder.xor(negative_0, all_propagate);
@@ -73,11 +74,11 @@ pub(crate) fn clamped_sum(
     .collect()
 }
 
-/// Whether `a + b = 0` modulo `2^a.len()`.
+/// Returns the bit that is true if `a + b = 0` modulo `2^a.len()`.
 fn opposite(builder: &mut Builder, a: &[Bit], b: &[Bit]) -> Bit {
     let minus_b = negate(builder, b);
     let a: Vec<Bit> = a.iter().map(|&bit| builder.not(bit)).collect();
-    // Equal everywhere: the complement of `a` differs from `-b` everywhere.
+    // `a` equals `-b` if the complement of `a` differs from `-b` at every position.
     let pairs = a.chunks(2).zip(minus_b.chunks(2));
     let equal: Vec<Bit> = pairs
         .map(|(a, b)| match (a, b) {
@@ -88,7 +89,7 @@ fn opposite(builder: &mut Builder, a: &[Bit], b: &[Bit]) -> Bit {
     builder.and_all(equal)
 }
 
-/// `-bits` modulo `2^bits.len()`. The products are free if one party knows all bits.
+/// Builds `-bits` modulo `2^bits.len()`. The products are free if one party knows all bits.
 fn negate(builder: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
     let mut some_below = Bit::ZERO;
     let mut result = Vec::with_capacity(bits.len());
@@ -99,14 +100,15 @@ fn negate(builder: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
     result
 }
 
-/// Whether `a > b`, both without sign and of the same length.
+/// Returns the bit that is true if `a > b`, for unsigned numbers of the same length.
 pub(crate) fn greater(builder: &mut Builder, a: &[Bit], b: &[Bit]) -> Bit {
-    // The carry out of `a + (2^n - 1 - b)`.
+    // `a > b` is the carry out of `a + (2^n - 1 - b)`.
     let complement: Vec<Bit> = b.iter().map(|&bit| builder.not(bit)).collect();
     run(builder, a, &complement, false).generate
 }
 
-/// The value of the last piece whose start is at most `x`, for an `x` without sign.
+/// Builds a piecewise linear function of an unsigned `x`: the value of the last piece whose start
+/// is at most `x`.
 ///
 /// Each piece is `(start, multiplier, constant, shift)` and has the value
 /// `(multiplier * x + constant) >> shift` modulo `2^out_bits`. The first piece starts at 0. In
@@ -144,7 +146,7 @@ pub(crate) fn piecewise(
     result
 }
 
-/// `multiplier * x + constant` modulo `2^x.len()`, by adding shifted copies of `x`.
+/// Builds `multiplier * x + constant` modulo `2^x.len()`, as a sum of shifted copies of `x`.
 fn affine(builder: &mut Builder, x: &[Bit], multiplier: i128, constant: i128) -> Vec<Bit> {
     let bits = x.len();
     let mut result: Vec<Bit> = (0..bits)
@@ -165,7 +167,8 @@ fn affine(builder: &mut Builder, x: &[Bit], multiplier: i128, constant: i128) ->
     result
 }
 
-/// The powers of two that add up to `value`, each with a sign, no two of them neighbours.
+/// The powers of two that add up to `value`, each with its sign (true: negative). No two of them
+/// are neighbours.
 fn signed_digits(mut value: i128) -> Vec<(usize, bool)> {
     let mut digits = Vec::new();
     let mut place = 0;

@@ -1,12 +1,12 @@
-//! Builds circuits, folding what is public.
+//! The builder of circuits, which computes with public bits at once.
 
 use super::{Circuit, Layer, Local, MAX_WIDTH, Product};
 use crate::cost::Role;
 
-/// One bit while a circuit is built.
+/// A bit of a circuit under construction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bit {
-    /// Known to everybody when the circuit is built.
+    /// A constant, known to both parties when the circuit is built.
     Public(bool),
     /// A wire of the circuit.
     Wire(u32),
@@ -17,7 +17,7 @@ impl Bit {
     pub(crate) const ONE: Self = Self::Public(true);
 }
 
-/// Which parties have a part in a wire, and how many exchanges come before it.
+/// The parties with a part in a wire, and the number of exchanges before it.
 #[derive(Clone, Copy, Debug)]
 struct Wire {
     server: bool,
@@ -43,7 +43,7 @@ impl Wire {
     }
 }
 
-/// A circuit while it is built.
+/// A circuit under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Builder {
     wires: Vec<Wire>,
@@ -52,10 +52,11 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// The two shares of an input of `bits` bits, lowest bits first: the server's and the client's.
+    /// Adds an input of `bits` bits. Returns its two shares, lowest bits first: the server's and
+    /// the client's.
     ///
     /// # Panics
-    /// If anything else was built before the last input.
+    /// If an operation was added before the input.
     pub(crate) fn input(&mut self, bits: u32) -> (Vec<Bit>, Vec<Bit>) {
         assert_eq!(self.wires.len(), self.input_wires, "inputs come first");
         let mut share = |server| {
@@ -108,7 +109,8 @@ impl Builder {
         self.xor(either, both)
     }
 
-    /// `left` times each of `rights`, in one exchange. Equal bits of `rights` are multiplied once.
+    /// Builds the products of `left` with each of `rights`, in one exchange. Equal bits of `rights`
+    /// are multiplied once.
     pub(crate) fn and_many(&mut self, left: Bit, rights: &[Bit]) -> Vec<Bit> {
         let left_wire = match left {
             Bit::Public(false) => return vec![Bit::ZERO; rights.len()],
@@ -116,10 +118,10 @@ impl Builder {
             Bit::Wire(wire) => wire,
         };
         let mut crossing: Vec<u32> = Vec::new();
-        // Either the result, or the place in `crossing` of the bit that it is the product with.
-        let mut found: Vec<Result<Bit, usize>> = Vec::new();
+        // Each product's outcome: the result, or the index in `crossing` of its right operand.
+        let mut outcomes: Vec<Result<Bit, usize>> = Vec::new();
         for &right in rights {
-            found.push(match right {
+            outcomes.push(match right {
                 Bit::Public(false) => Ok(Bit::ZERO),
                 Bit::Public(true) => Ok(left),
                 Bit::Wire(wire) if wire == left_wire => Ok(left),
@@ -138,13 +140,14 @@ impl Builder {
         let chunks = crossing.chunks(MAX_WIDTH);
         let products: Vec<Bit> = chunks.flat_map(|c| self.product(left_wire, c)).collect();
         let result = |place| products[place];
-        found
+        outcomes
             .into_iter()
             .map(|bit| bit.unwrap_or_else(result))
             .collect()
     }
 
-    /// `when_one` if `choice` is one, else `when_zero`, bit by bit, in one exchange.
+    /// Builds a choice: `when_one` if `choice` is one, else `when_zero`, bit by bit, in one
+    /// exchange.
     pub(crate) fn choose(&mut self, choice: Bit, when_one: &[Bit], when_zero: &[Bit]) -> Vec<Bit> {
         let pairs = when_one.iter().zip(when_zero);
         let differences: Vec<Bit> = pairs.map(|(&a, &b)| self.xor(a, b)).collect();
@@ -153,7 +156,7 @@ impl Builder {
         pairs.map(|(a, &b)| self.xor(a, b)).collect()
     }
 
-    /// The product of all bits, in logarithmic depth.
+    /// Builds the product of all bits, in logarithmic depth.
     pub(crate) fn and_all(&mut self, mut bits: Vec<Bit>) -> Bit {
         while bits.len() > 1 {
             let pair = |pair: &[Bit]| match *pair {
@@ -165,7 +168,7 @@ impl Builder {
         bits.first().copied().unwrap_or(Bit::ONE)
     }
 
-    /// Whether one party knows `a` and the other, or everybody, knows `b`.
+    /// Returns true if one party knows `a` and the other knows `b`.
     pub(crate) fn is_crossed(&self, a: Bit, b: Bit) -> bool {
         match (self.owner(a), self.owner(b)) {
             (Some(a), Some(b)) => a != b,

@@ -1,14 +1,14 @@
 //! Carries of sums, by prefix trees of logarithmic depth.
 //!
-//! A run of neighbouring positions *generates* a carry out of itself, or *propagates* the one that
-//! comes in. Runs are joined in pairs.
+//! A run of neighbouring positions *generates* a carry out of itself, or *propagates* an incoming
+//! carry. Runs are joined in pairs.
 //!
 //! Source: R. Brent, H. Kung, "A Regular Layout for Parallel Adders", IEEE Transactions on
 //! Computers, 1982; J. Sklansky, "Conditional-Sum Addition Logic", 1960.
 
 use super::{Bit, Builder};
 
-/// What a run of positions does with carries. Never both.
+/// The effect of a run of positions on carries. A run never both generates and propagates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) generate: Bit,
@@ -16,14 +16,14 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// No position at all.
+    /// The run of no position.
     pub(crate) const EMPTY: Self = Self {
         generate: Bit::ZERO,
         propagate: Bit::ONE,
     };
 }
 
-/// Joins a run with the run just below.
+/// Joins a run with the run just below it.
 pub(crate) fn join(builder: &mut Builder, high: Run, low: Run) -> Run {
     let both = builder.and_many(high.propagate, &[low.generate, low.propagate]);
     Run {
@@ -32,8 +32,8 @@ pub(crate) fn join(builder: &mut Builder, high: Run, low: Run) -> Run {
     }
 }
 
-/// The run of all positions of `a + b`. With `carries_in` false, nothing comes in from below, and
-/// the run propagates nothing.
+/// The run of all positions of `a + b`. If `carries_in` is false, no carry comes in from below, and
+/// the run propagates none.
 pub(crate) fn run(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool) -> Run {
     let mut runs = leaves(builder, a, b, carries_in);
     while runs.len() > 1 {
@@ -46,7 +46,7 @@ pub(crate) fn run(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool)
     runs.first().copied().unwrap_or(Run::EMPTY)
 }
 
-/// For each position, the run of it and all positions below.
+/// For each position, the run of this position and all positions below it.
 pub(crate) fn prefixes(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool) -> Vec<Run> {
     let mut runs: Vec<Run> = a
         .iter()
@@ -92,8 +92,9 @@ fn leaf(builder: &mut Builder, a: Bit, b: Bit) -> Run {
     }
 }
 
-/// Runs of one position, or of two where one party knows `a` and the other `b`: then the run of two
-/// is a sum of products of one's bits with the other's, in the same exchange.
+/// The runs of single positions, or of pairs of positions where one party knows `a` and the other
+/// `b`: the run of a pair is a sum of products of one party's bits with the other's, in the same
+/// exchange.
 fn leaves(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool) -> Vec<Run> {
     let mut runs = Vec::new();
     let mut at = 0;
@@ -112,7 +113,7 @@ fn leaves(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool) -> Vec<
             continue;
         }
         let (a, b) = ([a[at], a[at + 1]], [b[at], b[at + 1]]);
-        // The chooser takes turns, so that both directions have as many OTs.
+        // The parties take turns as chooser, so that both directions have as many OTs.
         let (a, b) = if at % 4 == 0 { (b, a) } else { (a, b) };
         runs.push(pair_run(builder, a, b, propagates));
         at += 2;
@@ -120,7 +121,7 @@ fn leaves(builder: &mut Builder, a: &[Bit], b: &[Bit], carries_in: bool) -> Vec<
     runs
 }
 
-/// The run of two positions whose `a` one party knows and whose `b` the other.
+/// The run of two positions at which one party knows `a` and the other knows `b`.
 ///
 /// With `p = a + b` and `g = a b` at each position, modulo 2, the run generates
 /// `g1 + p1 g0 = a1 b1 + (a1 a0) b0 + a0 (b1 b0)` and propagates `p1 p0`.
@@ -143,7 +144,7 @@ fn pair_run(builder: &mut Builder, a: [Bit; 2], b: [Bit; 2], propagates: bool) -
     }
 }
 
-/// Whether `a` and `b` differ at both of two positions.
+/// Returns the bit that is true if `a` and `b` differ at both of two positions.
 pub(crate) fn both_differ(builder: &mut Builder, a: [Bit; 2], b: [Bit; 2]) -> Bit {
     if !(builder.is_crossed(a[0], b[0]) && builder.is_crossed(a[1], b[1])) {
         let differ = [builder.xor(a[0], b[0]), builder.xor(a[1], b[1])];

@@ -1,9 +1,9 @@
-//! The largest of several values, and where it is.
+//! Maximum and argmax of several values.
 
 use super::activation::greater;
 use super::{Bit, Builder};
 
-/// The largest of values without sign.
+/// The largest of several unsigned values.
 pub(crate) fn maximum(builder: &mut Builder, values: Vec<Vec<Bit>>) -> Vec<Bit> {
     let values = values
         .into_iter()
@@ -12,7 +12,7 @@ pub(crate) fn maximum(builder: &mut Builder, values: Vec<Vec<Bit>>) -> Vec<Bit> 
     tournament(builder, values).0
 }
 
-/// The index of the first of the largest values without sign.
+/// The index of the largest of several unsigned values: of equal values, the first.
 pub(crate) fn argmax(builder: &mut Builder, values: Vec<Vec<Bit>>) -> Vec<Bit> {
     let bits = usize::BITS - (values.len() - 1).leading_zeros();
     let index = |index: usize| {
@@ -25,7 +25,7 @@ pub(crate) fn argmax(builder: &mut Builder, values: Vec<Vec<Bit>>) -> Vec<Bit> {
     tournament(builder, values).1
 }
 
-/// Values with labels. Of equal values the first stays.
+/// The largest value and its label. Of equal values the first wins.
 fn tournament(
     builder: &mut Builder,
     mut values: Vec<(Vec<Bit>, Vec<Bit>)>,
@@ -39,8 +39,8 @@ fn tournament(
                 continue;
             };
             let second = greater(builder, b, a);
-            // One product: both the value and the label take the same choice. Of a label alone the
-            // last value is not needed.
+            // One product chooses both the value and the label. If only the label matters, the last
+            // round drops the value.
             let keep = if is_last && !a_label.is_empty() {
                 0
             } else {

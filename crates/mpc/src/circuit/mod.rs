@@ -1,11 +1,13 @@
 //! Boolean circuits on bits that one party knows or that both share.
 //!
-//! A [`Builder`] keeps track of who knows each bit. Sums (XOR) are free. A product of two bits that
-//! the same party knows is free, a product of the server's with the client's takes one random
-//! oblivious transfer (OT), and a product of two shared bits takes two. Products with the same left
-//! operand share the OT, so [`Builder::and_many`] is cheaper than as many products.
+//! A [`Builder`] records which parties have a part in each bit. Sums (XOR) are free. A product of
+//! two bits that the same party knows is free, a product of the server's with the client's takes
+//! one random oblivious transfer (OT), and a product of two shared bits takes two. Products with
+//! the same left operand share the OT, so [`Builder::and_many`] is cheaper than several single
+//! products.
 //!
-//! [`Circuit`] is the finished list, in layers: the products of one layer are one exchange.
+//! [`Circuit`] is the finished list of operations, in layers: the products of one layer are one
+//! exchange.
 
 mod activation;
 mod builder;
@@ -21,10 +23,10 @@ pub(crate) use table::lookup;
 
 use crate::cost::{Cost, Role};
 
-/// The widest product: an OT has 128 bits.
+/// Largest number of right operands of a product: an OT has 128 bits.
 pub(crate) const MAX_WIDTH: usize = 128;
 
-/// A free operation: `out` is computed by each party from its own shares.
+/// A free operation: each party computes `out` from its own shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Local {
     Xor {
@@ -32,13 +34,13 @@ pub(crate) enum Local {
         a: u32,
         b: u32,
     },
-    /// `who` flips its share.
+    /// Negation: `who` flips its share.
     Not {
         out: u32,
         a: u32,
         who: Role,
     },
-    /// Both bits are known to the same party. The other's shares of both are zero.
+    /// Product of two bits that the same party knows. The other party's shares of both are zero.
     And {
         out: u32,
         a: u32,
@@ -46,19 +48,19 @@ pub(crate) enum Local {
     },
 }
 
-/// One bit times several.
+/// Products of one bit, `left`, with several bits, `rights`.
 #[derive(Clone, Debug)]
 pub(crate) struct Product {
     pub(crate) left: u32,
     pub(crate) rights: Vec<u32>,
     pub(crate) outs: Vec<u32>,
-    /// For each chooser, the positions in `rights` of the bits that the other party has a part in.
-    /// The chooser's part of `left` times the other's parts of these takes an OT.
+    /// For each chooser, the positions in `rights` of the bits in which the other party has a part.
+    /// The product of the chooser's part of `left` and the other's parts of these bits takes an OT.
     crossed: [Vec<usize>; 2],
 }
 
 impl Product {
-    /// The positions in `rights` for an OT in which `chooser` chooses.
+    /// The positions in `rights` that the OT of `chooser` covers.
     pub(crate) fn crossed(&self, chooser: Role) -> &[usize] {
         match chooser {
             Role::Server => &self.crossed[0],
@@ -67,7 +69,7 @@ impl Product {
     }
 }
 
-/// Free operations, and then the products of one exchange.
+/// The free operations and then the products of one exchange.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layer {
     pub(crate) locals: Vec<Local>,
@@ -77,19 +79,20 @@ pub(crate) struct Layer {
 /// A finished circuit.
 #[derive(Clone, Debug)]
 pub(crate) struct Circuit {
-    /// The first ones are inputs: for each input value the server's bits and then the client's.
+    /// Number of wires. The first wires are inputs: for each input value the server's bits, then
+    /// the client's.
     pub(crate) wires: usize,
     pub(crate) layers: Vec<Layer>,
 }
 
 impl Circuit {
-    /// Exchanges of one evaluation.
+    /// Number of exchanges of one evaluation.
     pub(crate) fn rounds(&self) -> u64 {
         let exchanges = |layer: &&Layer| !layer.products.is_empty();
         self.layers.iter().filter(exchanges).count() as u64
     }
 
-    /// What one evaluation on planes of `words` words sends.
+    /// Cost of one evaluation on planes of `words` words.
     pub(crate) fn cost(&self, words: usize) -> Cost {
         let mut cost = Cost {
             rounds: self.rounds(),

@@ -1,10 +1,11 @@
-//! Any table: by the products of the index's bits, or by choices from the lowest bit up.
+//! Tables of any values: by products of the index's bits, or by choices from the lowest bit up.
 
 use std::collections::HashMap;
 
 use super::{Bit, Builder, Circuit, MAX_WIDTH};
 
-/// `values[index]`, where `values` has `2^index.len()` entries of `out_bits` bits.
+/// Builds the entry `values[index]` of a table of `2^index.len()` entries of `out_bits` bits. Takes
+/// the way that sends fewer bytes.
 pub(crate) fn lookup(
     builder: &mut Builder,
     index: &[Bit],
@@ -25,7 +26,7 @@ pub(crate) fn lookup(
 
 type Way = fn(&mut Builder, &[Bit], &[u64], usize) -> Vec<Bit>;
 
-/// What 64 lookups of shared bits send.
+/// Number of bytes that 64 lookups of shared bits send.
 fn sent_bytes(bits: usize, values: &[u64], out_bits: usize, way: Way) -> u64 {
     let mut builder = Builder::default();
     let (server, client) = builder.input(bits as u32);
@@ -39,8 +40,8 @@ fn sent_bytes(bits: usize, values: &[u64], out_bits: usize, way: Way) -> u64 {
     circuit.cost(1).bytes()
 }
 
-/// Every output bit is a sum of products of index bits. The products of each half of the index are
-/// made first, and then products of one from each half.
+/// Looks up by products: each output bit is a sum of products of index bits. First the products
+/// within each half of the index are computed, then products of one from each half.
 fn by_products(builder: &mut Builder, index: &[Bit], values: &[u64], out_bits: usize) -> Vec<Bit> {
     let polynomial = polynomial(values, index.len());
     let low_bits = index.len() / 2;
@@ -51,8 +52,8 @@ fn by_products(builder: &mut Builder, index: &[Bit], values: &[u64], out_bits: u
         let row = &polynomial[high_at << low_bits..][..low.len()];
         let used: Vec<usize> = (0..low.len()).filter(|&at| row[at] != 0).collect();
         let rights: Vec<Bit> = used.iter().map(|&at| low[at]).collect();
-        let found = builder.and_many(high, &rights);
-        for (at, product) in used.into_iter().zip(found) {
+        let terms = builder.and_many(high, &rights);
+        for (at, product) in used.into_iter().zip(terms) {
             for (bit, sum) in result.iter_mut().enumerate() {
                 if row[at] >> bit & 1 == 1 {
                     *sum = builder.xor(*sum, product);
@@ -63,7 +64,7 @@ fn by_products(builder: &mut Builder, index: &[Bit], values: &[u64], out_bits: u
     result
 }
 
-/// The product of each subset of bits. Subset `s` has bit `i` if `s >> i & 1`.
+/// Builds the product of each subset of bits. Subset `s` has bit `i` if `s >> i & 1`.
 fn products(builder: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
     if bits.len() <= 1 {
         return [Bit::ONE].into_iter().chain(bits.iter().copied()).collect();
@@ -75,7 +76,8 @@ fn products(builder: &mut Builder, bits: &[Bit]) -> Vec<Bit> {
         .collect()
 }
 
-/// Coefficients modulo 2 of each output bit, as a polynomial in the index's bits.
+/// Coefficients modulo 2 of each output bit as a polynomial in the index's bits. Bit `b` of an
+/// entry belongs to output bit `b`.
 fn polynomial(values: &[u64], bits: usize) -> Vec<u64> {
     let mut coefficients = values.to_vec();
     for bit in 0..bits {
@@ -86,8 +88,8 @@ fn polynomial(values: &[u64], bits: usize) -> Vec<u64> {
     coefficients
 }
 
-/// Halves the table by each bit of the index, from the lowest up. Equal parts of the table are
-/// chosen once, so a table of few steps is cheap.
+/// Looks up by choices: each bit of the index, from the lowest up, halves the table. Equal parts of
+/// the table are chosen once, so a table of few steps is cheap.
 fn by_choices(builder: &mut Builder, index: &[Bit], values: &[u64], out_bits: usize) -> Vec<Bit> {
     let public = |value: u64| (0..out_bits).map(move |bit| Bit::Public(value >> bit & 1 == 1));
     let mut nodes: Vec<Vec<Bit>> = Vec::new();
@@ -112,7 +114,7 @@ fn by_choices(builder: &mut Builder, index: &[Bit], values: &[u64], out_bits: us
                 })
             })
             .collect();
-        // All choices of a level have the same left operand: few OTs for many of them.
+        // All choices of a level have the same left operand, so few OTs serve many choices.
         for group in pairs.chunks((MAX_WIDTH / out_bits).max(1)) {
             let join = |of: fn(&(usize, usize)) -> usize| -> Vec<Bit> {
                 group

@@ -1,4 +1,4 @@
-//! Carries the streams of the library of oblivious transfers over a channel.
+//! The carrier of the library of oblivious transfers: its streams, over a channel.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,23 +10,24 @@ use rayon::ThreadPoolBuilder;
 use crate::channel::{Channel, Incoming, Outgoing};
 use crate::{Error, Result};
 
-/// In the place of the length of a stream's name: no frame follows.
+/// Marks the end of frames, in place of the length of a stream's name.
 const END: u8 = 0xff;
-/// The same, after an error.
+/// Marks the end of frames after an error.
 const FAILED: u8 = 0xfe;
-/// Longest name of a stream that the library uses is about half of this.
+/// Largest number of parts of a stream's name: about twice the longest name of the library.
 const MAX_NAME: usize = 8;
 
-/// Threads for the library: one polls, and one computes for each direction. They are our own, since
-/// the library's computations wait for messages and would block the threads of others.
+/// Number of threads for the library: one polls, and one computes for each direction. They are
+/// separate, since the library's computations wait for messages and would block a shared pool.
 const THREADS: usize = 3;
 
-/// Bytes of the frame that one write to a stream becomes, for a name of `depth` numbers.
+/// Number of bytes of a frame, which carries one write of `bytes` bytes to a stream whose name has
+/// `depth` numbers.
 pub(super) fn frame_bytes(depth: usize, bytes: usize) -> usize {
     1 + 2 * depth + 4 + bytes
 }
 
-/// Bytes that each party sends after the last frame.
+/// Number of bytes that each party sends after the last frame.
 pub(super) const END_BYTES: usize = 1;
 
 /// Runs a protocol of the library to its end. The other party sends `expected` bytes for it.
@@ -72,7 +73,7 @@ where
             let connection = Connection::new(link.clone());
             pool.install(|| futures::executor::block_on(protocol(connection)))
         };
-        // The library asserts what it expects of the other party.
+        // The library panics if the other party's messages break its assertions.
         let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             Err(Error::Transfers {
                 reason: "the library refused the other party's messages".to_owned(),
@@ -87,8 +88,8 @@ where
     let broken = || Error::Transfers {
         reason: "a thread of the connection broke".to_owned(),
     };
-    // What the other party sent is the first cause, and an error of the connection is the cause of
-    // the library's.
+    // The other party's message is the first cause of an error. An error of the connection is the
+    // cause of the library's error.
     received.map_err(|_| broken())??;
     sent.map_err(|_| broken())??;
     let result = result?;

@@ -1,4 +1,4 @@
-//! Material from a dealer who knows all of it, for tests of everything but the OTs.
+//! A dealer of material, who knows both parties' parts: for tests of everything but the OTs.
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
@@ -10,7 +10,7 @@ use super::{Material, Needs, Squares, Triples};
 use crate::cost::Role;
 use crate::slices::mask;
 
-/// Material of the server and of the client.
+/// Deals the material of the server and of the client.
 pub(crate) fn deal(needs: &Needs, seed: u64) -> [Material; 2] {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
     let [mut server, mut client] = [Material::default(), Material::default()];

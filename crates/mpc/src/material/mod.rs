@@ -1,4 +1,5 @@
-//! One-time material: made before there is any input, moved out and erased when it is used.
+//! One-time material: generated before there is any input, moved out of the store and erased after
+//! use.
 
 mod carrier;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! How much material protocols use up.
+//! Needs: the amounts of material that protocols use up.
 
 use std::collections::BTreeMap;
 use std::ops::{Add, AddAssign};
@@ -8,23 +8,26 @@ use super::{squares, transfers};
 use crate::cost::{Cost, Role};
 use crate::slices::{packed_bytes, plane_words};
 
-/// Material of each kind. The needs of several calls are added up.
+/// Amounts of material of each kind. Adding needs gives the needs of several calls.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// By the party that chooses, and then by the bits of a message: words of 64 random OTs.
+    /// Number of words of 64 random OTs, by the party that chooses, and then by the bits of a
+    /// message.
     pub(crate) transfers: [BTreeMap<usize, usize>; 2],
-    /// By the bits of the modulus: words of 64 random bits.
+    /// Number of words of 64 random bits, by the bits of the modulus.
     pub(crate) random_bits: BTreeMap<u32, usize>,
-    /// By the bits of the modulus. Given to [`Material`](super::Material) by the caller.
+    /// Number of squares, by the bits of the modulus. The caller adds them to
+    /// [`Material`](super::Material).
     squares: BTreeMap<u32, usize>,
-    /// By the bits of the modulus. Given to [`Material`](super::Material) by the caller.
+    /// Number of triples, by the bits of the modulus. The caller adds them to
+    /// [`Material`](super::Material).
     triples: BTreeMap<u32, usize>,
-    /// By the bits of the modulus. Made of oblivious transfers.
+    /// Number of squares from oblivious transfers, by the bits of the modulus.
     pub(crate) made_squares: BTreeMap<u32, usize>,
 }
 
 impl Needs {
-    /// What [`Party::square`](crate::Party::square) of `count` values modulo `2^bits` uses up.
+    /// The needs of [`Party::square`](crate::Party::square) of `count` values modulo `2^bits`.
     pub fn square(bits: u32, count: usize) -> Self {
         let squares = BTreeMap::from([(bits, count)]);
         Self {
@@ -33,8 +36,9 @@ impl Needs {
         }
     }
 
-    /// Squares of numbers modulo `2^bits` that [`preprocess`](super::preprocess) makes of oblivious
-    /// transfers, `bits - 1` for each, and adds to the material. `bits` is 2 to 64.
+    /// The needs of `count` squares of numbers modulo `2^bits` that
+    /// [`preprocess`](super::preprocess) computes by oblivious transfers, `bits - 1` for each, and
+    /// adds to the material. `bits` is 2 to 64.
     pub fn make_squares(bits: u32, count: usize) -> Self {
         let made_squares = BTreeMap::from([(bits, count)]);
         Self {
@@ -43,7 +47,7 @@ impl Needs {
         }
     }
 
-    /// What [`Party::multiply`](crate::Party::multiply) of `count` pairs modulo `2^bits` uses up.
+    /// The needs of [`Party::multiply`](crate::Party::multiply) of `count` pairs modulo `2^bits`.
     pub fn multiply(bits: u32, count: usize) -> Self {
         let triples = BTreeMap::from([(bits, count)]);
         Self {
@@ -52,7 +56,7 @@ impl Needs {
         }
     }
 
-    /// The needs of so many calls.
+    /// The needs of `calls` calls.
     pub fn times(&self, calls: usize) -> Self {
         fn scaled<K: Ord + Copy>(of: &BTreeMap<K, usize>, calls: usize) -> BTreeMap<K, usize> {
             let all = of.iter();
@@ -68,7 +72,7 @@ impl Needs {
         }
     }
 
-    /// Bytes that the material takes, at the party that has more of it.
+    /// Size of the material in bytes, at the party that has more of it.
     pub fn memory(&self) -> u64 {
         let words = |role: usize| {
             let transfers = [0, 1].into_iter().flat_map(|chooser| {
@@ -89,22 +93,22 @@ impl Needs {
         words(0).max(words(1)).saturating_mul(8)
     }
 
-    /// Random OTs in all, of both directions.
+    /// Number of random OTs, of both directions together.
     pub fn oblivious_transfers(&self) -> usize {
         self.counts().iter().sum()
     }
 
-    /// Squares that the caller must make, by the bits of their modulus.
+    /// Number of squares that the caller must add, by the bits of their modulus.
     pub fn squares(&self) -> &BTreeMap<u32, usize> {
         &self.squares
     }
 
-    /// Triples that the caller must make, by the bits of their modulus.
+    /// Number of triples that the caller must add, by the bits of their modulus.
     pub fn triples(&self) -> &BTreeMap<u32, usize> {
         &self.triples
     }
 
-    /// What [`preprocess`](super::preprocess) sends for these needs.
+    /// The cost of [`preprocess`](super::preprocess) for these needs.
     pub fn cost(&self) -> Cost {
         transfers::cost(self)
     }
@@ -121,8 +125,9 @@ impl Needs {
         }
     }
 
-    /// Random OTs in which the server and in which the client chooses. Random bits take one each in
-    /// which the client does, and squares one for each bit of a factor.
+    /// Number of random OTs in which the server chooses, and in which the client chooses. A random
+    /// bit takes one in which the client chooses, a square one for each bit of a factor but the
+    /// highest.
     pub(crate) fn counts(&self) -> [usize; 2] {
         let [server, client] = &self.transfers;
         let bits: usize = self.random_bits.values().sum();
@@ -136,7 +141,8 @@ impl Needs {
         ]
     }
 
-    /// Bytes from the server that turn random OTs into random bits and squares.
+    /// Number of bytes of the server's corrections, which turn random OTs into random bits and
+    /// squares.
     pub(crate) fn correction_bytes(&self) -> usize {
         let bits = self.random_bits.iter();
         let bits = bits.map(|(&bits, &words)| packed_bytes(64 * words, bits - 1));
@@ -145,9 +151,9 @@ impl Needs {
         bits.chain(squares).sum()
     }
 
-    /// A number that differs for different needs, for parties to compare.
+    /// A hash of the needs, by which parties compare them.
     pub(crate) fn digest(&self) -> u64 {
-        // FNV-1a: it finds mistakes, not attacks.
+        // FNV-1a detects mistakes, not attacks.
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         for byte in format!("{self:?}").bytes() {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -1,4 +1,4 @@
-//! The offline phase: from random oblivious transfers to material.
+//! The offline phase: turns random oblivious transfers into material.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -19,20 +19,21 @@ use crate::cost::Role;
 use crate::slices::{mask, pack, packed_bytes, transpose, unpack};
 use crate::{Error, Result};
 
-/// Changes whenever the messages of this crate do.
+/// Version of this crate's messages. A change of the messages changes it.
 const VERSION: u8 = 2;
 
-/// Bytes that each party sends first.
+/// Number of bytes of the greeting, which each party sends first.
 pub(super) const GREETING_BYTES: usize = 10;
 
-/// Makes the material for `needs`, together with the other party. Neither needs an input. Both call
-/// this at the same time with the same needs.
+/// Generates the material for `needs` with the other party. Neither party needs an input. Both
+/// parties call this at the same time with the same needs.
 ///
-/// `progress` is told how many of the oblivious transfers are made, and of how many.
+/// `progress` receives the number of finished oblivious transfers, and their number in all.
 ///
 /// # Errors
 /// [`Error::Message`] if the other party has other needs, another version, or a processor for which
-/// the library of oblivious transfers is another; [`Error::Transfers`] and [`Error::Connection`].
+/// the library of oblivious transfers sends other messages; [`Error::Transfers`] and
+/// [`Error::Connection`].
 pub fn preprocess(
     role: Role,
     channel: &mut dyn Channel,
@@ -54,15 +55,15 @@ pub fn preprocess(
     let mut sent = Filler::new(role, role.other(), needs);
     let done = AtomicUsize::new(0);
     let progress = Mutex::new(progress);
-    let tell = |made: usize| {
-        let before = done.fetch_add(made, Ordering::Relaxed);
+    let tell = |count: usize| {
+        let before = done.fetch_add(count, Ordering::Relaxed);
         if let Ok(mut progress) = progress.lock() {
-            progress(before + made, total);
+            progress(before + count, total);
         }
     };
     let (fill_chosen, fill_sent, tell) = (&mut chosen, &mut sent, &tell);
     let both = move |mut connection: Connection| {
-        // The first is the direction in which the server chooses.
+        // In the first direction the server chooses.
         let (first, second) = (connection.sub_connection(), connection.sub_connection());
         let (receiving, sending) = match role {
             Role::Server => (first, second),
@@ -83,7 +84,7 @@ pub fn preprocess(
     material.transfers[index(role)] = chosen.take_rows();
     material.transfers[index(role.other())] = sent.take_rows();
 
-    // Random bits: the server's correction lets the client's number depend on the server's bit.
+    // Random bits: the server's correction makes the client's number depend on the server's bit.
     let (bits, squares) = match role {
         Role::Server => (sent.bits, sent.squares),
         Role::Client => (chosen.bits, chosen.squares),
@@ -125,7 +126,7 @@ pub fn preprocess(
     Ok(material)
 }
 
-/// Compares what must be equal before anything is sent that depends on it.
+/// Exchanges greetings, and checks that version, processor and needs are equal.
 fn greet(channel: &mut dyn Channel, needs: &Needs) -> Result<()> {
     let mut greeting = vec![VERSION, AES_PAR_BLOCKS as u8];
     greeting.extend(needs.digest().to_le_bytes());
@@ -153,7 +154,7 @@ fn greet(channel: &mut dyn Channel, needs: &Needs) -> Result<()> {
     Ok(())
 }
 
-/// Puts OTs into rows, in the order of their widths, and the rest into random bits.
+/// Sorts OTs into rows, in the order of their widths, and then into random bits and squares.
 struct Filler {
     is_chooser: bool,
     widths: Vec<(usize, usize, Zeroizing<Vec<u64>>)>,
@@ -170,14 +171,14 @@ struct BitPool {
     bits: Zeroizing<Vec<u64>>,
     shares: Zeroizing<Vec<u64>>,
     corrections: Vec<u8>,
-    /// Values that the corrections are packed from, until the pool is full.
+    /// Corrections before their packing, until the pool is full.
     unpacked: Vec<u64>,
 }
 
 impl Filler {
     fn new(role: Role, chooser: Role, needs: &Needs) -> Self {
         let widths = needs.transfers[index(chooser)].iter();
-        // Room for all of them: what grows is moved, and stays where it was.
+        // Room for all rows: a growing vector would move, and leave a copy of its words behind.
         let room = |words| Zeroizing::new(Vec::with_capacity(words));
         let is_chooser = chooser == role;
         let widths = widths.map(|(&width, &words)| {
@@ -279,10 +280,12 @@ enum Place<'a> {
 }
 
 impl BitPool {
-    /// The server's part of 64 random bits, of which its own are `word`. With the server's bit `r` and messages `m0` and `m1`,
-    /// the server's share of the product of both bits is `-m0`. The correction `r - m1 + m0` makes
-    /// the client's share `m0` or `m0 + r`, by the client's bit. The sum of both bits minus twice
-    /// their product is the random bit, so the product is needed modulo half the modulus.
+    /// Adds the server's part of 64 random bits. The server's own bits are `word`.
+    ///
+    /// With the server's bit `r` and messages `m0` and `m1`, the server's share of the product of
+    /// both parties' bits is `-m0`. The correction `r - m1 + m0` makes the client's share `m0` or
+    /// `m0 + r`, by the client's bit. The random bit is the sum of both bits minus twice their
+    /// product, so the product is needed modulo half the modulus.
     fn send(&mut self, modulus: u32, word: u64, messages: &[[Block; 2]]) {
         self.bits.push(word);
         for (at, [first, second]) in messages.iter().enumerate() {
@@ -298,7 +301,7 @@ impl BitPool {
         }
     }
 
-    /// The client's shares, from its messages and the server's corrections.
+    /// Computes the client's shares from its messages and the server's corrections.
     fn correct(&mut self, modulus: u32, corrections: &[u8]) {
         let corrections = unpack(corrections, self.shares.len(), modulus - 1);
         for (at, (share, correction)) in self.shares.iter_mut().zip(corrections).enumerate() {
@@ -312,7 +315,7 @@ impl BitPool {
 /// The first `width` bits of 64 blocks, as a word for each bit.
 fn planes(blocks: impl Iterator<Item = Block> + Clone, width: usize) -> Vec<u64> {
     if width <= 2 {
-        // Cheaper than to transpose.
+        // Few bits are cheaper without a transposition.
         return (0..width)
             .map(|bit| {
                 let bits = blocks.clone().enumerate();

@@ -4,7 +4,7 @@ use rand::TryRngCore;
 use rand::rngs::OsRng;
 use zeroize::Zeroizing;
 
-/// Uniform words, overwritten when dropped.
+/// Draws uniform words, which are overwritten when dropped.
 ///
 /// # Panics
 /// If the operating system has no randomness.

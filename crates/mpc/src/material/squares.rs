@@ -1,9 +1,9 @@
-//! Squares of random numbers from oblivious transfers, one for each bit of a factor.
+//! Squares of random numbers from oblivious transfers: one transfer for each bit of a factor.
 //!
 //! The client's choices are the bits of its number `c`. In the transfer of bit `i` the server's
-//! messages `m0` and `m1` become shares of `2^i c_i s`, for its number `s`: the server has
-//! `-2^i m0`, and its correction `s - m1 + m0` turns the client's message into `m0` or `m0 + s`.
-//! They add up to shares of `c s`, and `(s + c)^2 = s^2 + c^2 + 2 s c`.
+//! messages `m0` and `m1` become shares of `2^i c_i s`, where `s` is the server's number. The
+//! server has `-2^i m0`, and its correction `s - m1 + m0` turns the client's message into `m0` or
+//! `m0 + s`. The sums over all bits are shares of `c s`, and `(s + c)^2 = s^2 + c^2 + 2 s c`.
 //!
 //! Source: Gilboa, "Two Party RSA Key Generation", CRYPTO 1999.
 
@@ -12,20 +12,21 @@ use zeroize::Zeroizing;
 use super::{Squares, random};
 use crate::slices::{mask, pack, packed_bytes, plane_words, unpack};
 
-/// The squares of one modulus while they are made. `s c` is needed modulo half the modulus, so the
-/// highest bit of a number takes no transfer.
+/// The pool in which squares of one modulus are computed. `s c` is needed modulo half the modulus,
+/// so the highest bit of a number takes no transfer.
 pub(super) struct SquarePool {
     bits: u32,
     count: usize,
-    /// Rows of 64 transfers that are in: for each 64 squares, one row for each bit.
+    /// Number of received rows of 64 transfers: for each 64 squares, one row for each bit.
     rows: usize,
     own: Zeroizing<Vec<u64>>,
     crossed: Zeroizing<Vec<u64>>,
-    /// For each bit: at the server the corrections, at the client its messages.
+    /// For each bit: the server's corrections, or the client's messages.
     planes: Vec<Zeroizing<Vec<u64>>>,
 }
 
-/// Bytes of the corrections. That of bit `i` counts modulo two to the bits above it.
+/// Number of bytes of the corrections. The correction of bit `i` is needed modulo
+/// `2^(bits - 1 - i)`.
 pub(super) fn correction_bytes(bits: u32, count: usize) -> usize {
     let values = 64 * plane_words(count);
     (1..bits).map(|bits| packed_bytes(values, bits)).sum()
@@ -54,14 +55,14 @@ impl SquarePool {
         self.rows == plane_words(self.count) * self.planes.len()
     }
 
-    /// The plane of the next row and its first value.
+    /// The plane of the next row, and the index of the row's first value.
     fn next_row(&mut self) -> (usize, usize) {
         let (block, plane) = (self.rows / self.planes.len(), self.rows % self.planes.len());
         self.rows += 1;
         (plane, 64 * block)
     }
 
-    /// The server's part of 64 transfers.
+    /// Adds the server's part of 64 transfers.
     pub(super) fn send(&mut self, messages: impl Iterator<Item = [u64; 2]>) {
         let (plane, first) = self.next_row();
         if plane == 0 {
@@ -77,7 +78,7 @@ impl SquarePool {
         }
     }
 
-    /// The client's part of 64 transfers.
+    /// Adds the client's part of 64 transfers.
     pub(super) fn chosen(&mut self, choices: u64, messages: impl Iterator<Item = u64>) {
         let (plane, first) = self.next_row();
         if plane == 0 {
@@ -96,7 +97,7 @@ impl SquarePool {
         }
     }
 
-    /// Reads the server's corrections, at the client. Returns how many bytes they are.
+    /// Reads the server's corrections, at the client. Returns their number of bytes.
     pub(super) fn correct(&mut self, bytes: &[u8]) -> usize {
         let mut at = 0;
         for (place, (plane, bits)) in self.planes.iter().zip((1..self.bits).rev()).enumerate() {

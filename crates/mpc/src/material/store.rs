@@ -1,4 +1,4 @@
-//! Material of one party, until it is used.
+//! The store of one party's material, from its generation to its use.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use super::needs::{Needs, index};
 use crate::cost::Role;
 use crate::{Error, Result};
 
-/// Rows of words that are taken from the front. What is taken is erased here, and what is left when
+/// Rows of words, taken from the front. Taken words are erased in the store at once, the rest when
 /// the rows are dropped.
 #[derive(Default)]
 pub(crate) struct Rows {
@@ -36,7 +36,8 @@ impl Rows {
         taken
     }
 
-    /// Adds words. A vector that grew by itself would leave them where they were before.
+    /// Adds words. Moves them to a new vector by hand, because a growing vector would leave a copy
+    /// of its words behind.
     pub(crate) fn push(&mut self, words: &[u64]) {
         let needed = self.words.len() + words.len();
         if needed > self.words.capacity() {
@@ -92,14 +93,14 @@ impl fmt::Debug for Triples {
     }
 }
 
-/// One party's material. It cannot be copied: every part of it is used once.
+/// One party's material. It cannot be copied, because every part of it is used once.
 ///
-/// The other party holds the matching part, and both must use it up in the same order.
+/// The other party holds the matching part. Both parties must use the material in the same order.
 #[derive(Debug, Default)]
 pub struct Material {
-    /// By chooser, then by the bits of a message. Of OTs in which this party chooses, rows of the
-    /// choices and the chosen messages; else rows of the first messages and the differences to the
-    /// second ones.
+    /// Rows of OTs, by chooser, then by the bits of a message. If this party chooses, a row has its
+    /// choices and the chosen messages; otherwise the first messages and the differences from first
+    /// to second messages.
     pub(crate) transfers: [BTreeMap<usize, Rows>; 2],
     pub(crate) random_bits: BTreeMap<u32, [Rows; 2]>,
     squares: BTreeMap<u32, [Rows; 2]>,
@@ -107,7 +108,7 @@ pub struct Material {
 }
 
 impl Material {
-    /// Adds squares modulo `2^bits` that the caller has made.
+    /// Adds squares modulo `2^bits`, which the caller has computed.
     ///
     /// # Errors
     /// [`Error::Length`] if the vectors differ in length.
@@ -121,7 +122,7 @@ impl Material {
         Ok(())
     }
 
-    /// Adds triples modulo `2^bits` that the caller has made.
+    /// Adds triples modulo `2^bits`, which the caller has computed.
     ///
     /// # Errors
     /// [`Error::Length`] if the vectors differ in length.
@@ -136,10 +137,10 @@ impl Material {
         Ok(())
     }
 
-    /// Checks that this material suffices, before any of it is used.
+    /// Checks that this material covers `needs`, before a call uses any of it.
     ///
     /// # Errors
-    /// [`Error::Exhausted`].
+    /// [`Error::Exhausted`] if one kind of material is too little.
     pub fn check(&self, role: Role, needs: &Needs) -> Result<()> {
         for chooser in [Role::Server, Role::Client] {
             for (&width, &words) in &needs.transfers[index(chooser)] {
@@ -168,7 +169,7 @@ impl Material {
         Ok(())
     }
 
-    /// Rows of OTs. [`Material::check`] has passed.
+    /// Takes rows of OTs. [`Material::check`] must have passed.
     pub(crate) fn take_transfers(
         &mut self,
         chooser: Role,
@@ -204,7 +205,7 @@ impl Material {
     }
 }
 
-/// Words of a row, for 64 OTs with messages of `width` bits.
+/// Number of words of a row, for 64 OTs with messages of `width` bits.
 pub(crate) fn stride(is_chooser: bool, width: usize) -> usize {
     if is_chooser { 1 + width } else { 2 * width }
 }

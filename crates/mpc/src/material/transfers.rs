@@ -1,6 +1,7 @@
 //! Random oblivious transfers from `cryprot-ot`, cut into rows of bits.
 //!
-//! Many transfers are made by silent OT, few by IKNP, whichever sends fewer bytes.
+//! A batch of many transfers runs silent OT, a batch of few runs IKNP: the protocol that sends
+//! fewer bytes.
 //!
 //! Sources: Boyle et al., "Efficient Two-Round OT Extension and Silent Non-Interactive Secure
 //! Computation", CCS 2019, with the code of Raghuraman, Rindal, Tanguy, CRYPTO 2023; Ishai, Kilian,
@@ -21,24 +22,24 @@ use super::preprocess::GREETING_BYTES;
 use crate::cost::{Cost, Role};
 use crate::{Error, Result};
 
-/// Transfers that are made at once. The library's buffers then take about 100 MB.
+/// Number of transfers in a batch. The library's buffers then take about 100 MB.
 const BATCH: usize = 1 << 20;
 
-/// Up to this many transfers of a batch are made by IKNP, which sends 16 bytes for each. A silent
-/// batch sends at least 100 kB.
+/// Largest batch by IKNP, which sends 16 bytes for each transfer. A silent batch sends at least 100
+/// kB.
 const MAX_IKNP: usize = 1 << 13;
 
-/// The sizes of the batches in which `count` transfers are made. The last one is rounded up.
+/// The sizes of the batches for `count` transfers. The last one is rounded up.
 fn batches(count: usize) -> impl Iterator<Item = usize> {
     let last = (count % BATCH).next_multiple_of(1024);
     let whole = std::iter::repeat_n(BATCH, count / BATCH);
     whole.chain((last > 0).then_some(last))
 }
 
-// Buffers are vectors: `HugePageMemory::grow_zeroed` of cryprot-core 0.3.2 takes its capacity in
-// bytes for one in elements, and then leaves the mapped memory.
+// Buffers are vectors, because `HugePageMemory::grow_zeroed` of cryprot-core 0.3.2 mistakes its
+// capacity in bytes for a capacity in elements, and then leaves the mapped memory.
 
-/// Sends `count` random OTs or a few more. `store` gets the first ones, in order.
+/// Sends `count` random OTs, rounded up to batches. `store` receives the first `count`, in order.
 pub(super) async fn send(
     mut connection: Connection,
     count: usize,
@@ -48,20 +49,21 @@ pub(super) async fn send(
     let mut iknp = SemiHonestOtExtensionSender::new(connection.sub_connection());
     let mut left = count;
     for batch in batches(count) {
-        let mut found = vec![[Block::ZERO; 2]; batch];
+        let mut messages = vec![[Block::ZERO; 2]; batch];
         if batch <= MAX_IKNP {
-            iknp.send_into(&mut found).await.map_err(failed)?;
+            iknp.send_into(&mut messages).await.map_err(failed)?;
         } else {
-            silent.send_into(&mut found).await.map_err(failed)?;
+            silent.send_into(&mut messages).await.map_err(failed)?;
         }
         let used = left.min(batch);
-        store(&found[..used]);
+        store(&messages[..used]);
         left -= used;
     }
     Ok(())
 }
 
-/// Receives `count` random OTs or a few more, with random choices.
+/// Receives `count` random OTs with random choices, rounded up to batches. `store` receives the
+/// first `count`, in order.
 pub(super) async fn receive(
     mut connection: Connection,
     count: usize,
@@ -71,17 +73,17 @@ pub(super) async fn receive(
     let mut iknp = SemiHonestOtExtensionReceiver::new(connection.sub_connection());
     let mut left = count;
     for batch in batches(count) {
-        let mut found = vec![Block::ZERO; batch];
+        let mut messages = vec![Block::ZERO; batch];
         let choices = if batch <= MAX_IKNP {
-            let made = iknp.rand_choice_receive_into(&mut found).await;
-            made.map_err(failed)?
+            let choices = iknp.rand_choice_receive_into(&mut messages).await;
+            choices.map_err(failed)?
         } else {
-            found.resize(SemiHonestSilentOtReceiver::ots_buf_size(batch), Block::ZERO);
-            let made = silent.random_receive_into(batch, &mut found).await;
-            made.map_err(failed)?
+            messages.resize(SemiHonestSilentOtReceiver::ots_buf_size(batch), Block::ZERO);
+            let choices = silent.random_receive_into(batch, &mut messages).await;
+            choices.map_err(failed)?
         };
         let used = left.min(batch);
-        store(&found[..used], &choices[..used]);
+        store(&messages[..used], &choices[..used]);
         left -= used;
     }
     Ok(())
@@ -93,7 +95,7 @@ fn failed(error: impl std::error::Error) -> Error {
     }
 }
 
-/// What [`preprocess`](super::preprocess) sends.
+/// The cost of [`preprocess`](super::preprocess).
 pub(super) fn cost(needs: &Needs) -> Cost {
     let mut cost = Cost {
         rounds: 1,
@@ -108,7 +110,7 @@ pub(super) fn cost(needs: &Needs) -> Cost {
         cost.add_bytes(chooser, (sent.to_chooser + END_BYTES) as u64);
         cost.add_bytes(chooser.other(), sent.from_chooser as u64);
     }
-    // Each party sends one end, which was added with what goes to either chooser.
+    // Each party sends one END byte: the loop adds it to the bytes of each chooser.
     cost.rounds += rounds(needs);
     let corrections = needs.correction_bytes();
     cost.rounds += u64::from(corrections > 0);
@@ -116,7 +118,7 @@ pub(super) fn cost(needs: &Needs) -> Cost {
     cost
 }
 
-/// Bytes of the frames that a party receives.
+/// Number of bytes of the frames that a party receives.
 pub(super) fn bytes_to(role: Role, needs: &Needs) -> u64 {
     let cost = cost(needs);
     let (all, corrections) = match role {
@@ -126,7 +128,7 @@ pub(super) fn bytes_to(role: Role, needs: &Needs) -> u64 {
     all - (GREETING_BYTES + END_BYTES + corrections) as u64
 }
 
-/// Messages of the transfers that must follow each other. Both directions run at once.
+/// Number of messages of the transfers that must follow each other. Both directions run at once.
 pub(super) fn rounds(needs: &Needs) -> u64 {
     let of_direction = |count: usize| {
         let (mut silent, mut iknp) = (0, 0);
@@ -150,19 +152,19 @@ pub(super) fn rounds(needs: &Needs) -> u64 {
         .unwrap_or(0)
 }
 
-/// Bytes of one direction.
+/// Number of bytes of one direction's transfers.
 #[derive(Clone, Copy, Default)]
 struct Sent {
     to_chooser: usize,
     from_chooser: usize,
 }
 
-/// Numbers in the names of the streams: of IKNP's base OTs and extensions, which silent OT has one
-/// level deeper, and of silent OT's trees.
+/// Numbers of parts in the names of streams: of IKNP's base OTs and extensions (silent OT has them
+/// one level deeper), and of silent OT's trees.
 const IKNP_DEPTH: usize = 4;
 const TREE_DEPTH: usize = 4;
 
-/// Bytes before a value on a stream.
+/// Number of bytes before a value on a stream.
 const LENGTH_BYTES: usize = 4;
 
 fn direction(count: usize) -> Sent {
@@ -181,7 +183,8 @@ fn direction(count: usize) -> Sent {
     sent
 }
 
-/// An extension by IKNP. Its first one makes 128 base OTs with roles exchanged.
+/// Adds the bytes of an extension by IKNP. The first one computes 128 base OTs with exchanged
+/// roles.
 fn extension(sent: &mut Sent, depth: usize, count: usize, has_base: &mut bool) {
     if !std::mem::replace(has_base, true) {
         // A point and a commitment; a point for each OT; the commitment's seed.
@@ -197,7 +200,7 @@ fn extension(sent: &mut Sent, depth: usize, count: usize, has_base: &mut bool) {
     end_stream(sent, depth);
 }
 
-/// The trees of a silent batch, in groups that are encrypted at once.
+/// Adds the bytes of a silent batch's trees, in groups that the library encrypts at once.
 fn trees(sent: &mut Sent, tree: Trees) {
     for group in (0..tree.count).step_by(AES_PAR_BLOCKS) {
         let sums = 1 + (tree.depth - 1) * AES_PAR_BLOCKS * 16;
@@ -208,17 +211,17 @@ fn trees(sent: &mut Sent, tree: Trees) {
     end_stream(sent, TREE_DEPTH);
 }
 
-/// Both ends of a stream say that they send nothing more.
+/// Adds the empty frames by which both ends close a stream.
 fn end_stream(sent: &mut Sent, depth: usize) {
     sent.to_chooser += frame_bytes(depth, 0);
     sent.from_chooser += frame_bytes(depth, 0);
 }
 
-/// IKNP's base OTs, and the bytes of their number.
+/// Number of IKNP's base OTs, and the bytes of this number on a stream.
 const BASE_OTS: usize = 128;
 const POINTS_BYTES: usize = 2;
 
-/// Sizes that the library chooses for 128 bits of security.
+/// Sizes of silent OT's trees, which the library chooses for 128 bits of security.
 #[derive(Clone, Copy)]
 struct Trees {
     count: usize,
@@ -226,7 +229,8 @@ struct Trees {
 }
 
 impl Trees {
-    /// The noise of a code whose relative distance is 0.15 needs `128 / -log2(1 - 2 * 0.15)` points.
+    /// Computes the sizes for a batch. The noise of a code whose relative distance is 0.15 needs
+    /// `128 / -log2(1 - 2 * 0.15)` points.
     fn new(batch: usize) -> Self {
         let points = (-128.0 / (1.0f64 - 2.0 * 0.15).log2()) as usize;
         let count = points.next_multiple_of(AES_PAR_BLOCKS);

@@ -1,4 +1,4 @@
-//! Products of shared numbers, and numbers that are revealed.
+//! Arithmetic on shared numbers: products, squares, and the revealing of values.
 
 use super::Party;
 use crate::channel::Channel;
@@ -9,7 +9,8 @@ use crate::slices::{mask, pack, packed_bytes, unpack};
 use crate::{Error, Result};
 
 impl<C: Channel> Party<C> {
-    /// Reveals values to the client: it gets the values modulo `2^bits`, the server gets zeros.
+    /// Reveals values to the client: it receives the values modulo `2^bits`, the server receives
+    /// zeros.
     ///
     /// # Errors
     /// [`Error::Bits`] and [`Error::Connection`].
@@ -33,7 +34,7 @@ impl<C: Channel> Party<C> {
         Ok(values.collect())
     }
 
-    /// What [`Party::reveal`] of `count` values costs.
+    /// The cost of [`Party::reveal`] of `count` values.
     pub fn reveal_cost(bits: u32, count: usize) -> Cost {
         Cost {
             rounds: u64::from(count > 0),
@@ -42,7 +43,7 @@ impl<C: Channel> Party<C> {
         }
     }
 
-    /// Squares modulo `2^bits`, with [`Squares`](crate::Squares) from the material.
+    /// Squares shared values modulo `2^bits`, with [`Squares`](crate::Squares) from the material.
     ///
     /// # Errors
     /// [`Error::Bits`], [`Error::Exhausted`] and [`Error::Connection`].
@@ -68,7 +69,8 @@ impl<C: Channel> Party<C> {
         Ok(squares.collect())
     }
 
-    /// Products modulo `2^bits`, with [`Triples`](crate::Triples) from the material.
+    /// Multiplies shared values modulo `2^bits`, with [`Triples`](crate::Triples) from the
+    /// material.
     ///
     /// # Errors
     /// [`Error::Length`] if the vectors differ in length, [`Error::Bits`], [`Error::Exhausted`] and
@@ -99,12 +101,12 @@ impl<C: Channel> Party<C> {
         Ok(products.collect())
     }
 
-    /// What [`Party::square`] of `count` values costs. [`Party::multiply`] sends twice the bytes.
+    /// The cost of [`Party::square`] of `count` values. [`Party::multiply`] sends twice the bytes.
     pub fn square_cost(bits: u32, count: usize) -> Cost {
         open_cost(bits, count)
     }
 
-    /// What [`Party::multiply`] of `count` pairs costs.
+    /// The cost of [`Party::multiply`] of `count` pairs.
     pub fn multiply_cost(bits: u32, count: usize) -> Cost {
         open_cost(bits, 2 * count)
     }

@@ -1,4 +1,4 @@
-//! Runs protocols on one party's shares.
+//! A party of a computation on shares, which runs protocols.
 
 mod arithmetic;
 mod wires;
@@ -23,7 +23,7 @@ pub struct Party<C> {
 }
 
 impl<C: Channel> Party<C> {
-    /// A party with the material that [`preprocess`](crate::preprocess) has made.
+    /// Creates a party, with material from [`preprocess`](crate::preprocess).
     pub fn new(role: Role, channel: C, material: Material) -> Self {
         Self {
             role,
@@ -32,12 +32,12 @@ impl<C: Channel> Party<C> {
         }
     }
 
-    /// Which party this is.
+    /// The role of this party.
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// What was sent and received so far.
+    /// The bytes and rounds of the channel so far.
     pub fn traffic(&self) -> Traffic {
         self.channel.traffic()
     }
@@ -47,17 +47,17 @@ impl<C: Channel> Party<C> {
         &mut self.channel
     }
 
-    /// The channel and the material that is left.
+    /// The channel and the rest of the material.
     pub fn into_parts(self) -> (C, Material) {
         (self.channel, self.material)
     }
 
-    /// Runs a protocol. `shares` has [`Protocol::inputs`] words for each result, one after the other.
-    /// Returns a word for each result.
+    /// Runs a protocol. `shares` has [`Protocol::inputs`] words for each result, one after the
+    /// other. Returns a word for each result.
     ///
     /// # Errors
-    /// [`Error::Length`] if `shares` is no multiple of the inputs; [`Error::Exhausted`] before
-    /// anything is sent; [`Error::Connection`].
+    /// [`Error::Length`] if the number of shares is not a multiple of the inputs;
+    /// [`Error::Exhausted`], before anything is sent; [`Error::Connection`].
     pub fn run(&mut self, protocol: &Protocol, shares: &[u64]) -> Result<Vec<u64>> {
         let inputs = protocol.inputs();
         if !shares.len().is_multiple_of(inputs) {
@@ -122,7 +122,7 @@ impl<C: Channel> Party<C> {
         Ok(results)
     }
 
-    /// A public constant is part of the server's share.
+    /// The server's share of a public constant is the constant, the client's is 0.
     fn public(&self, constant: u64) -> u64 {
         match self.role {
             Role::Server => constant,
@@ -130,10 +130,10 @@ impl<C: Channel> Party<C> {
         }
     }
 
-    /// The products of one layer, in one exchange.
+    /// Multiplies the bits of one layer, in one exchange.
     ///
-    /// For an OT with messages `m` and `m + delta` whose chooser has `m + r delta`: the chooser
-    /// sends `d = left + r`, the other `e = right + delta`. Then `m + d delta` and
+    /// An OT has messages `m` and `m + delta`, and its chooser has `m + r delta`. The chooser sends
+    /// `d = left + r`, the other party `e = right + delta`. Then `m + d delta` and
     /// `(m + r delta) + left e` add up to `left right`.
     fn multiply_bits(&mut self, products: &[Product], wires: &mut Wires) -> Result<()> {
         let words = wires.words;
@@ -206,7 +206,7 @@ impl<C: Channel> Party<C> {
         Ok(())
     }
 
-    /// Shares of numbers from shares of their bits. For a random bit `r` that is shared both ways,
+    /// Converts shares of bits to shares of numbers. For a random bit `r` that is shared both ways,
     /// `v = bit + r` modulo 2 is opened. Then the bit is `v + (1 - 2 v) r`.
     fn convert(&mut self, protocol: &Protocol, wires: &Wires, count: usize) -> Result<Vec<u64>> {
         let words = wires.words;
@@ -246,7 +246,7 @@ impl<C: Channel> Party<C> {
                         .iter_mut()
                         .for_each(|r| *r = r.wrapping_add(constant));
                 }
-                // The highest bit of the ring: a share modulo 2 is one modulo 2.
+                // The highest bit of the ring is needed modulo 2, and its share is one modulo 2.
                 Bit::Wire(wire) if place + 1 == output.ring as usize => {
                     let plane = wires.plane(wire);
                     for (at, result) in results.iter_mut().enumerate() {
@@ -260,7 +260,7 @@ impl<C: Channel> Party<C> {
         Ok(results)
     }
 
-    /// The client's results of a protocol that reveals. The server gets zeros.
+    /// Reveals the result bits to the client and returns its results. The server gets zeros.
     fn reveal_bits(
         &mut self,
         protocol: &Protocol,
@@ -301,7 +301,7 @@ impl<C: Channel> Party<C> {
     }
 
     fn exchange(&mut self, message: &[u64], expected: usize) -> Result<Vec<u64>> {
-        // Counted here: in some exchanges one of the parties only sends.
+        // The channel does not count a round if this party only sends or only receives.
         if message.is_empty() && expected == 0 {
             return Ok(Vec::new());
         }

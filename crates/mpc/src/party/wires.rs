@@ -1,19 +1,19 @@
-//! The values of a circuit's wires, as this party holds them.
+//! The wires of a circuit: this party's shares of their values.
 
 use std::ops::Range;
 
 use crate::circuit::Local;
 use crate::cost::Role;
 
-/// One plane of bits for each wire of a circuit, with this party's shares.
+/// This party's shares: one plane of bits for each wire of a circuit.
 pub(super) struct Wires {
-    /// Words of each plane.
+    /// Number of words of each plane.
     pub(super) words: usize,
     planes: Vec<u64>,
 }
 
 impl Wires {
-    /// Wires that are all zero.
+    /// Creates wires with zeros.
     pub(super) fn new(wires: usize, words: usize) -> Self {
         Self {
             words,
@@ -33,7 +33,7 @@ impl Wires {
         &mut self.planes[wires.start as usize * self.words..wires.end as usize * self.words]
     }
 
-    /// A plane, and a later one to write to.
+    /// The plane of `a`, and the later plane of `out` to write to.
     pub(super) fn pair(&mut self, a: u32, out: u32) -> (&[u64], &mut [u64]) {
         let (before, after) = self.planes.split_at_mut(out as usize * self.words);
         (

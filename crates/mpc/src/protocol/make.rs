@@ -1,4 +1,4 @@
-//! Makes protocols from their specifications.
+//! Builds protocols from their specifications.
 
 use super::{Output, Piece, Protocol, Requantisation};
 use crate::circuit::{self, Bit, Builder};
@@ -10,7 +10,7 @@ use crate::{Error, Result};
 const MAX_CONSTANT: i64 = 1 << 62;
 
 impl Protocol {
-    /// See [`Requantisation`].
+    /// Builds a requantisation: see [`Requantisation`].
     ///
     /// # Errors
     /// [`Error::Bits`] and [`Error::Range`] for numbers outside the ranges of the fields.
@@ -35,7 +35,7 @@ impl Protocol {
             return Err(Error::range("the range of y", (low, high), expected));
         }
         let span = high.abs_diff(low);
-        // The lowest result is 0 after this.
+        // With this constant the lowest result is 0.
         let constant = i128::from(offset) - (i128::from(low) << shift);
 
         let mut builder = Builder::default();
@@ -46,7 +46,7 @@ impl Protocol {
             let value = circuit::clamped_sum(&mut builder, (&a, &b), shift, span);
             (value, constant as u64)
         } else {
-            // First x - minimum without sign, and then the sum in as many bits as it takes.
+            // First x - minimum as an unsigned number, then the sum in as many bits as it needs.
             let (lowest, highest) = (
                 i128::from(minimum) + constant,
                 i128::from(maximum) + constant,
@@ -73,15 +73,15 @@ impl Protocol {
         })
     }
 
-    /// `y = values[x - minimum]`, for `x` from `minimum` on. `x` is shared modulo `2^bits`, and `y`
-    /// modulo `2^out_bits`, where only the low bits of a value count.
+    /// Builds a table: `y = values[x - minimum]`, for `x` from `minimum` on. `x` is shared modulo
+    /// `2^bits`, and `y` modulo `2^out_bits`: only the low bits of a value count.
     ///
-    /// A table whose length is no power of two is filled up with its last value. The cost grows
+    /// A table whose length is not a power of two is filled up with its last value. The cost grows
     /// with the length, or with the number of steps if there are few: ask [`Protocol::cost`].
     ///
     /// # Errors
-    /// [`Error::Bits`], [`Error::Range`], and [`Error::Length`] for an empty table or one of more
-    /// than `2^20` values.
+    /// [`Error::Bits`], [`Error::Range`], and [`Error::Length`] for an empty table or a table of
+    /// more than `2^20` values.
     pub fn table(bits: u32, minimum: i64, values: &[i64], out_bits: u32) -> Result<Self> {
         check_bits("the modulus of x", bits, (1, 64))?;
         check_bits("the modulus of y", out_bits, (1, 64))?;
@@ -94,7 +94,7 @@ impl Protocol {
         }
         let maximum = minimum.saturating_add(values.len() as i64 - 1);
         check_range("the range of x", (minimum, maximum), bits)?;
-        // Values are stored above the smallest, in as few bits as hold the largest difference.
+        // Entries are the values minus the smallest one, in as few bits as hold the largest entry.
         let smallest = *values.iter().min().expect("not empty");
         let mut table: Vec<u64> = values
             .iter()
@@ -123,12 +123,12 @@ impl Protocol {
         })
     }
 
-    /// A piecewise linear function of `x` in `pieces[0].start..=maximum`, see [`Piece`]. `x` is
-    /// shared modulo `2^bits`, and the result modulo `2^out_bits`.
+    /// Builds a piecewise linear function of `x` in `pieces[0].start..=maximum`: see [`Piece`]. `x`
+    /// is shared modulo `2^bits`, and the result modulo `2^out_bits`.
     ///
     /// # Errors
     /// [`Error::Bits`] and [`Error::Range`] for numbers outside the ranges of the fields, and for
-    /// pieces that do not ascend; [`Error::Length`] if there is no piece.
+    /// pieces that do not ascend; [`Error::Length`] without a piece.
     pub fn piecewise(bits: u32, maximum: i64, pieces: &[Piece], out_bits: u32) -> Result<Self> {
         check_bits("the modulus of x", bits, (1, 64))?;
         check_bits("the modulus of y", out_bits, (1, 64))?;
@@ -188,8 +188,8 @@ impl Protocol {
         })
     }
 
-    /// The largest of every `group` values. They lie in `minimum..=maximum` and are shared modulo
-    /// `2^bits`, the result modulo `2^out_bits`.
+    /// Builds the maximum of every `group` values. The values lie in `minimum..=maximum` and are
+    /// shared modulo `2^bits`, the result modulo `2^out_bits`.
     ///
     /// # Errors
     /// [`Error::Bits`], [`Error::Range`], and [`Error::Length`] for an empty group.
@@ -217,9 +217,9 @@ impl Protocol {
         })
     }
 
-    /// The index of the first of the largest of every `group` values, revealed to the client alone.
-    /// The values lie in `minimum..=maximum` and are shared modulo `2^bits`. The server's result is
-    /// a vector of zeros.
+    /// Builds the argmax: the index of the largest of every `group` values, revealed to the client
+    /// alone. Of equal values the first counts. The values lie in `minimum..=maximum` and are
+    /// shared modulo `2^bits`. The server's results are zeros.
     ///
     /// # Errors
     /// [`Error::Bits`], [`Error::Range`], and [`Error::Length`] for an empty group.
@@ -241,8 +241,9 @@ impl Protocol {
         })
     }
 
-    /// Shares modulo `2^out_bits` of values that are shared modulo `2^bits` and lie in
-    /// `minimum..=maximum`. To a smaller modulus nobody needs a protocol: both drop the high bits.
+    /// Builds a conversion to shares modulo `2^out_bits`, from values that are shared modulo
+    /// `2^bits` and lie in `minimum..=maximum`. For a smaller modulus both parties just drop the
+    /// high bits, without a protocol.
     ///
     /// # Errors
     /// [`Error::Bits`], also if `out_bits` is not above `bits`, and [`Error::Range`].
@@ -270,7 +271,7 @@ impl Protocol {
     }
 }
 
-/// Values without sign, above `minimum`, of a group of shared inputs.
+/// The values of a group of shared inputs, minus `range.0`, as unsigned numbers.
 fn unsigned_inputs(
     builder: &mut Builder,
     group: usize,
@@ -312,7 +313,7 @@ fn unsigned_bits(value: u64) -> usize {
     (u64::BITS - value.leading_zeros()) as usize
 }
 
-/// Bits of the two's complement of a value.
+/// Number of bits of a value in two's complement.
 fn signed_bits(value: i128) -> usize {
     let magnitude = if value < 0 { !value } else { value };
     (i128::BITS - magnitude.leading_zeros()) as usize + 1
@@ -323,7 +324,7 @@ fn public_bits(value: i128, bits: usize) -> Vec<Bit> {
     (0..bits).map(bit).collect()
 }
 
-/// What the server adds so that the smallest value becomes 0.
+/// The constant that the server adds so that the smallest value, `value`, becomes 0.
 fn minus(value: i64) -> u64 {
     (value as u64).wrapping_neg()
 }

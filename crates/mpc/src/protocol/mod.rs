@@ -1,7 +1,7 @@
-//! Functions of shared values, as fixed lists of exchanges.
+//! Protocols: functions of shared values, as fixed lists of exchanges.
 //!
-//! A [`Protocol`] is made once, from public numbers, and run on vectors of any length by
-//! [`Party::run`](crate::Party::run). It knows what it needs and what it costs before it runs.
+//! A [`Protocol`] is built once, from public numbers, and run on vectors of any length by
+//! [`Party::run`](crate::Party::run). It knows its needs and its cost before it runs.
 
 mod make;
 mod specification;
@@ -13,18 +13,18 @@ use crate::slices::plane_words;
 
 pub use specification::{Piece, Requantisation};
 
-/// Most bytes that the wires of a circuit take at once. Longer vectors are computed in parts, each
-/// with its own exchanges.
+/// Largest size of a circuit's wires in bytes. Longer vectors are computed in parts, each with its
+/// own exchanges.
 const MAX_WIRE_BYTES: usize = 1 << 28;
 
-/// One result of a protocol.
+/// The result of a protocol.
 #[derive(Clone, Debug)]
 pub(crate) struct Output {
-    /// Its bits without sign, lowest first.
+    /// Bits of the result as an unsigned number, lowest first.
     pub(crate) bits: Vec<Bit>,
-    /// It is shared modulo `2^ring`. Not used for results that are revealed.
+    /// Bits of the modulus: the result is shared modulo `2^ring`. Unused if the result is revealed.
     pub(crate) ring: u32,
-    /// Added to the value.
+    /// Constant added to the result.
     pub(crate) constant: u64,
 }
 
@@ -32,24 +32,24 @@ pub(crate) struct Output {
 #[derive(Clone, Debug)]
 pub struct Protocol {
     pub(crate) circuit: Circuit,
-    /// Bits of each input that are used.
+    /// Number of bits of each input.
     pub(crate) input_bits: Vec<u32>,
-    /// Added to every input.
+    /// Constant added to every input.
     pub(crate) input_constant: u64,
     pub(crate) output: Output,
-    /// The result is the input minus what the circuit computes.
+    /// True if the result is the input minus the circuit's result.
     pub(crate) extends: bool,
-    /// The client gets the results instead of shares.
+    /// True if the client gets the results, and nobody gets shares.
     pub(crate) reveals: bool,
 }
 
 impl Protocol {
-    /// How many values one result is computed from: 1, or the size of a group.
+    /// Number of values from which one result is computed: 1, or the size of a group.
     pub fn inputs(&self) -> usize {
         self.input_bits.len()
     }
 
-    /// What `count` results use up.
+    /// The material that `count` results use up.
     pub fn needs(&self, count: usize) -> Needs {
         let words = plane_words(count);
         let mut needs = Needs::default();
@@ -66,7 +66,7 @@ impl Protocol {
         needs
     }
 
-    /// What `count` results cost online.
+    /// The online cost of `count` results.
     pub fn cost(&self, count: usize) -> Cost {
         let mut cost = Cost::default();
         for part in self.parts(count) {
@@ -98,7 +98,7 @@ impl Protocol {
         cost
     }
 
-    /// Lengths of the parts in which `count` results are computed.
+    /// Lengths of the parts into which `count` results are cut.
     pub(crate) fn parts(&self, count: usize) -> impl Iterator<Item = usize> + use<> {
         let words = (MAX_WIRE_BYTES / 8 / self.circuit.wires.max(1)).max(1);
         let whole = words * 64;
@@ -110,9 +110,9 @@ impl Protocol {
         })
     }
 
-    /// The places of the result bits that are converted by shared random bits, and the moduli of
-    /// these as bits. A bit of weight `2^i` is needed modulo `2^(ring - i)`. The highest bit of the
-    /// ring converts for free.
+    /// The result bits that shared random bits convert: for each, its position and the bits of its
+    /// modulus. A bit of weight `2^i` is needed modulo `2^(ring - i)`. The highest bit of the ring
+    /// converts for free.
     pub(crate) fn random_bits(&self) -> impl Iterator<Item = (usize, u32)> {
         let moduli = (1..=self.output.ring).rev();
         let bits = self.output.bits.iter().zip(moduli).enumerate();
@@ -121,7 +121,7 @@ impl Protocol {
         })
     }
 
-    /// The result bits that are not public.
+    /// The wires of the result bits that are not public.
     pub(crate) fn wire_bits(&self) -> impl Iterator<Item = u32> {
         self.output.bits.iter().filter_map(|bit| match bit {
             Bit::Wire(wire) => Some(*wire),

@@ -1,4 +1,4 @@
-//! What callers and the other party can get wrong.
+//! Refusals: mistakes of callers and malformed messages of the other party.
 
 use super::both;
 use crate::material::dealer::deal;
@@ -98,7 +98,7 @@ fn material_is_used_once_and_its_end_is_an_error_before_anything_is_sent() {
     });
     assert_eq!(cost, relu.cost(70), "the refused call sent nothing");
 
-    // Two calls never see the same material: their messages for the same shares differ.
+    // Two calls never use the same material, so their messages for the same shares differ.
     let (messages, _) = both(deal(&(needs.clone() + needs), 1), |party| {
         let mut taken = Vec::new();
         for _ in 0..2 {
@@ -170,7 +170,7 @@ fn a_party_that_goes_away_is_an_error() {
     let relu = Protocol::requantise(&RELU).expect("in range");
     let (server, mut client) = memory_pair();
     let [material, _] = deal(&relu.needs(1), 1);
-    // A message that is too short, and then the end.
+    // A message that is too short, and then the end of the connection.
     client.send(&[1, 2, 3]).expect("connected");
     client.flush().expect("connected");
     drop(client);
