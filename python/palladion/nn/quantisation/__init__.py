@@ -6,8 +6,8 @@ the groups in order on calibration data, and chooses units, integers, bounds and
 """
 
 from palladion.nn.quantisation.quantise import Quantised, quantise
-from palladion.nn.quantisation.report import LayerReport
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group
+from palladion.nn.quantisation.write.report import LayerReport
 
 __all__ = ["Group", "LayerReport", "Quantised", "Settings", "quantise"]

@@ -12,32 +12,27 @@ from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import (
-    dead,
-    document,
-    equalise,
-    floats,
-    improve,
-    ranges,
-    scales,
-    softmax,
-)
-from palladion.nn.quantisation.answers import Answers, compared
-from palladion.nn.quantisation.features import normalised
-from palladion.nn.quantisation.grids import on_grids
-from palladion.nn.quantisation.guard import guarded
-from palladion.nn.quantisation.lattice import Integers
-from palladion.nn.quantisation.plan import Planned, plan
-from palladion.nn.quantisation.report import (
-    LayerReport,
-    layer_report,
-    refuse_warned,
-    softmax_warnings,
-    warnings,
-)
-from palladion.nn.quantisation.rounded import rounded
+from palladion.nn.quantisation.collect import data_notes, statistics
+from palladion.nn.quantisation.collect.features import normalise_features
+from palladion.nn.quantisation.compare import improve
+from palladion.nn.quantisation.compare.answers import Answers, compare_answers
+from palladion.nn.quantisation.grids.exact_layer import quantise_exactly
+from palladion.nn.quantisation.grids.lattice import Integers
+from palladion.nn.quantisation.plan import dead, equalise, softmax
+from palladion.nn.quantisation.plan.planner import Planned, plan
+from palladion.nn.quantisation.rounding import scales
+from palladion.nn.quantisation.rounding.rounded_layer import quantise_by_rounding
 from palladion.nn.quantisation.settings import Settings
-from palladion.nn.quantisation.values import Group, Made, Value
+from palladion.nn.quantisation.values import Group, IntegerLayer, Value
+from palladion.nn.quantisation.write import document
+from palladion.nn.quantisation.write.guard import add_guards
+from palladion.nn.quantisation.write.report import (
+    LayerReport,
+    refuse_warned,
+    report_layer,
+    warn_of_layer,
+    warn_of_softmax,
+)
 
 FACTOR_BITS: Final = 7
 """Bits of a product's factors, independent of the settings. Their product fits the limit, and is
@@ -92,38 +87,40 @@ def quantise(
     given, real_data = graph.input, data is not None
     if data is not None:
         data = graph.arranged(data)
-        graph = normalised(graph, data)
+        graph = normalise_features(graph, data)
         given = graph.input
         real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
     elif given.grid is not None:
-        real = made_up(given.shape, given.grid)
+        real = draw_inputs(given.shape, given.grid)
         data = real * given.std[:, None, None] + given.mean[:, None, None]
     else:
         raise NetworkError(f"the input {given.name} has no grid of the model's own: give "
                            "calibration data (--data, or `calibrate` in Python)")  # fmt: skip
-    grid = given.grid or input_grid(real, settings)
-    first = input_value(real, grid, own=given.grid is not None)
+    grid = given.grid or choose_input_grid(real, settings)
+    first = make_input_value(real, grid, own=given.grid is not None)
     layers = plan(graph, data, settings)
-    layers, factors, warned = prepared(layers, first, settings, real=real_data)
-    found = every_layer(layers, first, settings, real=real_data)
+    layers, factors, warned = prepare_layers(layers, first, settings, real=real_data)
+    found = quantise_layers(layers, first, settings, real=real_data)
     answers = None
     if real_data:
-        graph = within_domains(graph, factors.restored(found[-1]))
+        graph = guard_domains(graph, factors.restore(found[-1]))
         judge = Judge(graph, first, factors, settings)
-        layers, found, answers = improve.widened(layers, found, judge.compute, judge.compare)
-    entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
-    scale, shift = factors.of(found[-1])
-    interface = document.interface(graph, scale, shift)
-    network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
+        layers, found, answers = improve.widen_last_inputs(
+            layers, found, judge.compute, judge.compare
+        )
+    entries = [write_layer(*pair) for pair in zip(layers, found, strict=True)]
+    scale, shift = factors.interpret(found[-1])
+    interface = document.write_interface(graph, scale, shift)
+    network = IntNetwork(graph.name, document.write_input(given, grid), tuple(entries), interface)
     sigmas = [*network.sigmas(), 0.0]
-    reports = [layer_report(*of) for of in zip(layers, found, sigmas, strict=True)]
+    reports = [report_layer(*of) for of in zip(layers, found, sigmas, strict=True)]
     for planned, report, made in zip(layers, reports, found, strict=True):
         inside = planned.softmax is not None
-        warned += [*made.warnings, *warnings(report, last=made.table is None, softmax=inside)]
-    warned += softmax_warnings(layers, reports)
+        warned += [*made.warnings, *warn_of_layer(report, last=made.table is None, softmax=inside)]
+    warned += warn_of_softmax(layers, reports)
     if answers is not None and answers.differ:
         warned.append(f"the answers differ from the float model's: {answers}; "
-                      f"{improve.advice(settings, judge.tried)}")  # fmt: skip
+                      f"{improve.advise(settings, judge.try_settings)}")  # fmt: skip
     refuse_warned(warned, strict=settings.strict)
     network = replace(network, interface=replace(interface, warnings=tuple(warned)))
     return Quantised(
@@ -131,7 +128,7 @@ def quantise(
         tuple(reports),
         tuple(layers),
         tuple(made.group for made in found),
-        () if not real_data else ranges.notes(graph, data),
+        () if not real_data else data_notes.note_data_range(graph, data),
         tuple(warned),
         scale,
         shift,
@@ -148,28 +145,32 @@ class Judge:
     outputs: Outputs
     settings: Settings
 
-    def compute(self, layers: Sequence[Planned], made: Sequence[Made]) -> list[Made]:
+    def compute(
+        self, layers: Sequence[Planned], made: Sequence[IntegerLayer]
+    ) -> list[IntegerLayer]:
         """The layers in integers, of which the first ones are known."""
-        return every_layer(layers, self.first, self.settings, real=True, known=made)
+        return quantise_layers(layers, self.first, self.settings, real=True, known=made)
 
-    def compare(self, made: Sequence[Made]) -> Answers:
+    def compare(self, made: Sequence[IntegerLayer]) -> Answers:
         """The answers of the last of these layers."""
         last = made[-1]
-        ends = document.interface(self.graph, *self.outputs.of(last))
-        return compared(ends, last.accumulators, self.outputs.restored(last))
+        ends = document.write_interface(self.graph, *self.outputs.interpret(last))
+        return compare_answers(ends, last.accumulators, self.outputs.restore(last))
 
-    def tried(self, settings: Settings) -> Answers:
+    def try_settings(self, settings: Settings) -> Answers:
         """The answers with other settings, on some of the data."""
         settings = replace(settings, strict=False)
         real = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
-        own = self.first.given
-        grid = self.graph.input.grid or input_grid(real, settings)
-        first = input_value(real, grid, own=own)
+        own = self.first.own_grid
+        grid = self.graph.input.grid or choose_input_grid(real, settings)
+        first = make_input_value(real, grid, own=own)
         data = real * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
-        layers, outputs, _ = prepared(plan(self.graph, data, settings), first, settings, real=True)
+        layers, outputs, _ = prepare_layers(
+            plan(self.graph, data, settings), first, settings, real=True
+        )
         judge = Judge(self.graph, first, outputs, settings)
-        found = every_layer(layers, first, settings, real=True)
-        return improve.widened(layers, found, judge.compute, judge.compare)[2]
+        found = quantise_layers(layers, first, settings, real=True)
+        return improve.widen_last_inputs(layers, found, judge.compute, judge.compare)[2]
 
 
 @dataclass(frozen=True)
@@ -180,13 +181,13 @@ class Outputs:
     rows: Array
     shift: Array
 
-    def restored(self, last: Made) -> Array:
+    def restore(self, last: IntegerLayer) -> Array:
         """The float network's last values, as the client has them."""
         rows, shift = (part[:, None, None] for part in (self.rows, self.shift))
         found: Array = last.value.reference / rows + shift
         return found
 
-    def of(self, last: Made) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def interpret(self, last: IntegerLayer) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The scale and the shift of the outputs, for each channel or for all alike."""
         scale, shift = last.output_scale, last.output_shift
         if not np.all(self.rows == 1):
@@ -196,21 +197,21 @@ class Outputs:
         return scale, shift
 
 
-def within_domains(graph: Graph, reference: Array) -> Graph:
+def guard_domains(graph: Graph, reference: Array) -> Graph:
     """The graph with functions of the client that stay in their domains."""
     ends = graph.ends
-    gives = guarded(ends.gives, reference.reshape(len(reference), -1))
+    gives = add_guards(ends.gives, reference.reshape(len(reference), -1))
     return replace(graph, interface=replace(ends, gives=gives))
 
 
-def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
+def draw_inputs(shape: tuple[int, int, int], grid: Grid) -> Array:
     """Inputs drawn uniformly from the integers of a grid."""
     rng = np.random.default_rng(1)
     found: Array = rng.integers(grid.lo, grid.hi, (MADE_UP, *shape), endpoint=True) * grid.scale
     return found.astype(np.float32)
 
 
-def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
+def make_input_value(real: Array, grid: Grid, *, own: bool) -> Value:
     """The input on its grid. A model with its own grid rounds its input itself."""
     integers = to_integers(real, grid)
     reference = integers.astype(np.float64) * grid.scale if own else real
@@ -218,38 +219,38 @@ def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
     return Value(integers, reference, grid.scale, reach, own)
 
 
-def prepared(
+def prepare_layers(
     layers: list[Planned], first: Value, settings: Settings, *, real: bool
 ) -> tuple[list[Planned], Outputs, list[str]]:
     """The layers without dead channels and with channels of similar size, what the client does to
     the outputs, and warnings."""
     sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
-    seen = floats.seen(layers, sample, settings)
+    seen = statistics.collect_statistics(layers, sample, settings)
     ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
     ends[0] = (
         float(first.reach.low.min() * first.scale),
         float(first.reach.high.max() * first.scale),
     )
-    exact = first.given and settings.exact  # for any input, not only for these
-    layers, gone = dead.fold(layers, seen, ends, measured=real and not exact)
+    exact = first.own_grid and settings.exact  # for any input, not only for these
+    layers, gone = dead.fold_constants(layers, seen, ends, measured=real and not exact)
     if gone:
-        seen = floats.seen(layers, sample, settings)
+        seen = statistics.collect_statistics(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
-    layers, shift = equalise.centred(equalise.equalise(layers, seen, settings), seen)
+    layers, shift = equalise.centre_outputs(equalise.equalise(layers, seen, settings), seen)
     if shift.any():
         seen[-1] = replace(seen[-1], low=seen[-1].low - shift, high=seen[-1].high - shift)
-    layers, rows = equalise.outputs(layers, seen)
+    layers, rows = equalise.equalise_outputs(layers, seen)
     return layers, Outputs(rows, shift), warned
 
 
-def every_layer(
+def quantise_layers(
     layers: Sequence[Planned],
     first: Value,
     settings: Settings,
     *,
     real: bool,
-    known: Sequence[Made] = (),
-) -> list[Made]:
+    known: Sequence[IntegerLayer] = (),
+) -> list[IntegerLayer]:
     """Each layer in integers, on the values that the integer layers before it give.
 
     ``known`` are the first ones, if they are computed already.
@@ -257,16 +258,16 @@ def every_layer(
     values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     factors = {s for planned in layers for s in planned.product or ()}
-    found: list[Made] = []
+    found: list[IntegerLayer] = []
     for index, planned in enumerate(layers):
         if index < len(known):
             made = known[index]
         else:
             if planned.softmax is not None:
-                planned = calibrated(planned, values, settings)
+                planned = calibrate_softmax(planned, values, settings)
             elif index + 1 in factors:
                 planned = replace(planned, bits=FACTOR_BITS)
-            made = one_layer(planned, values, settings, real=real)
+            made = quantise_layer(planned, values, settings, real=real)
         found.append(made)
         values[index + 1] = made.value
         for source in [s for s in values if last_use.get(s, -1) == index]:
@@ -274,39 +275,39 @@ def every_layer(
     return found
 
 
-def one_layer(
+def quantise_layer(
     planned: Planned, values: dict[int, Value], settings: Settings, *, real: bool
-) -> Made:
+) -> IntegerLayer:
     """An exact layer if the model's own grids allow it, otherwise one with rounded weights."""
     if planned.function is not None:
-        settings = settings.of_samples(planned.samples)
+        settings = settings.limit_to_samples(planned.samples)
     sources = {source: values[source] for source in planned.sources}
-    exact = on_grids(planned, sources, settings, real=real)
-    if isinstance(exact, Made):
+    exact = quantise_exactly(planned, sources, settings, real=real)
+    if isinstance(exact, IntegerLayer):
         return exact
     needs_data = planned.function is not None and planned.function.grid() is None
     if not real and (needs_data or planned.softmax):
         raise NetworkError(f"layer {planned.name}: has no grid of the model's own, give "
                            "calibration data, --data")  # fmt: skip
-    made = rounded(planned, sources, settings, real=real)
-    on_own = settings.exact and any(value.given for value in sources.values())
+    made = quantise_by_rounding(planned, sources, settings, real=real)
+    on_own = settings.exact and any(value.own_grid for value in sources.values())
     return replace(made, why=exact) if on_own else made
 
 
-def calibrated(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
+def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
     """A step of a softmax, with its function."""
     form = planned.form
     if planned.softmax == "exponential":
         references = {s: values[s].reference for s in planned.sources}
-        before = floats.sum_of(form, references, form.bias)
-        function, grid = softmax.exponential(before, settings)
+        before = statistics.evaluate_form(form, references, form.bias)
+        function, grid = softmax.make_exponential(before, settings)
     else:
         (source,) = planned.sources
-        function, grid = softmax.inverse(values[source].scale, settings)
+        function, grid = softmax.make_inverse(values[source].scale, settings)
     return replace(planned, function=function, grid=grid)
 
 
-def input_grid(real: Array, settings: Settings) -> Grid:
+def choose_input_grid(real: Array, settings: Settings) -> Grid:
     """The grid for the input: unsigned if it is never negative, otherwise symmetric.
 
     Whole numbers that fit are integers of the grid, so that comparisons of them stay exact.
@@ -317,7 +318,7 @@ def input_grid(real: Array, settings: Settings) -> Grid:
         if largest <= most and np.array_equal(real, np.rint(real)):
             return Grid(1 / int(most // largest), 0, most)
         return Grid(largest / most, 0, most)
-    return scales.symmetric(real, settings.inputs)
+    return scales.make_symmetric_grid(real, settings.inputs)
 
 
 def to_integers(real: Array, grid: Grid) -> Array:
@@ -326,10 +327,10 @@ def to_integers(real: Array, grid: Grid) -> Array:
     return found
 
 
-def entry(planned: Planned, made: Made) -> Layer:
+def write_layer(planned: Planned, made: IntegerLayer) -> Layer:
     """The layer in the form of the integer network."""
     pairs = zip(planned.form.terms, made.group.maps, strict=True)
-    terms = tuple(document.term(t, m.map) for t, m in pairs)
-    bias, lut = document.whole(made.group.bias), document.table(made.table)
+    terms = tuple(document.write_term(t, m.map) for t, m in pairs)
+    bias, lut = document.write_integers(made.group.bias), document.write_table(made.table)
     scale = float(made.value.scale)
     return Layer(planned.name, terms, bias, made.bound, lut, scale, planned.product)

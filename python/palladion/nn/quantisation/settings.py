@@ -17,12 +17,12 @@ ROOM: Final = 10.05
 """Deviations reserved for noise: 2^35 values exceed them with a probability below 2^-40."""
 
 
-def most(samples: int) -> int:
+def find_limit(samples: int) -> int:
     """The largest accumulator that leaves room for the noise of a sum of ``samples`` samples."""
     return HALF - 2 - ceil(ROOM * NOISE * sqrt(samples))
 
 
-LIMIT: Final = most(1)
+LIMIT: Final = find_limit(1)
 """Largest accumulator of any layer."""
 
 Method = Literal["mse", "max", "percentile"]
@@ -82,6 +82,6 @@ class Settings:
         if not 50 < self.percentile <= 100:
             raise UsageError(f"percentile {self.percentile:g}, expected 50 to 100")
 
-    def of_samples(self, samples: int) -> Settings:
+    def limit_to_samples(self, samples: int) -> Settings:
         """These settings for a layer whose accumulators are sums of ``samples`` samples."""
-        return replace(self, limit=min(self.limit, most(samples)))
+        return replace(self, limit=min(self.limit, find_limit(samples)))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from palladion.nn.graph import Array, Window
-from palladion.nn.quantisation import units
-from palladion.nn.quantisation.lattice import Integers
+from palladion.nn.quantisation.grids.lattice import Integers
+from palladion.nn.quantisation.rounding import units
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Group:
     """A linear group in integers: their unit, and the map and grid of each term."""
 
     unit: units.Unit
-    maps: tuple[units.Rounded, ...]
+    maps: tuple[units.RoundedMap, ...]
     bias: Array
 
     @property
@@ -32,7 +32,7 @@ class Value:
     """The input or a layer's output on the data.
 
     ``integers`` are the network's values and ``reference`` those of the float network, both of
-    shape (N, C, H, W). ``reach`` are the possible integers on any data. ``given`` is set if the
+    shape (N, C, H, W). ``reach`` are the possible integers on any data. ``own_grid`` is set if the
     grid is the model's own, so that ``reference`` are multiples of ``scale`` too.
     """
 
@@ -40,7 +40,7 @@ class Value:
     reference: Array
     scale: float
     reach: Integers
-    given: bool = False
+    own_grid: bool = False
 
     @property
     def real(self) -> Array:
@@ -54,15 +54,15 @@ class Value:
         found: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
         return found
 
-    def wanted(self) -> Array:
+    def reference_integers(self) -> Array:
         """The integers of the reference, for a value on the model's own grid."""
-        assert self.given, "the caller has checked it"
+        assert self.own_grid, "the caller has checked it"
         found: Array = np.rint(self.reference / self.scale).astype(self.integers.dtype)
         return found
 
 
 @dataclass(frozen=True)
-class Made:
+class IntegerLayer:
     """One layer in integers.
 
     ``table`` are the outputs for accumulators in ``-bound..bound``. The last layer has no table,

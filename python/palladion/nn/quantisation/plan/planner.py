@@ -23,11 +23,11 @@ from palladion.nn.graph import (
     Softmax,
     Window,
 )
-from palladion.nn.quantisation.form import Form, identity, single, total
-from palladion.nn.quantisation.lattice import steps_of
-from palladion.nn.quantisation.maximum import maximum
+from palladion.nn.quantisation.grids.lattice import find_steps
+from palladion.nn.quantisation.plan.form import Form, add_forms, wrap_map, wrap_value
+from palladion.nn.quantisation.plan.maximum import plan_maximum
+from palladion.nn.quantisation.plan.softmax import mix_channels, needs_shift, subtract_largest
 from palladion.nn.quantisation.settings import Settings
-from palladion.nn.quantisation.softmax import below_largest, differs, mixed
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def is_sign(function: Expression) -> bool:
     return function.operation == "bipolar" and function.arguments == (X,)
 
 
-def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
+def normalise_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
     """A sign of ``a x + b`` as the sign of a form whose channels are scaled to largest weight 1.
 
     Positive factors do not change a sign, so channels of different scales become exact. Other
@@ -82,8 +82,8 @@ def of_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
     if inner is None:
         return form, function
     scale, shift = (np.full(form.shape[0], part) for part in inner)
-    scaled = form.scaled(scale, shift)
-    scaled = scaled.scaled(1 / scaled.largest(), np.zeros(form.shape[0]))
+    scaled = form.scale_and_shift(scale, shift)
+    scaled = scaled.scale_and_shift(1 / scaled.largest_weights(), np.zeros(form.shape[0]))
     return scaled, Expression("bipolar", (X,), function.parameters)
 
 
@@ -118,39 +118,41 @@ class Planner:
         last = len(self.graph.nodes) - 1
         name = self.graph.nodes[last].name
         if last in self.products:
-            self.layers.append(self.multiplied(last, name, None))
+            self.layers.append(self.plan_product(last, name, None))
         else:
-            self.layers.append(Planned(name, self.form(last), None, largest=self.graph.largest))
-        names = unique([layer.name for layer in self.layers])
+            self.layers.append(Planned(name, self.get_form(last), None, largest=self.graph.largest))
+        names = make_unique([layer.name for layer in self.layers])
         pairs = zip(self.layers, names, strict=True)
         return [replace(layer, name=name) for layer, name in pairs]
 
     def visit(self, index: int) -> None:
         node = self.graph.nodes[index]
-        if isinstance(node, Activation) and self.merges(index, node):
-            self.forms[index] = self.form(node.sources[0])
-        elif isinstance(node, Activation) and self.alone(node.sources[0]):
-            self.layers.append(self.multiplied(node.sources[0], node.name, node.function))
+        if isinstance(node, Activation) and self.merges_rounding(index, node):
+            self.forms[index] = self.get_form(node.sources[0])
+        elif isinstance(node, Activation) and self.is_product_read_once(node.sources[0]):
+            self.layers.append(self.plan_product(node.sources[0], node.name, node.function))
             self.values[index] = len(self.layers)
         elif isinstance(node, Activation):
-            form = self.form(node.sources[0])
+            form = self.get_form(node.sources[0])
             self.values[index] = self.emit(node.name, form, node.function)
         elif isinstance(node, Affine):
-            self.forms[index] = self.operand(node.sources[0]).scaled(node.scale, node.shift)
+            self.forms[index] = self.get_operand(node.sources[0]).scale_and_shift(
+                node.scale, node.shift
+            )
         elif isinstance(node, Add):
-            self.forms[index] = total([self.operand(s) for s in node.sources], node.signs)
+            self.forms[index] = add_forms([self.get_operand(s) for s in node.sources], node.signs)
         elif isinstance(node, Conv | Dense | Window):
-            self.forms[index] = self.linear(node)
+            self.forms[index] = self.apply_linear(node)
         elif isinstance(node, MaxPool):
-            self.forms[index] = self.maximum(node)
+            self.forms[index] = self.plan_pool(node)
         elif isinstance(node, Mul):
-            left, right = (self.factor(source) for source in node.sources)
+            left, right = (self.emit_factor(source) for source in node.sources)
             self.products[index] = (left, right)
         else:
             assert isinstance(node, Softmax), "every node is handled"
-            self.products[index] = self.softmax(node)
+            self.products[index] = self.plan_softmax(node)
 
-    def merges(self, index: int, node: Activation) -> bool:
+    def merges_rounding(self, index: int, node: Activation) -> bool:
         """Whether a rounding between a linear map and a sum is left out: both are one accumulation.
 
         The rounding stays if it can be exact: if the map's sums keep the limit for every input.
@@ -160,15 +162,15 @@ class Planner:
         if not (between and node.function.rounds_only() and len(self.readers[source]) == 1):
             return False
         form = self.forms.get(source)
-        return form is not None and not (self.settings.exact and self.fits(form))
+        return form is not None and not (self.settings.exact and self.fits_limit(form))
 
-    def fits(self, form: Form) -> bool:
+    def fits_limit(self, form: Form) -> bool:
         """Whether a form of values on grids has integer sums within the limit."""
         total = np.zeros(form.shape[0])
         for term in form.terms:
             before = self.layers[term.source - 1].function if term.source else None
             grid = before.grid() if before else self.graph.input.grid if not term.source else None
-            steps = steps_of(term.map, form.shape[0])
+            steps = find_steps(term.map, form.shape[0])
             if grid is None or steps is None:
                 return False
             if isinstance(term.map, Window):
@@ -178,98 +180,100 @@ class Planner:
             total += sums / np.where(steps > 0, steps, 1) * max(abs(grid.lo), abs(grid.hi))
         return bool(total.max() <= self.settings.limit)
 
-    def softmax(self, node: Softmax) -> tuple[int, int]:
+    def plan_softmax(self, node: Softmax) -> tuple[int, int]:
         """The layers of exponentials and of the inverse of their sum."""
         if node.log:
             raise NetworkError(f"node {node.name} (LogSoftmax): stands before the end of the "
                                "network, supported there is Softmax")  # fmt: skip
         (source,) = node.sources
-        form = self.operand(source)
+        form = self.get_operand(source)
         before = replace(self.graph, nodes=self.graph.nodes[: source + 1])
-        if differs(before.evaluate(self.data).max(axis=1), self.settings):
+        if needs_shift(before.evaluate(self.data).max(axis=1), self.settings):
             placed = source in self.values and self.values[source] > 0
             value = self.values[source] if placed else self.emit(f"{node.name}.value", form, X)
-            form = below_largest(form, value, node.name, self.rectified)
+            form = subtract_largest(form, value, node.name, self.emit_relu)
         self.layers.append(Planned(f"{node.name}.exp", form, None, softmax="exponential"))
         powers = len(self.layers)
-        ones = mixed(f"{node.name}.sum", node.shape, np.ones((1, node.shape[0])))
-        total = single(powers, node.shape[0], ones)
+        ones = mix_channels(f"{node.name}.sum", node.shape, np.ones((1, node.shape[0])))
+        total = wrap_map(powers, node.shape[0], ones)
         self.layers.append(Planned(f"{node.name}.inverse", total, None, softmax="inverse"))
         return powers, len(self.layers)
 
-    def rectified(self, name: str, form: Form) -> int:
+    def emit_relu(self, name: str, form: Form) -> int:
         """A layer ``relu(form)`` in the form's own unit."""
         self.layers.append(Planned(name, form, apply("relu", X), exact=True))
         return len(self.layers)
 
-    def factor(self, index: int) -> int:
+    def emit_factor(self, index: int) -> int:
         """A node as a factor of a product. It must be a layer's output."""
-        source = self.value(index)
+        source = self.emit_value(index)
         if source:
             return source
         node = self.graph.nodes[index]
-        return self.emit(f"{node.name}.factor", identity(source, node.shape), X)
+        return self.emit(f"{node.name}.factor", wrap_value(source, node.shape), X)
 
-    def alone(self, index: int) -> bool:
+    def is_product_read_once(self, index: int) -> bool:
         """Whether a node is a product that exactly one other node reads."""
         pending = index in self.products and index not in self.values
         return pending and len(self.readers[index]) == 1
 
-    def multiplied(self, index: int, name: str, function: Expression | None) -> Planned:
+    def plan_product(self, index: int, name: str, function: Expression | None) -> Planned:
         """The layer of a product and a function of it."""
-        form = nothing(self.graph.nodes[index].shape)
+        form = make_empty_form(self.graph.nodes[index].shape)
         return Planned(name, form, function, product=self.products[index])
 
-    def form(self, index: int) -> Form:
+    def get_form(self, index: int) -> Form:
         """A node as a linear group of tables' outputs."""
         if index in self.products:
-            self.value(index)
+            self.emit_value(index)
         if index in self.values:
-            return identity(self.values[index], self.graph.nodes[index].shape)
+            return wrap_value(self.values[index], self.graph.nodes[index].shape)
         return self.forms[index]
 
-    def operand(self, index: int) -> Form:
+    def get_operand(self, index: int) -> Form:
         """A node inside a larger form: its own form if nothing else reads it."""
         if len(self.readers[index]) == 1:
-            return self.form(index)
-        self.value(index)
-        return self.form(index)
+            return self.get_form(index)
+        self.emit_value(index)
+        return self.get_form(index)
 
-    def value(self, index: int) -> int:
+    def emit_value(self, index: int) -> int:
         """A node as an integer value, by a table that only requantises if it has no table."""
         name = self.graph.nodes[index].name
         if index in self.products and index not in self.values:
-            self.layers.append(self.multiplied(index, name, X))
+            self.layers.append(self.plan_product(index, name, X))
             self.values[index] = len(self.layers)
         if index not in self.values:
             self.values[index] = self.emit(name, self.forms[index], X)
         return self.values[index]
 
-    def linear(self, node: Conv | Dense | Window) -> Form:
+    def apply_linear(self, node: Conv | Dense | Window) -> Form:
         (source,) = node.sources
         if source in self.forms and source not in self.values and len(self.readers[source]) == 1:
-            composed = self.forms[source].through(node)
+            composed = self.forms[source].compose(node)
             if composed is not None:
                 return composed
-        return single(self.value(source), self.graph.nodes[source].shape[0], node)
+        return wrap_map(self.emit_value(source), self.graph.nodes[source].shape[0], node)
 
-    def maximum(self, node: MaxPool) -> Form:
+    def plan_pool(self, node: MaxPool) -> Form:
         """The largest value of each window. Padding is 0, so values that may be below are
         raised."""
         (index,) = node.sources
-        source, shape = self.value(index), self.graph.nodes[index].shape
+        source, shape = self.emit_value(index), self.graph.nodes[index].shape
         least = 0.0
-        if node.geometry.padded and not (source and nonnegative(self.layers[source - 1].function)):
-            least = self.least(index, source)
-            source = self.raised(index, source, -least)
+        if node.geometry.padded and not (
+            source and is_nonnegative(self.layers[source - 1].function)
+        ):
+            least = self.find_least(index, source)
+            source = self.raise_value(index, source, -least)
 
         def emit(name: str, form: Form) -> Form:
-            return identity(self.rectified(name, form), form.shape)
+            return wrap_value(self.emit_relu(name, form), form.shape)
 
-        found = maximum(node.name, identity(source, shape), node.geometry, emit)
-        return found.scaled(np.ones(shape[0]), np.full(shape[0], least))
+        found = plan_maximum(node.name, wrap_value(source, shape), node.geometry, emit)
+        return found.scale_and_shift(np.ones(shape[0]), np.full(shape[0], least))
 
-    def least(self, index: int, source: int) -> float:
+    def find_least(self, index: int, source: int) -> float:
         """The smallest value of a node, by its own grid or on the data; at most 0."""
         function = self.layers[source - 1].function if source else None
         grid = function.grid() if function else None if source else self.graph.input.grid
@@ -278,7 +282,7 @@ class Planner:
         before = replace(self.graph, nodes=self.graph.nodes[: index + 1])
         return min(float(before.evaluate(self.data).min()), 0.0)
 
-    def raised(self, index: int, source: int, more: float) -> int:
+    def raise_value(self, index: int, source: int, more: float) -> int:
         """The layer of a node's value plus ``more``, with nothing below 0.
 
         It is the node's own layer if nothing else reads it, otherwise one that follows it.
@@ -287,7 +291,7 @@ class Planner:
         layer = self.layers[source - 1] if source else None
         if layer is None or layer.function is None or len(self.readers[index]) > 1:
             shift = np.full(node.shape[0], more)
-            form = identity(source, node.shape).scaled(np.ones(node.shape[0]), shift)
+            form = wrap_value(source, node.shape).scale_and_shift(np.ones(node.shape[0]), shift)
             return self.emit(f"{node.name}.raised", form, apply("relu", X))
         function = apply("add", layer.function, constant(more))
         if layer.function.grid() is None:
@@ -300,12 +304,12 @@ class Planner:
         return len(self.layers)
 
 
-def nothing(shape: Shape) -> Form:
+def make_empty_form(shape: Shape) -> Form:
     """A form without terms."""
     return Form(shape, (), np.zeros(shape[0]))
 
 
-def unique(names: list[str]) -> list[str]:
+def make_unique(names: list[str]) -> list[str]:
     """Names that are each used once: a repeated name gets a number."""
     found: list[str] = []
     taken = set(names)
@@ -318,7 +322,7 @@ def unique(names: list[str]) -> list[str]:
     return found
 
 
-def nonnegative(function: Expression | None) -> bool:
+def is_nonnegative(function: Expression | None) -> bool:
     """Whether no value of a function below 0 was found."""
     samples = np.concatenate([np.linspace(-8, 8, 4001), np.linspace(-1000, 1000, 4001)])
     return function is not None and bool(np.min(function(samples)) >= 0)

@@ -79,17 +79,19 @@ class Answers:
         return asdict(self)
 
 
-def compared(ends: Interface, integers: Array, reference: Array) -> Answers:
+def compare_answers(ends: Interface, integers: Array, reference: Array) -> Answers:
     """Compare the last layer's integers, of shape (N, C, H, W), with its values in the float
     model."""
     rows = np.unique(np.linspace(0, len(integers) - 1, ROWS).astype(int))
     flat = integers[rows].reshape(len(rows), -1)
     found = ends.gives.outputs(ends.gives.real(flat.astype(np.int64)))
     wanted = ends.gives.outputs(ends.gives.ordered(reference[rows].reshape(len(rows), -1)))
-    return of_outputs(ends, found, wanted)
+    return compare_outputs(ends, found, wanted)
 
 
-def of_outputs(ends: Interface, found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Answers:
+def compare_outputs(
+    ends: Interface, found: Mapping[str, Array], wanted: Mapping[str, Array]
+) -> Answers:
     """Compare outputs by name, each of shape (N, ...)."""
     classes, right = ends.classes(found), ends.classes(wanted)
     agreement, limit = None, APART
@@ -101,7 +103,7 @@ def of_outputs(ends: Interface, found: Mapping[str, Array], wanted: Mapping[str,
             limit = LOGITS
         judged = kind in ("number", "numbers") and not sums_to_one(wanted[name])
     count = len(next(iter(wanted.values())))
-    error = max(errors(found, wanted), default=None)
+    error = max(measure_output_errors(found, wanted), default=None)
     return Answers(count, agreement, error, limit if judged and error is not None else None)
 
 
@@ -112,7 +114,9 @@ def sums_to_one(values: Array) -> bool:
     return bool(several and np.allclose(flat.sum(axis=1), 1, atol=1e-3))
 
 
-def errors(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Iterator[float]:
+def measure_output_errors(
+    found: Mapping[str, Array], wanted: Mapping[str, Array]
+) -> Iterator[float]:
     """The largest difference of each output of real numbers, as a share of its range.
 
     A number that only one of both has is infinitely far. NaN in both is equal.

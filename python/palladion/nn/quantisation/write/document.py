@@ -12,10 +12,10 @@ from palladion.nn.graph import Array
 from palladion.nn.interface import Interface
 from palladion.nn.linear import Conv, Dense, Ints, Linear, Window
 from palladion.nn.network import Lut, Term
-from palladion.nn.quantisation import form
+from palladion.nn.quantisation.plan import form
 
 
-def input_of(given: graph.Input, grid: Grid) -> network.Input:
+def write_input(given: graph.Input, grid: Grid) -> network.Input:
     """The input, with the model's own normalisation as its mean and deviation."""
     found = network.Input(given.shape, int(grid.lo), int(grid.hi), float(grid.scale))
     if np.any(given.mean != 0) or np.any(given.std != 1):
@@ -24,34 +24,36 @@ def input_of(given: graph.Input, grid: Grid) -> network.Input:
     return found
 
 
-def interface(found: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]) -> Interface:
+def write_interface(
+    found: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]
+) -> Interface:
     """The model's inputs and outputs, with the meaning of the last layer's integers."""
     ends = found.ends
     takes = replace(ends.takes, own_grid=found.input.grid is not None)
     return Interface(takes, replace(ends.gives, scale=scale, shift=shift))
 
 
-def term(found: form.Term, map_: form.Linear) -> Term:
+def write_term(found: form.Term, map_: form.Linear) -> Term:
     """One term with integer weights."""
-    return Term(found.source, linear(map_))
+    return Term(found.source, write_map(map_))
 
 
-def linear(map_: form.Linear) -> Linear:
+def write_map(map_: form.Linear) -> Linear:
     """One linear map."""
     if isinstance(map_, graph.Dense):
-        return Dense(whole(map_.weights))
+        return Dense(write_integers(map_.weights))
     stride, pads, dilation = map_.geometry.stride, map_.geometry.pads, map_.geometry.dilation
     if isinstance(map_, graph.Window):
-        return Window(whole(map_.taps), map_.shape[0], map_.first, stride, pads, dilation)
-    return Conv(whole(map_.weights), stride, pads, dilation, map_.groups)
+        return Window(write_integers(map_.taps), map_.shape[0], map_.first, stride, pads, dilation)
+    return Conv(write_integers(map_.weights), stride, pads, dilation, map_.groups)
 
 
-def table(values: Array | None) -> Lut | None:
+def write_table(values: Array | None) -> Lut | None:
     """The table of ``2 * bound + 1`` values, if there is one."""
-    return None if values is None else Lut.from_values(whole(values))
+    return None if values is None else Lut.from_values(write_integers(values))
 
 
-def whole(values: Array) -> Ints:
+def write_integers(values: Array) -> Ints:
     """As an integer type. The values are integers already."""
     found: Ints = np.rint(values).astype(np.int64)
     return found

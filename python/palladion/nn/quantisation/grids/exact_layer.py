@@ -10,15 +10,21 @@ import numpy as np
 
 from palladion.nn.expression import Expression, Grid, X, apply
 from palladion.nn.graph import Array, Window
-from palladion.nn.quantisation import steps, units
-from palladion.nn.quantisation.floats import sum_of
-from palladion.nn.quantisation.form import Form, Linear, Term, as_conv
-from palladion.nn.quantisation.lattice import Integers, Lattice, common_steps, lattice
-from palladion.nn.quantisation.plan import Planned
-from palladion.nn.quantisation.report import too_large
+from palladion.nn.quantisation.collect.statistics import evaluate_form
+from palladion.nn.quantisation.grids import staircase
+from palladion.nn.quantisation.grids.lattice import (
+    Integers,
+    Lattice,
+    find_common_steps,
+    make_lattice,
+)
+from palladion.nn.quantisation.grids.staircase import SharedTable, Sums
+from palladion.nn.quantisation.plan.form import Form, Linear, Term, to_conv
+from palladion.nn.quantisation.plan.planner import Planned
+from palladion.nn.quantisation.rounding import units
 from palladion.nn.quantisation.settings import NOISE, ROOM, Settings
-from palladion.nn.quantisation.steps import Placed, Sums
-from palladion.nn.quantisation.values import Group, Made, Value, look_up
+from palladion.nn.quantisation.values import Group, IntegerLayer, Value, look_up
+from palladion.nn.quantisation.write.report import make_bound_error
 
 EXACT: Final = 1 << 24
 """Integers below this are exact in single precision."""
@@ -27,7 +33,7 @@ Sources = dict[int, Value]
 
 
 @dataclass(frozen=True)
-class Added:
+class LatticeSums:
     """A lattice with its sums on the data: of the network's integers, and of the wanted
     integers."""
 
@@ -36,14 +42,16 @@ class Added:
     wanted: Array
     bias: Array
 
-    def real(self, sums: Array) -> Array:
+    def to_real(self, sums: Array) -> Array:
         """Real values of sums, in double precision."""
         scale, bias = self.lattice.scale[:, None, None], self.bias[:, None, None]
         found: Array = scale * sums.astype(np.float64) + bias
         return found
 
 
-def on_grids(planned: Planned, sources: Sources, settings: Settings, *, real: bool) -> Made | str:
+def quantise_exactly(
+    planned: Planned, sources: Sources, settings: Settings, *, real: bool
+) -> IntegerLayer | str:
     """The layer in integers, exact if possible, or the reason why it has no sums on grids.
 
     ``real`` says whether the data are the user's, so that bounds may be derived from them.
@@ -55,38 +63,40 @@ def on_grids(planned: Planned, sources: Sources, settings: Settings, *, real: bo
     """
     if planned.softmax or planned.product:
         return "its function is no table of sums"
-    if not all(value.given for value in sources.values()):
+    if not all(value.own_grid for value in sources.values()):
         return "its sources have no grids of the model's own"
     scales = {s: v.scale for s, v in sources.items()}
-    found = lattice(planned.form, scales, {s: v.reach for s, v in sources.items()})
+    found = make_lattice(planned.form, scales, {s: v.reach for s, v in sources.items()})
     if isinstance(found, str):
         return found
-    added = added_up(planned.form, found, sources)
+    added = sum_products(planned.form, found, sources)
     if planned.function is None:
-        return last(planned, added, settings)
-    grid = grid_of(planned.function, found, planned.form.bias)
+        return finish_last_layer(planned, added, settings)
+    grid = find_output_grid(planned.function, found, planned.form.bias)
     if grid is None:
         return "its function ends in no grid of the model's own"
     sums = Sums(found.scale, planned.form.bias, found.low, found.high, found.stride)
-    placed, warnings = fitted(planned, sums, added, grid, settings, real=real)
+    placed, warnings = fit_table(planned, sums, added, grid, settings, real=real)
     if isinstance(placed, str):
         return placed
-    return made(planned, added, grid, placed, warnings)
+    return finish_layer(planned, added, grid, placed, warnings)
 
 
-def added_up(form: Form, found: Lattice, sources: Sources) -> Added:
+def sum_products(form: Form, found: Lattice, sources: Sources) -> LatticeSums:
     """The sums of a lattice on the data."""
     whole = Form(form.shape, found.terms, np.zeros(form.shape[0]))
     most = max(np.abs(found.low).max(), np.abs(found.high).max())
     kind = np.float32 if most < EXACT else np.float64
     integers = {s: v.integers.astype(kind) for s, v in sources.items()}
-    wanted = {s: v.wanted().astype(kind) for s, v in sources.items()}
-    sums = sum_of(whole, integers, whole.bias)
+    wanted = {s: v.reference_integers().astype(kind) for s, v in sources.items()}
+    sums = evaluate_form(whole, integers, whole.bias)
     same = all(np.array_equal(integers[s], wanted[s]) for s in sources)
-    return Added(found, sums, sums if same else sum_of(whole, wanted, whole.bias), form.bias)
+    return LatticeSums(
+        found, sums, sums if same else evaluate_form(whole, wanted, whole.bias), form.bias
+    )
 
 
-def grid_of(function: Expression, found: Lattice, bias: Array) -> Grid | None:
+def find_output_grid(function: Expression, found: Lattice, bias: Array) -> Grid | None:
     """The grid in which a function ends, or that of the sums if the function keeps them."""
     given = function.grid()
     if given is not None:
@@ -96,7 +106,7 @@ def grid_of(function: Expression, found: Lattice, bias: Array) -> Grid | None:
     if function not in (X, apply("relu", X)) or not alike:
         return None
     for shift in np.unique(np.abs(bias)):
-        common = common_steps(np.array([scale]), np.array([shift]))
+        common = find_common_steps(np.array([scale]), np.array([shift]))
         if common is None:
             return None
         scale = float(common[0])
@@ -106,9 +116,9 @@ def grid_of(function: Expression, found: Lattice, bias: Array) -> Grid | None:
     return Grid(scale, low, max(int(ends.max()), low)) if np.abs(ends).max() < 1 << 15 else None
 
 
-def fitted(
-    planned: Planned, sums: Sums, added: Added, grid: Grid, settings: Settings, *, real: bool
-) -> tuple[Placed | str, tuple[str, ...]]:
+def fit_table(
+    planned: Planned, sums: Sums, added: LatticeSums, grid: Grid, settings: Settings, *, real: bool
+) -> tuple[SharedTable | str, tuple[str, ...]]:
     """Factors, offsets and the table, for sums of any data or for those of the calibration data.
 
     Also returns warnings about bounds that are not proven.
@@ -117,7 +127,7 @@ def fitted(
     needed = (sums.span + 1) // 2
     warnings: tuple[str, ...] = ()
     if needed > settings.limit and real:
-        sums = occurring(sums, added.sums, settings)
+        sums = limit_to_data(sums, added.sums, settings)
         warnings = (
             f"layer {planned.name}: its sums could need a bound of {needed} on other data, beyond "
             f"the limit of {settings.limit}; bounds are those of the calibration data, which need "
@@ -125,26 +135,28 @@ def fitted(
         )
     if sums.span > 2 * settings.limit:
         if not real:
-            raise too_large(planned.name, needed, settings)
+            raise make_bound_error(planned.name, needed, settings)
         return f"its sums need a bound of {(sums.span + 1) // 2}, the limit is {settings.limit}", ()
     placed = (
-        steps.place(sums, planned.function, grid, settings.limit, room(planned, grid, settings))
+        staircase.place_steps(
+            sums, planned.function, grid, settings.limit, choose_room(planned, grid, settings)
+        )
         if settings.exact
-        else steps.nearest(sums, planned.function, grid, settings.limit)
+        else staircase.place_nearest(sums, planned.function, grid, settings.limit)
     )
     if placed is None:
         return f"its sums, scaled to be exact, pass the limit of {settings.limit}", ()
     return placed, warnings
 
 
-def room(planned: Planned, grid: Grid, settings: Settings) -> int:
+def choose_room(planned: Planned, grid: Grid, settings: Settings) -> int:
     """Units between sums and steps. For truth values so many that noise changes none of them."""
     if (grid.lo, grid.hi) != (0, 1):
         return settings.resolution
     return max(settings.resolution, ceil(ROOM * NOISE * sqrt(planned.samples)))
 
 
-def occurring(sums: Sums, seen: Array, settings: Settings) -> Sums:
+def limit_to_data(sums: Sums, seen: Array, settings: Settings) -> Sums:
     """Ranges of the sums on the data with headroom, within the ranges that are possible."""
     low, high = (np.asarray(end(seen, axis=(0, 2, 3)), np.float64) for end in (np.min, np.max))
     more = (high - low) * (settings.headroom - 1) / 2 + sums.stride
@@ -153,9 +165,9 @@ def occurring(sums: Sums, seen: Array, settings: Settings) -> Sums:
     return replace(sums, low=low.astype(np.int64), high=high.astype(np.int64))
 
 
-def made(
-    planned: Planned, added: Added, grid: Grid, placed: Placed, warnings: tuple[str, ...]
-) -> Made:
+def finish_layer(
+    planned: Planned, added: LatticeSums, grid: Grid, placed: SharedTable, warnings: tuple[str, ...]
+) -> IntegerLayer:
     """The layer with its values on the data."""
     assert planned.function is not None, "the last layer has no table"
     factors, found = placed.factors, added.lattice
@@ -163,35 +175,37 @@ def made(
     m, o = moved
     accumulators = (added.sums * m + o).astype(np.float32)
     outputs = look_up(placed.table, placed.bound, accumulators)
-    wanted = steps.on(grid, planned.function, added.real(added.wanted))
-    reach = reached(planned.function, added, grid)
-    value = Value(outputs, wanted * grid.scale, grid.scale, reach, given=True)
+    wanted = staircase.evaluate_on_grid(grid, planned.function, added.to_real(added.wanted))
+    reach = find_outputs(planned.function, added, grid)
+    value = Value(outputs, wanted * grid.scale, grid.scale, reach, own_grid=True)
     unit = (
         float(np.median((found.scale / np.maximum(factors, 1))[factors > 0]))
         if factors.any()
         else 1.0
     )
-    group = group_of(found, factors, placed.offsets, unit)
+    group = make_group(found, factors, placed.offsets, unit)
     why = None
     if placed.wrong:
         why = (f"no integer factors put the scales of its channels into one table: "
                f"{placed.wrong} of {placed.sums} sums lie on a wrong side of a step")  # fmt: skip
-    return Made(
-        group, accumulators, placed.table, placed.bound, value, added.real(added.wanted),
+    return IntegerLayer(
+        group, accumulators, placed.table, placed.bound, value, added.to_real(added.wanted),
         why=why, distance=placed.distance, warnings=warnings,
     )  # fmt: skip
 
 
-def reached(function: Expression, added: Added, grid: Grid) -> Integers:
+def find_outputs(function: Expression, added: LatticeSums, grid: Grid) -> Integers:
     """The possible outputs of each channel."""
     found = added.lattice
     sums = Sums(found.scale, added.bias, found.low, found.high, found.stride)
     low, high = np.zeros(len(found.low), np.int64), np.zeros(len(found.low), np.int64)
     stride = 0
     for c in range(len(low)):
-        every = sums.every(c) if found.high[c] - found.low[c] < EXACT else found.low[c : c + 1]
+        every = (
+            sums.list_channel(c) if found.high[c] - found.low[c] < EXACT else found.low[c : c + 1]
+        )
         real = sums.scale[c] * every + sums.shift[c]
-        values = np.unique(steps.on(grid, function, real))
+        values = np.unique(staircase.evaluate_on_grid(grid, function, real))
         if len(every) == 1 and found.high[c] > found.low[c]:
             values = np.array([grid.lo, grid.hi])
         low[c], high[c] = values[0], values[-1]
@@ -200,32 +214,36 @@ def reached(function: Expression, added: Added, grid: Grid) -> Integers:
     return Integers(low, high, max(stride, 1))
 
 
-def group_of(found: Lattice, factors: Array, offsets: Array, unit: float) -> Group:
+def make_group(found: Lattice, factors: Array, offsets: Array, unit: float) -> Group:
     """The linear group in integers."""
     maps = []
     for term in found.terms:
-        scaled = multiplied(term, factors)
-        plain = units.values(term.map)
+        scaled = multiply_outputs(term, factors)
+        plain = units.get_weights(term.map)
         most = int(np.abs(plain).max(initial=1))
-        maps.append(units.Rounded(scaled, np.maximum(factors, 1), most, units.width(plain)))
+        maps.append(units.RoundedMap(scaled, np.maximum(factors, 1), most, units.count_bits(plain)))
     return Group(units.Unit(unit, unit, unit), tuple(maps), offsets.astype(np.float64))
 
 
-def multiplied(term: Term, factors: Array) -> Linear:
+def multiply_outputs(term: Term, factors: Array) -> Linear:
     """The map with its output channels multiplied by integers."""
     map_ = term.map
     if isinstance(map_, Window):
         if np.all(factors == factors[0]):
             return replace(map_, taps=map_.taps * factors[0])
-        return as_conv(map_, factors.astype(np.float64), term.channels)
+        return to_conv(map_, factors.astype(np.float64), term.channels)
     return replace(map_, weights=map_.weights * factors.reshape(-1, *[1] * (map_.weights.ndim - 1)))
 
 
-def last(planned: Planned, added: Added, settings: Settings) -> Made | str:
+def finish_last_layer(
+    planned: Planned, added: LatticeSums, settings: Settings
+) -> IntegerLayer | str:
     """The last layer. It has no table: each channel has its own scale and shift."""
     found = added.lattice
     largest = np.maximum(np.abs(found.low), np.abs(found.high)).max()
-    parts = settings.resolution if not units.multiples(added.bias, float(found.scale.min())) else 1
+    parts = (
+        settings.resolution if not units.are_multiples(added.bias, float(found.scale.min())) else 1
+    )
     unit = float(found.scale.min()) / parts
     while True:
         factors = np.maximum(np.rint(found.scale / unit), 1).astype(np.int64)
@@ -243,12 +261,12 @@ def last(planned: Planned, added: Added, settings: Settings) -> Made | str:
     shift = added.bias - offsets * scale
     accumulators = (added.sums * factors[:, None, None] + offsets[:, None, None]).astype(np.float32)
     bound = max(1, min(int(ends.max()), settings.limit))
-    before = added.real(added.wanted)
+    before = added.to_real(added.wanted)
     alike = np.allclose(scale, scale[0], rtol=units.TINY, atol=0)
     near = bool(np.all(np.abs(shift) < units.TINY * scale))
     value = Value(accumulators, before, float(scale[0]), Integers.alike(len(scale), -bound, bound))
-    return Made(
-        group_of(found, factors, offsets, float(scale[0])), accumulators, None, bound, value,
+    return IntegerLayer(
+        make_group(found, factors, offsets, float(scale[0])), accumulators, None, bound, value,
         before,
         output_scale=(float(scale[0]),) if alike else tuple(scale.tolist()),
         output_shift=(0.0,) if near else tuple(shift.tolist()),

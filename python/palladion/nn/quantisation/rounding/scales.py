@@ -14,7 +14,7 @@ SAMPLES: Final = 50_000
 """Number of values that a search uses."""
 
 
-def grid(values: Array, bits: int, settings: Settings) -> Grid:
+def choose_grid(values: Array, bits: int, settings: Settings) -> Grid:
     """A grid of ``2**bits`` integers for calibrated values. 0 is always one of them.
 
     For values that are never negative the integers are ``0..``. Otherwise they lie around 0 as the
@@ -25,23 +25,23 @@ def grid(values: Array, bits: int, settings: Settings) -> Grid:
     low, high = float(flat.min()), float(flat.max())
     if settings.method == "percentile":
         low, high = np.percentile(flat[::step], [100 - settings.percentile, settings.percentile])
-    whole = fitted(min(low, 0.0), max(high, 0.0), bits)
+    whole = fit_grid(min(low, 0.0), max(high, 0.0), bits)
     if settings.method != "mse":
         return whole
     sample = flat[::step].astype(np.float64)
     shares = np.geomspace(0.15, 1, 60)
-    candidates = [fitted(min(low, 0.0) * s, max(high, 0.0) * s, bits) for s in shares]
-    return min(candidates, key=lambda found: error(sample, found))
+    candidates = [fit_grid(min(low, 0.0) * s, max(high, 0.0) * s, bits) for s in shares]
+    return min(candidates, key=lambda found: measure_grid_error(sample, found))
 
 
-def symmetric(values: Array, bits: int) -> Grid:
+def make_symmetric_grid(values: Array, bits: int) -> Grid:
     """A grid that covers all values, with as many integers below 0 as above."""
     most = 2 ** (bits - 1) - 1
     largest = float(np.abs(values).max()) or 1.0
     return Grid(largest / most, -most, most)
 
 
-def fitted(low: float, high: float, bits: int) -> Grid:
+def fit_grid(low: float, high: float, bits: int) -> Grid:
     """The grid with ``2**bits`` integers from ``low <= 0`` to ``high >= 0``."""
     count = 2**bits - 1
     scale = (high - low) / count or 1.0
@@ -49,7 +49,7 @@ def fitted(low: float, high: float, bits: int) -> Grid:
     return Grid(scale, lo, lo + count)
 
 
-def error(values: Array, found: Grid) -> float:
+def measure_grid_error(values: Array, found: Grid) -> float:
     """Mean squared error of rounding to a grid."""
     rounded = np.clip(np.rint(values / found.scale), found.lo, found.hi) * found.scale
     return float(np.mean((values - rounded) ** 2))

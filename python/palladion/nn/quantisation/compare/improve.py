@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Final
 
 from palladion.errors import NetworkError
-from palladion.nn.quantisation.answers import Answers
-from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.compare.answers import Answers
+from palladion.nn.quantisation.plan.planner import Planned
 from palladion.nn.quantisation.settings import LIMIT, Settings
-from palladion.nn.quantisation.values import Made
+from palladion.nn.quantisation.values import IntegerLayer
 
 WIDTHS: Final = (8, 9, 10, 11)
 """Bits of values before the last layer that are tried. The rounding noise of a run is about a tenth
@@ -22,11 +22,11 @@ of a step of the widest."""
 LEAST: Final = 0.003
 """A smaller gain of equal classes, or of the error, is no help."""
 
-Compute = Callable[[Sequence[Planned], Sequence[Made]], list[Made]]
+Compute = Callable[[Sequence[Planned], Sequence[IntegerLayer]], list[IntegerLayer]]
 """Computes layers, of which the first ones are computed already."""
 
 
-def before_last(layers: Sequence[Planned]) -> list[int]:
+def find_before_last(layers: Sequence[Planned]) -> list[int]:
     """Places of layers with calibrated tables that only the last layer reads."""
     last = len(layers) - 1
     if layers[last].product is not None:
@@ -41,15 +41,15 @@ def before_last(layers: Sequence[Planned]) -> list[int]:
     ]
 
 
-def widened(
+def widen_last_inputs(
     layers: list[Planned],
-    made: list[Made],
+    made: list[IntegerLayer],
     compute: Compute,
-    compare: Callable[[list[Made]], Answers],
-) -> tuple[list[Planned], list[Made], Answers]:
+    compare: Callable[[list[IntegerLayer]], Answers],
+) -> tuple[list[Planned], list[IntegerLayer], Answers]:
     """The layers with the width of values before the last layer that gives the best answers."""
     best = layers, made, compare(made)
-    places = before_last(layers)
+    places = find_before_last(layers)
     for bits in WIDTHS if places else ():
         if best[2].good:
             break
@@ -65,7 +65,7 @@ def widened(
     return best
 
 
-def advice(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
+def advise(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
     """What improves the answers most among single changes of the settings, with its result."""
     changes: dict[str, Settings] = {}
     if settings.activations < 8:
@@ -95,10 +95,11 @@ def advice(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
     if not words:
         return ("none of " + ", ".join(changes) + " helps: train with values of alike sizes, as "
                 "after a StandardScaler, or with quantisation")  # fmt: skip
-    return f"{words} helps: {short(now)} become {short(best)}, on {now.inputs} inputs"
+    gain = f"{format_answers(now)} become {format_answers(best)}"
+    return f"{words} helps: {gain}, on {now.inputs} inputs"
 
 
-def short(answers: Answers) -> str:
+def format_answers(answers: Answers) -> str:
     """The numbers that count."""
     words = [] if answers.agreement is None else [f"{answers.agreement:.1%} equal classes"]
     words += [] if answers.limit is None else [f"an error of {answers.error or 0:.1%}"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from palladion.nn.graph import Array, Window
-from palladion.nn.quantisation.form import Form, Linear, Term
+from palladion.nn.quantisation.plan.form import Form, Linear, Term
 from palladion.nn.quantisation.settings import Settings
 
 Scales = dict[int, float]
@@ -38,7 +38,7 @@ class Unit:
         """Whether rounding the weights loses nothing."""
         return self.step is not None
 
-    def divided(self, parts: int) -> Unit:
+    def divide(self, parts: int) -> Unit:
         """An exact unit divided by ``parts``."""
         return replace(self, value=self.value / parts, wanted=self.wanted / parts)
 
@@ -48,23 +48,27 @@ class Unit:
         return self.value / self.wanted
 
 
-def choose(form: Form, counted: Form, scales: Scales, finest: float, settings: Settings) -> Unit:
+def choose_unit(
+    form: Form, counted: Form, scales: Scales, finest: float, settings: Settings
+) -> Unit:
     """The unit for a form. ``finest`` is the smallest with which accumulators keep the limit.
 
     ``counted`` is the form with only the weights that must have the width asked for.
     """
-    found = common_step(form, scales)
+    found = find_common_step(form, scales)
     if found is not None and found[0] >= finest:
         step, most = found
-        if not multiples(form.bias, step):
+        if not are_multiples(form.bias, step):
             # Fractions of a step, so that biases lose less, within the width asked for and the
             # limit.
-            parts = min(levels(settings.weights) // most, step / max(finest, TINY * step))
-            return Unit(step, step, step).divided(max(1, int(parts)))
+            parts = min(largest_level(settings.weights) // most, step / max(finest, TINY * step))
+            return Unit(step, step, step).divide(max(1, int(parts)))
         return Unit(step, step, step)
-    wanted = max(asked(term, scales[term.source], settings) for term in counted.terms)
+    wanted = max(find_wanted_unit(term, scales[term.source], settings) for term in counted.terms)
     if settings.per_channel:
-        every = [rows(term.map, scales[term.source], settings) for term in counted.terms]
+        every = [
+            find_channel_units(term.map, scales[term.source], settings) for term in counted.terms
+        ]
         channels = np.concatenate(every)
         mattering = channels[channels > channels.max(initial=0) / WEAKEST]
         wanted = min([wanted, *mattering.tolist()])
@@ -72,13 +76,13 @@ def choose(form: Form, counted: Form, scales: Scales, finest: float, settings: S
     return Unit(max(wanted, finest), wanted)
 
 
-def common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
+def find_common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
     """The step of which all weights times their source's scale are small multiples, if there is
     one.
 
     Also returns the largest multiple.
     """
-    every = [np.abs(values(t.map)).ravel() * scales[t.source] for t in form.terms]
+    every = [np.abs(get_weights(t.map)).ravel() * scales[t.source] for t in form.terms]
     products = np.concatenate([found[found > 0] for found in every])
     if not len(products):
         return 1.0, 1
@@ -90,27 +94,27 @@ def common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
     return step, int(np.rint(most / step))
 
 
-def multiples(biases: Array, step: float) -> bool:
+def are_multiples(biases: Array, step: float) -> bool:
     """Whether biases are integer multiples of a step, up to negligible differences."""
     return np.allclose(biases / step, np.rint(biases / step), rtol=0, atol=1e-3)
 
 
-def values(map_: Linear) -> Array:
+def get_weights(map_: Linear) -> Array:
     """The weights, or the taps of a window."""
     return map_.taps if isinstance(map_, Window) else map_.weights
 
 
-def levels(bits: int) -> int:
+def largest_level(bits: int) -> int:
     """The largest integer of a symmetric grid."""
     return int(2 ** (bits - 1) - 1)
 
 
-def asked(term: Term, scale: float, settings: Settings) -> float:
+def find_wanted_unit(term: Term, scale: float, settings: Settings) -> float:
     """The unit in which the term's largest weight has the width asked for."""
-    return float(np.abs(values(term.map)).max()) * scale / levels(settings.weights)
+    return float(np.abs(get_weights(term.map)).max()) * scale / largest_level(settings.weights)
 
 
-def rows(map_: Linear, scale: float, settings: Settings) -> Array:
+def find_channel_units(map_: Linear, scale: float, settings: Settings) -> Array:
     """The preferred unit of each output channel: its given step, or that of the width."""
     if isinstance(map_, Window):
         return np.zeros(0)
@@ -118,12 +122,12 @@ def rows(map_: Linear, scale: float, settings: Settings) -> Array:
         found: Array = map_.steps * scale
         return found
     weights = np.abs(map_.weights).reshape(len(map_.weights), -1).max(axis=1)
-    units: Array = weights * scale / levels(settings.weights)
+    units: Array = weights * scale / largest_level(settings.weights)
     return units
 
 
 @dataclass(frozen=True)
-class Rounded:
+class RoundedMap:
     """A map with integer weights. In output channel ``k`` they are multiples of ``steps[k]``, by at
     most ``most``. A window's taps have no grid of their own: their steps are 1."""
 
@@ -134,35 +138,41 @@ class Rounded:
     """Bits of the weights in steps, including the sign."""
 
 
-def integers(term: Term, scale: float, unit: Unit, settings: Settings, counted: Term) -> Rounded:
+def round_map(
+    term: Term, scale: float, unit: Unit, settings: Settings, counted: Term
+) -> RoundedMap:
     """The map with integer weights. Those that are 0 in ``counted`` may be clipped to the width."""
     map_, factor = term.map, scale / unit.value
     if isinstance(map_, Window):
         taps = np.rint(map_.taps * factor)
         most = int(np.abs(taps).max())
-        return Rounded(replace(map_, taps=taps), np.ones(map_.shape[0]), most, width(taps))
+        return RoundedMap(replace(map_, taps=taps), np.ones(map_.shape[0]), most, count_bits(taps))
     flat = map_.weights.reshape(len(map_.weights), -1) * factor
     if unit.exact:
         found, steps = np.rint(flat), np.ones((len(flat), 1))
     elif not settings.per_channel and map_.steps is None:
-        largest = int(np.abs(np.rint(of(counted) * factor)).max())
-        end = max(levels(settings.weights), largest)
+        largest = int(np.abs(np.rint(flatten_weights(counted) * factor)).max())
+        end = max(largest_level(settings.weights), largest)
         found, steps = np.clip(np.rint(flat), -end, end), np.ones((len(flat), 1))
     else:
-        wanted = rows(counted.map, factor, settings)
-        found, steps = on_channel_grids(flat, wanted, of(counted) != 0, (map_.steps, settings))
-    most = max(int(np.abs(found / steps).max()), 0 if unit.exact else levels(settings.weights))
+        wanted = find_channel_units(counted.map, factor, settings)
+        found, steps = round_to_channel_grids(
+            flat, wanted, flatten_weights(counted) != 0, (map_.steps, settings)
+        )
+    most = max(
+        int(np.abs(found / steps).max()), 0 if unit.exact else largest_level(settings.weights)
+    )
     whole = replace(map_, weights=found.reshape(map_.weights.shape))
-    return Rounded(whole, steps[:, 0], most, width(found / steps))
+    return RoundedMap(whole, steps[:, 0], most, count_bits(found / steps))
 
 
-def of(term: Term) -> Array:
+def flatten_weights(term: Term) -> Array:
     """The weights, one row for each output channel."""
-    found = values(term.map)
+    found = get_weights(term.map)
     return found.reshape(len(found), -1)
 
 
-def on_channel_grids(
+def round_to_channel_grids(
     flat: Array, wanted: Array, counted: Array, widths: tuple[Array | None, Settings]
 ) -> tuple[Array, Array]:
     """Weights ``m q``, where ``q`` has the width asked for and each channel has one integer ``m``.
@@ -171,7 +181,7 @@ def on_channel_grids(
     in the weights that are counted.
     """
     given, settings = widths
-    most = levels(settings.weights if given is None else 8)
+    most = largest_level(settings.weights if given is None else 8)
     best, steps = np.zeros_like(flat), np.ones((len(flat), 1))
     least = np.full((len(flat), 1), np.inf)
     for rounding in (np.floor, np.ceil):
@@ -184,6 +194,6 @@ def on_channel_grids(
     return best, steps
 
 
-def width(weights: Array) -> float:
+def count_bits(weights: Array) -> float:
     """Bits of integers with their sign: ``1 + log2(largest + 1)``."""
     return 1 + float(np.log2(np.abs(weights).max() + 1))

@@ -9,14 +9,14 @@ import numpy as np
 
 from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.graph import Array, Window
-from palladion.nn.quantisation import softmax
-from palladion.nn.quantisation.form import Form
-from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.plan import softmax
+from palladion.nn.quantisation.plan.form import Form
+from palladion.nn.quantisation.plan.planner import Planned
 from palladion.nn.quantisation.settings import Settings
 
 
 @dataclass(frozen=True)
-class Seen:
+class ChannelStatistics:
     """Statistics of the channels of one layer, each an array of shape (C,).
 
     ``low`` and ``high``: smallest and largest value before the function; ``variance`` of those
@@ -51,16 +51,20 @@ class Seen:
         return found
 
 
-def seen(layers: list[Planned], real: Array, settings: Settings) -> list[Seen]:
+def collect_statistics(
+    layers: list[Planned], real: Array, settings: Settings
+) -> list[ChannelStatistics]:
     """Statistics of the input and of each layer, on real inputs of shape (N, C, H, W)."""
-    found = [of(real, real)]
-    found += [of(before, after) for before, after in forward(layers, real, settings)]
+    found = [measure_channels(real, real)]
+    found += [
+        measure_channels(before, after) for before, after in evaluate_layers(layers, real, settings)
+    ]
     return found
 
 
-def of(before: Array, after: Array) -> Seen:
+def measure_channels(before: Array, after: Array) -> ChannelStatistics:
     axes = (0, 2, 3)
-    return Seen(
+    return ChannelStatistics(
         low=before.min(axis=axes).astype(np.float64),
         high=before.max(axis=axes).astype(np.float64),
         variance=before.var(axis=axes, dtype=np.float64),
@@ -71,7 +75,7 @@ def of(before: Array, after: Array) -> Seen:
     )
 
 
-def forward(
+def evaluate_layers(
     layers: list[Planned], real: Array, settings: Settings
 ) -> Iterator[tuple[Array, Array]]:
     """Values before and after the function, for each layer in turn."""
@@ -82,8 +86,8 @@ def forward(
             left, right = planned.product
             before = values[left] * values[right]
         else:
-            before = sum_of(planned.form, values, planned.form.bias)
-        function = in_floats(planned, before, settings)
+            before = evaluate_form(planned.form, values, planned.form.bias)
+        function = choose_float_function(planned, before, settings)
         after = before if function is None else function(before).astype(before.dtype)
         yield before, after
         values[index + 1] = after
@@ -91,17 +95,17 @@ def forward(
             del values[source]
 
 
-def in_floats(planned: Planned, before: Array, settings: Settings) -> Expression | None:
+def choose_float_function(planned: Planned, before: Array, settings: Settings) -> Expression | None:
     """The function of a layer. A softmax's exponential is computed from the values it applies
     to."""
     if planned.softmax == "exponential":
-        return softmax.exponential(before, settings)[0]
+        return softmax.make_exponential(before, settings)[0]
     if planned.softmax == "inverse":
         return apply("div", constant(1), apply("max", Expression("x"), constant(1e-9)))
     return planned.function
 
 
-def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
+def evaluate_form(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
     """The value of a linear group for values of its sources, in the precision of these values."""
     first = inputs[form.terms[0].source]
     total = np.zeros((len(first), *form.shape), dtype=first.dtype)

@@ -16,8 +16,8 @@ from palladion.nn.quantisation.settings import Settings
 from palladion.records import Json
 
 if TYPE_CHECKING:
-    from palladion.nn.quantisation.plan import Planned
-    from palladion.nn.quantisation.values import Made
+    from palladion.nn.quantisation.plan.planner import Planned
+    from palladion.nn.quantisation.values import IntegerLayer
 
 TENTH: Final = 0.1
 """A larger error, as a fraction of a layer's range, gives a warning."""
@@ -75,7 +75,7 @@ class LayerReport:
         return {**asdict(self), "shape": list(self.shape)}
 
 
-def layer_report(planned: Planned, made: Made, sigma: float) -> LayerReport:
+def report_layer(planned: Planned, made: IntegerLayer, sigma: float) -> LayerReport:
     """Compare a layer with the float network. ``sigma`` is the deviation of a run's noise there."""
     value = made.value
     if made.table is None:
@@ -88,10 +88,10 @@ def layer_report(planned: Planned, made: Made, sigma: float) -> LayerReport:
     low, high = (end(value.reference, axis=(0, 2, 3)) for end in (np.min, np.max))
     moves = value.integers.max(axis=(0, 2, 3)) > value.integers.min(axis=(0, 2, 3))
     span = float(high.max() - low.min())
-    changed, noise = changed_by_noise(made, sigma)
+    changed, noise = measure_noise(made, sigma)
     differing = None
-    if value.given:
-        differing = float(np.mean(value.integers != value.wanted()))
+    if value.own_grid:
+        differing = float(np.mean(value.integers != value.reference_integers()))
     elif made.table is None and made.distance is not None:
         differing = float(np.mean(apart > np.square(1e-6 * span)))
     return LayerReport(
@@ -116,7 +116,7 @@ def layer_report(planned: Planned, made: Made, sigma: float) -> LayerReport:
     )
 
 
-def changed_by_noise(made: Made, sigma: float) -> tuple[float, float]:
+def measure_noise(made: IntegerLayer, sigma: float) -> tuple[float, float]:
     """The share of a table's outputs that a Gaussian of deviation ``sigma`` changes, and the size.
 
     The size is the root mean squared change divided by the range of outputs. Each change counts as
@@ -130,7 +130,10 @@ def changed_by_noise(made: Made, sigma: float) -> tuple[float, float]:
     ends = np.concatenate(([-np.inf], edges + 0.5, [np.inf]))
     jumps = np.concatenate(([0.0], np.diff(made.table)[edges].astype(np.float64), [0.0]))
     places = np.arange(2 * bound + 1)
-    down, up = (beyond(apart / sigma) for apart in (places - ends[index], ends[index + 1] - places))
+    down, up = (
+        find_tail_probability(apart / sigma)
+        for apart in (places - ends[index], ends[index + 1] - places)
+    )
     clipped = np.clip(made.accumulators, -bound, bound).astype(np.int64) + bound
     weight = np.bincount(clipped.ravel(), minlength=2 * bound + 1) / clipped.size
     square = (down * jumps[index] ** 2 + up * jumps[index + 1] ** 2) @ weight
@@ -142,20 +145,20 @@ PARTS: Final = 128
 """The resolution with which distances are looked up, as a fraction of a deviation."""
 
 
-def beyond(distance: Array) -> Array:
+def find_tail_probability(distance: Array) -> Array:
     """Probability that a Gaussian exceeds a distance, in deviations."""
-    tail = gaussian_tail()
+    tail = tabulate_gaussian_tail()
     found: Array = tail[np.minimum(distance * PARTS, len(tail) - 1).astype(np.int64)]
     return found
 
 
 @cache
-def gaussian_tail() -> Array:
+def tabulate_gaussian_tail() -> Array:
     """Probabilities of more than 0, 1, .. parts of a deviation. The last one stands for never."""
     return np.array([*(0.5 * erfc(k / PARTS / sqrt(2)) for k in range(12 * PARTS)), 0.0])
 
 
-def softmax_warnings(layers: Sequence[Planned], reports: Sequence[LayerReport]) -> Iterator[str]:
+def warn_of_softmax(layers: Sequence[Planned], reports: Sequence[LayerReport]) -> Iterator[str]:
     """A warning about each softmax under encryption whose inverse is inexact, with the error of its
     probabilities."""
     for place, planned in enumerate(layers):
@@ -177,7 +180,7 @@ def softmax_warnings(layers: Sequence[Planned], reports: Sequence[LayerReport]) 
         )
 
 
-def warnings(report: LayerReport, *, last: bool, softmax: bool = False) -> Iterator[str]:
+def warn_of_layer(report: LayerReport, *, last: bool, softmax: bool = False) -> Iterator[str]:
     """Warnings about a layer, each with a remedy. Of steps inside a ``softmax`` the error is that
     of its probabilities, which :func:`softmax_warnings` says."""
     layer = f"layer {report.name}"
@@ -222,7 +225,7 @@ def refuse_warned(warned: Sequence[str], *, strict: bool) -> None:
         raise NetworkError("; ".join(warned))
 
 
-def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
+def make_limit_error(name: str, wanted: float, settings: Settings) -> NetworkError:
     """The error for a layer that exceeds the limit in a strict run, or with exactly given weights.
 
     ``wanted`` is the bound that its accumulators need.
@@ -235,7 +238,7 @@ def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
     )
 
 
-def too_large(name: str, needed: int, settings: Settings) -> NetworkError:
+def make_bound_error(name: str, needed: int, settings: Settings) -> NetworkError:
     """The error of a layer whose sums need calibration data to be bounded."""
     return NetworkError(
         f"layer {name}: its sums of integers need a bound of {needed} for every input, the limit "

@@ -20,7 +20,7 @@ WHOLE: Final = 255
 """Largest whole number that has 8 bits."""
 
 
-def normalised(graph: Graph, data: Array) -> Graph:
+def normalise_features(graph: Graph, data: Array) -> Graph:
     """The same function of inputs whose channels have similar ranges on ``data`` (N, C, H, W).
 
     The input's mean and deviation include the ranges, and the maps that read the input compensate

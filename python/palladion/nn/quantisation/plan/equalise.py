@@ -20,11 +20,17 @@ import numpy as np
 
 from palladion.nn.expression import Expression
 from palladion.nn.graph import Array, Conv, Window
-from palladion.nn.quantisation.floats import Seen
-from palladion.nn.quantisation.form import Form, Term, by_channel, emptied, with_columns
-from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.collect.statistics import ChannelStatistics
+from palladion.nn.quantisation.plan.form import (
+    Form,
+    Term,
+    drop_inputs,
+    measure_weights,
+    scale_inputs,
+)
+from palladion.nn.quantisation.plan.planner import Planned
+from palladion.nn.quantisation.rounding.units import largest_level
 from palladion.nn.quantisation.settings import Settings
-from palladion.nn.quantisation.units import levels
 
 POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Degrees to which sizes are made equal: 0 leaves them, 1 makes them equal."""
@@ -41,35 +47,39 @@ NEGATIVE: Final = 2
 this: values below 0 there take room only in the accumulators."""
 
 
-def equalise(layers: list[Planned], seen: list[Seen], settings: Settings) -> list[Planned]:
+def equalise(
+    layers: list[Planned], seen: list[ChannelStatistics], settings: Settings
+) -> list[Planned]:
     """The layers with channels scaled if that reduces the predicted error of rounding."""
-    groups = tied(layers)
+    groups = tie_layers(layers)
     scales = [np.ones(len(entry.low)) for entry in seen]
-    error = Error(layers, seen, scales, settings)
+    error = ErrorModel(layers, seen, scales, settings)
     for group in groups:
-        size = np.max([sizes(seen[k], error.degrees[k]) for k in group], axis=0)
+        size = np.max([measure_sizes(seen[k], error.degrees[k]) for k in group], axis=0)
         if not size.any():
             continue
         size = np.where(size > 0, size, size.max())
-        room = np.min([below_cap(layers[k - 1], seen[k], settings) for k in group], axis=0)
+        room = np.min([limit_factors(layers[k - 1], seen[k], settings) for k in group], axis=0)
         capped = bool(np.isfinite(room).any())
-        best, least = np.ones_like(size), error.of(group, np.ones_like(size)) * WORTH
+        best, least = np.ones_like(size), error.predict(group, np.ones_like(size)) * WORTH
         for power in POWERS[1:]:
             # Below a largest value, channels that reach it stay as they are, and others grow.
             wanted = size.max() if capped else np.exp(np.log(size).mean())
             candidate = np.minimum((wanted / size) ** power, room)
-            predicted = error.of(group, candidate)
+            predicted = error.predict(group, candidate)
             if predicted < least:
                 best, least = candidate, predicted
         for k in group:
             scales[k] = best
     return [
-        scaled(layer, scales[k] ** (1 / error.degrees[k]), scales)
+        scale_layer(layer, scales[k] ** (1 / error.degrees[k]), scales)
         for k, layer in enumerate(layers, start=1)
     ]
 
 
-def outputs(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Array]:
+def equalise_outputs(
+    layers: list[Planned], seen: list[ChannelStatistics]
+) -> tuple[list[Planned], Array]:
     """The layers, with the last one's channels scaled to alike sizes if these differ much, and the
     factors of its channels."""
     *others, last = layers
@@ -89,7 +99,7 @@ def outputs(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Arr
     if size.max() <= ALIKE * size.min():
         return layers, ones
     rows = size.max() / size
-    terms = tuple(term.scaled(rows) for term in last.form.terms)
+    terms = tuple(term.scale_outputs(rows) for term in last.form.terms)
     form = Form(last.form.shape, terms, last.form.bias * rows)
     return [*others, replace(last, form=form)], rows
 
@@ -99,7 +109,9 @@ FAR: Final = 4
 largest range are moved to 0."""
 
 
-def centred(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Array]:
+def centre_outputs(
+    layers: list[Planned], seen: list[ChannelStatistics]
+) -> tuple[list[Planned], Array]:
     """The layers, with the last one's channels around 0 if they are far from it, and the numbers
     that the client adds.
 
@@ -116,39 +128,39 @@ def centred(layers: list[Planned], seen: list[Seen]) -> tuple[list[Planned], Arr
     return [*others, replace(last, form=form)], middle
 
 
-def sizes(entry: Seen, degree: int) -> Array:
+def measure_sizes(entry: ChannelStatistics, degree: int) -> Array:
     """The sizes of channels. It is 0 for constant channels, whose size does not count."""
     top = np.maximum(entry.top, entry.reach / NEGATIVE) if degree == 1 else entry.top
     found: Array = top * (entry.variance > 0)
     return found
 
 
-def scaled(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
+def scale_layer(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
     """A layer whose channels are multiplied by ``rows`` and those of its sources by ``scales``."""
     if all(np.all(s == 1) for s in (rows, *(scales[t.source] for t in layer.form.terms))):
         return layer
     terms = []
     for term in layer.form.terms:
         if not isinstance(term.map, Window):  # windows have equal factors on both sides
-            term = with_columns(term, 1 / scales[term.source]).scaled(rows)
+            term = scale_inputs(term, 1 / scales[term.source]).scale_outputs(rows)
         terms.append(term)
     form = Form(layer.form.shape, tuple(terms), layer.form.bias * rows)
     return replace(layer, form=form)
 
 
-def below_cap(layer: Planned, entry: Seen, settings: Settings) -> Array:
+def limit_factors(layer: Planned, entry: ChannelStatistics, settings: Settings) -> Array:
     """The largest factor of each channel, by which it stays below its function's largest value.
 
     It is 1 for channels that reach that, and infinite if the function has none.
     """
-    largest = cap(layer.function)
+    largest = find_cap(layer.function)
     if largest is None:
         return np.full(len(entry.high), np.inf)
     reach = np.maximum(entry.high, 0) * settings.headroom
     return np.where(reach < largest, largest / np.where(reach > 0, reach, largest), 1.0)
 
 
-def cap(function: Expression | None) -> float | None:
+def find_cap(function: Expression | None) -> float | None:
     """The largest value of a ReLU that has one, as ReLU6 has."""
     if function is None or function.grid() is not None:
         return None
@@ -160,7 +172,7 @@ def cap(function: Expression | None) -> float | None:
     return largest if same else None
 
 
-def tied(layers: list[Planned]) -> list[list[int]]:
+def tie_layers(layers: list[Planned]) -> list[list[int]]:
     """Layers, counted from 1, whose channels may be scaled, in groups that share the factors."""
     parent = list(range(len(layers) + 1))
     fixed = {0, len(layers)}
@@ -169,12 +181,12 @@ def tied(layers: list[Planned]) -> list[list[int]]:
         return k if parent[k] == k else root(parent[k])
 
     for k, layer in enumerate(layers, start=1):
-        if layer.product or layer.softmax or degree_or_cap(layer.function) is None:
+        if layer.product or layer.softmax or find_degree_or_cap(layer.function) is None:
             fixed.update((k, *(layer.product or ())))
         for term in layer.form.terms:
             if isinstance(term.map, Window):
                 whole = term.map.first == 0 and term.channels == layer.form.shape[0]
-                if whole and degree(layer.function) == 1:
+                if whole and find_degree(layer.function) == 1:
                     parent[root(term.source)] = root(k)
                 else:
                     fixed.update((k, term.source))
@@ -192,15 +204,15 @@ FARTHEST: Final = 1e9
 """A value beyond the largest value of any function."""
 
 
-def degree_or_cap(function: Expression | None) -> int | None:
+def find_degree_or_cap(function: Expression | None) -> int | None:
     """As :func:`degree`, and 1 for a ReLU with a largest value."""
-    return 1 if cap(function) is not None else degree(function)
+    return 1 if find_cap(function) is not None else find_degree(function)
 
 
 DEGREES: Final = (1, 2, 3, 4)
 
 
-def degree(function: Expression | None) -> int | None:
+def find_degree(function: Expression | None) -> int | None:
     """The ``d`` with ``f(s x) = s^d f(x)`` for ``s > 0``, if there is one and no grid."""
     if function is None or function.grid() is not None:
         return None
@@ -212,23 +224,27 @@ def degree(function: Expression | None) -> int | None:
         for s, found in scaled.items())), None)  # fmt: skip
 
 
-class Error:
+class ErrorModel:
     """Predicted error of rounding: noise to signal before the functions of the layers it
     reaches."""
 
     def __init__(
-        self, layers: list[Planned], seen: list[Seen], scales: list[Array], settings: Settings
+        self,
+        layers: list[Planned],
+        seen: list[ChannelStatistics],
+        scales: list[Array],
+        settings: Settings,
     ) -> None:
         self.layers, self.seen, self.scales = layers, seen, scales
         self.settings = settings
-        self.degrees = [1, *(degree_or_cap(layer.function) or 1 for layer in layers)]
+        self.degrees = [1, *(find_degree_or_cap(layer.function) or 1 for layer in layers)]
         """The degree of each layer's function, from 1 on. Factors are those after it."""
         self.readers: list[list[int]] = [[] for _ in range(len(layers) + 1)]
         for k, layer in enumerate(layers, start=1):
             for source in {term.source for term in layer.form.terms}:
                 self.readers[source].append(k)
 
-    def of(self, group: list[int], scale: Array) -> float:
+    def predict(self, group: list[int], scale: Array) -> float:
         """The error that a group of layers causes, with other factors.
 
         It comes from rounding the group's weights and values, in the layers that read it, and from
@@ -236,49 +252,51 @@ class Error:
         """
         chosen = dict.fromkeys(group, scale)
         readers = sorted({reader for k in group for reader in self.readers[k]})
-        noise = {k: self.values(k, chosen) for k in group}
-        return sum(self.before(k, noise, chosen) for k in readers)
+        noise = {k: self.predict_value_noise(k, chosen) for k in group}
+        return sum(self.predict_input_noise(k, noise, chosen) for k in readers)
 
-    def values(self, k: int, chosen: dict[int, Array]) -> Array:
+    def predict_value_noise(self, k: int, chosen: dict[int, Array]) -> Array:
         """Variance that rounding adds to each channel's values."""
-        here, rows = self.seen[k], self.factors(k, chosen)
+        here, rows = self.seen[k], self.get_factors(k, chosen)
         bits, slope = self.settings.activations, here.active
         step = (rows * here.top).max() / (2**bits - 1) / rows
         if (d := self.degrees[k]) > 1:  # the function's steepest slope on the data
             slope = np.square(d * here.top / np.where(here.reach > 0, here.reach, 1))
-        found: Array = step**2 / 12 * here.varies + self.weights(k, chosen) * slope
+        found: Array = step**2 / 12 * here.varies + self.predict_weight_noise(k, chosen) * slope
         return found
 
-    def weights(self, k: int, chosen: dict[int, Array]) -> Array:
+    def predict_weight_noise(self, k: int, chosen: dict[int, Array]) -> Array:
         """Variance that rounding of weights adds to each channel before the function."""
         layer, here = self.layers[k - 1], self.seen[k]
-        rows = self.factors(k, chosen) ** (1 / self.degrees[k])
+        rows = self.get_factors(k, chosen) ** (1 / self.degrees[k])
         finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
         noise = np.zeros(len(rows))
         for term in layer.form.terms:
             if isinstance(term.map, Window):
                 continue
-            columns = self.factors(term.source, chosen)
-            widest = rows * self.largest(term, 1 / columns)
+            columns = self.get_factors(term.source, chosen)
+            widest = rows * self.find_largest(term, 1 / columns)
             if not self.settings.per_channel:
                 widest = np.full_like(widest, widest.max())
-            asked = widest / levels(self.settings.weights)
+            asked = widest / largest_level(self.settings.weights)
             # Steps are whole units. The limit allows no finer unit.
             steps = np.maximum(np.ceil(asked / (finest or 1.0)), 1) * finest / rows
             power = (columns**2 * self.seen[term.source].power).mean() * term.map.weights[0].size
             noise += steps**2 / 12 * power
         return noise
 
-    def largest(self, term: Term, factor: Array) -> Array:
+    def find_largest(self, term: Term, factor: Array) -> Array:
         """The largest weight of each output channel, on channels that are not constant."""
-        counted = emptied(term, ~self.seen[term.source].varies)
-        found: Array = by_channel(counted, factor)[1].max(axis=1)
+        counted = drop_inputs(term, ~self.seen[term.source].varies)
+        found: Array = measure_weights(counted, factor)[1].max(axis=1)
         return found
 
-    def before(self, k: int, noise: dict[int, Array], chosen: dict[int, Array]) -> float:
+    def predict_input_noise(
+        self, k: int, noise: dict[int, Array], chosen: dict[int, Array]
+    ) -> float:
         """The mean over the channels of a layer, before its function."""
         layer, here = self.layers[k - 1], self.seen[k]
-        total = np.zeros(len(here.low)) if k in chosen else self.weights(k, chosen)
+        total = np.zeros(len(here.low)) if k in chosen else self.predict_weight_noise(k, chosen)
         for term in layer.form.terms:
             added = noise.get(term.source)
             if added is None:
@@ -288,12 +306,12 @@ class Error:
                 total[span] += np.square(term.map.taps).sum() * added
             else:
                 one = np.ones(len(added))
-                squares = by_channel(term, one)[0]
+                squares = measure_weights(term, one)[0]
                 groups = term.map.groups if isinstance(term.map, Conv) else 1
                 each = added.reshape(groups, -1).repeat(len(squares) // groups, axis=0)
                 total += (squares * each).sum(axis=1)
         counted = here.variance > 0
         return float(np.mean(total[counted] / here.variance[counted])) if counted.any() else 0.0
 
-    def factors(self, k: int, chosen: dict[int, Array]) -> Array:
+    def get_factors(self, k: int, chosen: dict[int, Array]) -> Array:
         return chosen.get(k, self.scales[k])

@@ -12,7 +12,7 @@ SHARE: Final = 0.01
 """Largest share of inputs beyond the model's own grid that gives no note."""
 
 
-def notes(graph: Graph, data: Array) -> tuple[str, ...]:
+def note_data_range(graph: Graph, data: Array) -> tuple[str, ...]:
     """Notes about inputs of the model, of shape (N, C, H, W)."""
     low, high = float(data.min()), float(data.max())
     found = f"the inputs lie from {low:.4g} to {high:.4g}"

@@ -55,7 +55,7 @@ class Sums:
         """Largest distance between two sums of one channel."""
         return int((self.high - self.low).max())
 
-    def every(self, channel: int) -> Array:
+    def list_channel(self, channel: int) -> Array:
         """All sums of a channel."""
         return np.arange(self.low[channel], self.high[channel] + 1, self.stride[channel])
 
@@ -80,14 +80,14 @@ class Stairs:
         """Channels that stay in one piece."""
         return np.asarray(~(self.has_below & self.has_above).any(axis=1))
 
-    def of(self, channels: Array) -> Stairs:
+    def select(self, channels: Array) -> Stairs:
         """The same for some of the channels, without changes that concern none of them."""
         rows = [a[channels] for a in (self.below, self.above, self.has_below, self.has_above)]
         return Stairs(self.values, self.places, *rows)
 
 
 @dataclass(frozen=True)
-class Placed:
+class SharedTable:
     """Factor and offset of each channel, and the table for accumulators in ``-bound..bound``.
 
     ``wrong`` is the number of sums whose value in the table differs from the function, ``sums`` the
@@ -104,14 +104,14 @@ class Placed:
     sums: int = 0
 
 
-def stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
+def find_stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
     """The changes of a function over all sums of all channels."""
-    every = [sums.every(c) for c in range(len(sums.scale))]
+    every = [sums.list_channel(c) for c in range(len(sums.scale))]
     counts = np.array([len(found) for found in every])
     channel = np.repeat(np.arange(len(counts)), counts)
     flat = np.concatenate(every)
     real = sums.scale[channel] * flat + sums.shift[channel]
-    whole = on(grid, function, real)
+    whole = evaluate_on_grid(grid, function, real)
     order = np.argsort(real, kind="stable")
     changed = np.flatnonzero(np.diff(whole[order])) + 1
     values = whole[order][np.concatenate(([0], changed))]
@@ -130,59 +130,65 @@ def stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
     return Stairs(values, places, below, above, has_below, has_above)
 
 
-def on(grid: Grid, function: Expression, real: Array) -> Array:
+def evaluate_on_grid(grid: Grid, function: Expression, real: Array) -> Array:
     """The integers of a function's values."""
     found: Array = np.clip(np.rint(function(real) / grid.scale), grid.lo, grid.hi).astype(np.int64)
     return found
 
 
-def place(sums: Sums, function: Expression, grid: Grid, limit: int, room: int) -> Placed | None:
+def place_steps(
+    sums: Sums, function: Expression, grid: Grid, limit: int, room: int
+) -> SharedTable | None:
     """Factors, offsets and a table, exact if such are found. ``None`` if sums exceed the limit.
 
     Steps are ``room`` units from every sum, if the limit and the channels' scales allow it.
     """
     if sums.span > 2 * limit:
         return None
-    found = stairs(sums, function, grid)
+    found = find_stairs(sums, function, grid)
     moving = np.flatnonzero(~found.constant)
     if not len(moving):
-        return finished(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
-    best: Placed | None = None
+        return join_parts(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
+    best: SharedTable | None = None
     tried = 0
-    for unit in units(sums, moving, room):
-        now = with_unit(sums, found, moving, unit, (limit, room))
+    for unit in list_units(sums, moving, room):
+        now = try_unit(sums, found, moving, unit, (limit, room))
         if now is not None and (best is None or now.distance > best.distance):
             best = now
         tried += best is not None
         if best is not None and (best.distance > room or tried > MORE):
             return best
-    return best or apart(sums, found, moving, limit) or nearest(sums, function, grid, limit)
+    return (
+        best
+        or place_groups(sums, found, moving, limit)
+        or place_nearest(sums, function, grid, limit)
+    )
 
 
-def with_unit(
+def try_unit(
     sums: Sums, found: Stairs, moving: Array, unit: float, wanted: tuple[int, int]
-) -> Placed | None:
+) -> SharedTable | None:
     """The table with factors near the channels' scales in a unit, or smaller ones if they exceed
     it."""
     limit, room = wanted
     for share in SHARES:
-        factors = factors_for(sums, found, moving, unit, int(limit * share), room)
-        solution = centred(found.of(moving), factors[moving], room)
+        factors = choose_factors(sums, found, moving, unit, int(limit * share), room)
+        solution = centre_steps(found.select(moving), factors[moving], room)
         if solution is None:
             return None
-        placed = finished(sums, found, factors, [Part(moving, *solution)], limit)
+        placed = join_parts(sums, found, factors, [TablePart(moving, *solution)], limit)
         if placed is not None:
             return placed
     return None
 
 
-def units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
+def list_units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
     """Real values of the accumulator's unit to try, from fine to coarse."""
     steps = (sums.scale * sums.stride)[moving]
     yield from np.geomspace(steps.min() / (2 * room + 2), steps.max() * 1.01, UNITS)
 
 
-def factors_for(
+def choose_factors(
     sums: Sums, found: Stairs, moving: Array, unit: float, limit: int, wanted: int
 ) -> Array:
     """For each channel the factor with the most room around its steps, up to ``wanted``.
@@ -205,28 +211,28 @@ def factors_for(
     return factors
 
 
-def centred(found: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] | None:
+def centre_steps(found: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] | None:
     """Offsets and steps with the most room on both sides of each step, up to ``wanted``."""
-    best = solved(found, factors, 0)
+    best = solve_constraints(found, factors, 0)
     if best is None:
         return None
     low, high = 0, wanted
     while low < high:
         room = (low + high + 1) // 2
-        now = solved(found, factors, room)
+        now = solve_constraints(found, factors, room)
         if now is None:
             high = room - 1
         else:
             best, low = now, room
-    below, above = reached(found, factors, best[0])
-    steps = between(below.max(axis=0), above.min(axis=0) - 1, wanted)
+    below, above = map_changes(found, factors, best[0])
+    steps = halve_gaps(below.max(axis=0), above.min(axis=0) - 1, wanted)
     zero = np.zeros(len(factors), np.int64)
-    below, above = reached(found, factors, zero)
+    below, above = map_changes(found, factors, zero)
     offsets = ((steps - below).min(axis=1) + (steps + 1 - above).max(axis=1)) // 2
     return offsets, steps
 
 
-def between(least: Array, most: Array, wanted: int) -> Array:
+def halve_gaps(least: Array, most: Array, wanted: int) -> Array:
     """Steps halfway between the sums below and above each. With only one side, ``wanted`` from it.
 
     Both are in order. Steps without sums below come first, those without sums above last.
@@ -240,7 +246,7 @@ def between(least: Array, most: Array, wanted: int) -> Array:
     return steps
 
 
-def reached(found: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array]:
+def map_changes(found: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array]:
     """Accumulators beside each change, or -FAR and FAR if a channel has none."""
     m, o = factors[:, None], offsets[:, None]
     below = np.where(found.has_below, m * found.below + o, -FAR)
@@ -248,10 +254,10 @@ def reached(found: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array
     return below, above
 
 
-def solved(found: Stairs, factors: Array, room: int) -> tuple[Array, Array] | None:
+def solve_constraints(found: Stairs, factors: Array, room: int) -> tuple[Array, Array] | None:
     """Offsets and steps with ``below + room <= T < above - room``; ``None`` if there are none."""
     zero = np.zeros(len(factors), np.int64)
-    below, above = reached(found, factors, zero)
+    below, above = map_changes(found, factors, zero)
     if (above - below <= 2 * room).any():
         return None
     offsets, steps = zero, np.zeros(below.shape[1], np.int64)
@@ -269,7 +275,7 @@ def solved(found: Stairs, factors: Array, room: int) -> tuple[Array, Array] | No
 
 
 @dataclass(frozen=True)
-class Part:
+class TablePart:
     """Channels that share a part of the table, their offsets, and the steps there."""
 
     channels: Array
@@ -277,9 +283,9 @@ class Part:
     steps: Array
 
 
-def finished(
-    sums: Sums, found: Stairs, factors: Array, parts: list[Part], limit: int
-) -> Placed | None:
+def join_parts(
+    sums: Sums, found: Stairs, factors: Array, parts: list[TablePart], limit: int
+) -> SharedTable | None:
     """Parts side by side in one table; ``None`` if they do not fit."""
     offsets = np.zeros(len(factors), np.int64)
     pieces, starts, start, distance = [], [], 0, np.inf
@@ -291,7 +297,7 @@ def finished(
         pieces.append(np.searchsorted(part.steps - low, np.arange(width)))
         starts.append(start)
         start += width + GUARD
-        below, above = reached(found.of(part.channels), m, part.offsets)
+        below, above = map_changes(found.select(part.channels), m, part.offsets)
         gaps = [part.steps - below, above - 1 - part.steps]
         distance = min(distance, *(float(gap.min()) + 0.5 for gap in gaps))
     constant = np.flatnonzero(found.constant)
@@ -300,17 +306,17 @@ def finished(
         pieces.append(np.full(GUARD, piece))
         starts.append(start)
         start += 2 * GUARD
-    whole = joined(pieces)
+    whole = join_pieces(pieces)
     if len(whole) > 2 * limit + 1:
         return None
     for c, piece in zip(constant, lies_in, strict=True):
-        offsets[c] = middle(whole == piece)
+        offsets[c] = find_middle(whole == piece)
     bound = len(whole) // 2
     table = found.values[np.concatenate([whole, whole[-1:]])[: 2 * bound + 1]]
-    return Placed(factors, offsets - bound, table, max(bound, 1), float(distance))
+    return SharedTable(factors, offsets - bound, table, max(bound, 1), float(distance))
 
 
-def joined(pieces: list[Array]) -> Array:
+def join_pieces(pieces: list[Array]) -> Array:
     """Parts with a guard between each two. Each part is continued over half of a guard."""
     half = GUARD // 2
     every = []
@@ -321,7 +327,7 @@ def joined(pieces: list[Array]) -> Array:
     return np.concatenate(every)
 
 
-def middle(mask: Array) -> int:
+def find_middle(mask: Array) -> int:
     """The place in the middle of the longest run of a mask."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
     starts, ends = edges[::2], edges[1::2]
@@ -329,9 +335,9 @@ def middle(mask: Array) -> int:
     return int(starts[longest] + ends[longest] - 1) // 2
 
 
-def apart(sums: Sums, found: Stairs, moving: Array, limit: int) -> Placed | None:
+def place_groups(sums: Sums, found: Stairs, moving: Array, limit: int) -> SharedTable | None:
     """Channels with fitting scales, each group in a part of the table of its own."""
-    best: Placed | None = None
+    best: SharedTable | None = None
     order = moving[np.argsort(sums.scale[moving], kind="stable")]
     steps = (sums.scale * sums.stride)[moving]
     spans = (sums.high - sums.low)[moving]
@@ -340,55 +346,58 @@ def apart(sums: Sums, found: Stairs, moving: Array, limit: int) -> Placed | None
         factors = np.where(found.constant, 0, ideal).astype(np.int64)
         if int((factors[moving] * spans).max()) > 2 * limit:
             continue
-        parts: list[Part] = []
+        parts: list[TablePart] = []
         group: list[int] = []
         for c in order:
-            if solved(found.of(np.array([*group, c])), factors[[*group, c]], 0) is None:
-                parts.append(part_of(found, factors, group))
+            if (
+                solve_constraints(found.select(np.array([*group, c])), factors[[*group, c]], 0)
+                is None
+            ):
+                parts.append(make_part(found, factors, group))
                 group = []
             group.append(int(c))
-        placed = finished(sums, found, factors, [*parts, part_of(found, factors, group)], limit)
+        placed = join_parts(sums, found, factors, [*parts, make_part(found, factors, group)], limit)
         if placed is not None and (best is None or placed.distance > best.distance):
             best = placed
     return best
 
 
-def part_of(found: Stairs, factors: Array, group: list[int]) -> Part:
+def make_part(found: Stairs, factors: Array, group: list[int]) -> TablePart:
     channels = np.array(group)
-    solution = centred(found.of(channels), factors[channels], GUARD)
+    solution = centre_steps(found.select(channels), factors[channels], GUARD)
     assert solution is not None, "the group has been tried"
-    return Part(channels, *solution)
+    return TablePart(channels, *solution)
 
 
-def nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> Placed | None:
+def place_nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> SharedTable | None:
     """Factors and offsets nearest to the real ones, and the number of sums on a wrong side.
 
     ``None`` if sums exceed the limit.
     """
-    found = stairs(sums, function, grid)
+    found = find_stairs(sums, function, grid)
     moving = np.flatnonzero(~found.constant)
     if not len(moving):
-        return finished(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
+        return join_parts(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
     unit = float((sums.scale * (sums.high - sums.low)).max()) / (2 * limit - 2)
     for _ in range(200):
         factors = np.where(found.constant, 0, np.maximum(np.rint(sums.scale / unit), 1))
         factors = factors.astype(np.int64)
         steps = np.floor(found.places / unit).astype(np.int64)
-        below, above = reached(found, factors, np.zeros_like(factors))
+        below, above = map_changes(found, factors, np.zeros_like(factors))
         own = ((steps - below).min(axis=1) + (steps + 1 - above).max(axis=1)) // 2
-        placed = finished(sums, found, factors, [Part(moving, own[moving], steps)], limit)
+        placed = join_parts(sums, found, factors, [TablePart(moving, own[moving], steps)], limit)
         if placed is not None:
-            return counted(sums, function, grid, placed)
+            return count_wrong(sums, function, grid, placed)
         unit *= 1.03
     return None
 
 
-def counted(sums: Sums, function: Expression, grid: Grid, placed: Placed) -> Placed:
+def count_wrong(sums: Sums, function: Expression, grid: Grid, placed: SharedTable) -> SharedTable:
     """The placement with its number of sums on a wrong side."""
     wrong = total = 0
     for c in range(len(sums.scale)):
-        every = sums.every(c)
-        real = on(grid, function, sums.scale[c] * every + sums.shift[c])
+        every = sums.list_channel(c)
+        real = evaluate_on_grid(grid, function, sums.scale[c] * every + sums.shift[c])
         places = placed.factors[c] * every + placed.offsets[c] + placed.bound
         wrong += int((placed.table[places] != real).sum())
         total += len(every)

@@ -25,13 +25,13 @@ OPSET: Final = 9
 """The first version with all operators that are added."""
 
 
-def guarded(gives: Gives, reference: Array) -> Gives:
+def add_guards(gives: Gives, reference: Array) -> Gives:
     """The outputs with guards. ``reference`` are the float model's last values, (N, values)."""
     if not gives.tail.model:
         return gives
     proto = gives.tail.proto
     versions = [o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")]
-    places = {place: argument(node, proto) for place, node in enumerate(proto.graph.node)}
+    places = {place: find_guarded_input(node, proto) for place, node in enumerate(proto.graph.node)}
     wanted = {place: which for place, which in places.items() if which is not None}
     if not wanted or max(versions, default=1) < OPSET:
         return gives
@@ -39,25 +39,25 @@ def guarded(gives: Gives, reference: Array) -> Gives:
     rows = np.unique(np.linspace(0, len(reference) - 1, ROWS).astype(int))
     real = gives.ordered(reference[rows])
     try:
-        seen = {Tail.INPUT: real, **probed(gives.tail, names, real)}
+        seen = {Tail.INPUT: real, **evaluate_tensors(gives.tail, names, real)}
     except (NetworkError, ValueError):  # numbers of no row, of which nothing is known
         return gives
-    made = onnx.ModelProto()
-    made.CopyFrom(proto)
-    del made.graph.node[:]
+    model = onnx.ModelProto()
+    model.CopyFrom(proto)
+    del model.graph.node[:]
     for place, node in enumerate(proto.graph.node):
-        found = onnx.NodeProto()
-        found.CopyFrom(node)
+        guarded = onnx.NodeProto()
+        guarded.CopyFrom(node)
         if (which := wanted.get(place)) is not None:
             name = node.input[which]
             kind = seen[name].dtype if name != Tail.INPUT else gives.tail.input_type
-            found.input[which] = within(made, name, f"palladion.guard.{place}",
-                                        bounds(node.op_type, seen[name].astype(kind)))  # fmt: skip
-        made.graph.node.append(found)
-    return replace(gives, tail=replace(gives.tail, model=made.SerializeToString()))
+            guard = choose_guard(node.op_type, seen[name].astype(kind))
+            guarded.input[which] = add_guard(model, name, f"palladion.guard.{place}", guard)
+        model.graph.node.append(guarded)
+    return replace(gives, tail=replace(gives.tail, model=model.SerializeToString()))
 
 
-def argument(node: onnx.NodeProto, proto: onnx.ModelProto) -> int | None:
+def find_guarded_input(node: onnx.NodeProto, proto: onnx.ModelProto) -> int | None:
     """Which of a node's inputs has a domain, if one has."""
     held = {tensor.name: tensor for tensor in proto.graph.initializer}
     if node.op_type in {"Sqrt", "Log", "Reciprocal"}:
@@ -71,7 +71,7 @@ def argument(node: onnx.NodeProto, proto: onnx.ModelProto) -> int | None:
     return None
 
 
-def probed(tail: Tail, names: list[str], real: Array) -> dict[str, Array]:
+def evaluate_tensors(tail: Tail, names: list[str], real: Array) -> dict[str, Array]:
     """The values of tensors inside a tail."""
     if not names:
         return {}
@@ -82,7 +82,7 @@ def probed(tail: Tail, names: list[str], real: Array) -> dict[str, Array]:
     return Tail(proto.SerializeToString(), tail.batched).run(real)
 
 
-def bounds(kind: str, seen: Array) -> tuple[str, Array, Array] | None:
+def choose_guard(kind: str, seen: Array) -> tuple[str, Array, Array] | None:
     """The test that numbers of the domain pass, its constant, and what replaces the others."""
     if seen.dtype.kind != "f" or not seen.size or not np.isfinite(seen).all():
         return None
@@ -100,18 +100,18 @@ def bounds(kind: str, seen: Array) -> tuple[str, Array, Array] | None:
     return None
 
 
-def within(
-    made: onnx.ModelProto, name: str, prefix: str, found: tuple[str, Array, Array] | None
+def add_guard(
+    model: onnx.ModelProto, name: str, prefix: str, guard: tuple[str, Array, Array] | None
 ) -> str:
     """The tensor ``name`` with numbers outside the domain replaced, if the domain is known."""
-    if found is None:
+    if guard is None:
         return name
-    test, constant, instead = found
+    test, constant, instead = guard
     held = [numpy_helper.from_array(np.asarray(array), f"{prefix}.{word}")
             for word, array in (("constant", constant), ("instead", instead))]  # fmt: skip
-    made.graph.initializer.extend(held)
-    made.graph.node.append(helper.make_node(test, [name, held[0].name], [f"{prefix}.inside"]))
-    made.graph.node.append(
+    model.graph.initializer.extend(held)
+    model.graph.node.append(helper.make_node(test, [name, held[0].name], [f"{prefix}.inside"]))
+    model.graph.node.append(
         helper.make_node("Where", [f"{prefix}.inside", name, held[1].name], [prefix])
     )
     return prefix

@@ -12,9 +12,9 @@ import numpy as np
 
 from palladion.nn.expression import Expression
 from palladion.nn.graph import Array, Conv, Window
-from palladion.nn.quantisation.floats import Seen
-from palladion.nn.quantisation.form import Form, emptied, spread
-from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.collect.statistics import ChannelStatistics
+from palladion.nn.quantisation.plan.form import Form, drop_inputs, spread_channels
+from palladion.nn.quantisation.plan.planner import Planned
 
 Range = tuple[float, float]
 
@@ -23,7 +23,7 @@ SAMPLES = 513
 
 
 @dataclass(frozen=True)
-class Dead:
+class DeadChannels:
     """Channels of a layer that were left out.
 
     ``distance``, for channels that were only measured: the distance of their values from a change
@@ -46,9 +46,9 @@ class Dead:
         )
 
 
-def fold(
-    layers: list[Planned], seen: list[Seen], ranges: list[Range], *, measured: bool
-) -> tuple[list[Planned], list[Dead]]:
+def fold_constants(
+    layers: list[Planned], seen: list[ChannelStatistics], ranges: list[Range], *, measured: bool
+) -> tuple[list[Planned], list[DeadChannels]]:
     """The layers without constant channels, and the channels that were left out.
 
     ``ranges`` are the smallest and largest real values of the integers of each source, input first.
@@ -59,24 +59,26 @@ def fold(
             continue
         if any(isinstance(t.map, Window) for t in layer.form.terms):
             continue
-        entry, (low, high) = seen[k], interval(layer.form, ranges)
-        proven = constant_on(layer.function, low, high)
+        entry, (low, high) = seen[k], bound_form(layer.form, ranges)
+        proven = is_constant(layer.function, low, high)
         width = entry.high - entry.low
-        by_data = constant_on(layer.function, entry.low - width, entry.high + width) & ~proven
+        by_data = is_constant(layer.function, entry.low - width, entry.high + width) & ~proven
         dead = proven | (by_data & measured)
         if not dead.any():
             continue
         value = layer.function(np.where(proven, (low + high) / 2, entry.high))
-        layers[k - 1] = silent(layer, dead, np.where(proven, (low + high) / 2, entry.high), entry)
+        layers[k - 1] = silence_channels(
+            layer, dead, np.where(proven, (low + high) / 2, entry.high), entry
+        )
         for j in range(k, len(layers)):
-            layers[j] = without(layers[j], k, np.where(dead, value, np.nan))
+            layers[j] = move_into_bias(layers[j], k, np.where(dead, value, np.nan))
         only = by_data & measured
-        away = distance(layer.function, entry, only)
-        found.append(Dead(layer.name, int(proven.sum()), int(only.sum()), away))
+        away = measure_distance(layer.function, entry, only)
+        found.append(DeadChannels(layer.name, int(proven.sum()), int(only.sum()), away))
     return layers, found
 
 
-def interval(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
+def bound_form(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
     """The smallest and the largest value of each channel."""
     low, high = form.bias.copy(), form.bias.copy()
     for term in form.terms:
@@ -89,7 +91,7 @@ def interval(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
     return low, high
 
 
-def constant_on(function: Expression, low: Array, high: Array) -> Array:
+def is_constant(function: Expression, low: Array, high: Array) -> Array:
     """For each channel, whether the function has one value from low to high."""
     shares = np.linspace(0, 1, SAMPLES)[:, None]
     values = function(low + shares * (high - low))
@@ -97,19 +99,19 @@ def constant_on(function: Expression, low: Array, high: Array) -> Array:
     return found
 
 
-def distance(function: Expression, entry: Seen, channels: Array) -> float:
+def measure_distance(function: Expression, entry: ChannelStatistics, channels: Array) -> float:
     """Widths of the calibrated range by which some channel may leave it, up to 100."""
     low, high = entry.low[channels], entry.high[channels]
     width = high - low
     reached = 1.0
     for times in np.geomspace(1, 100, 41):
-        if not constant_on(function, low - times * width, high + times * width).all():
+        if not is_constant(function, low - times * width, high + times * width).all():
             break
         reached = float(times)
     return reached
 
 
-def silent(layer: Planned, dead: Array, at: Array, entry: Seen) -> Planned:
+def silence_channels(layer: Planned, dead: Array, at: Array, entry: ChannelStatistics) -> Planned:
     """A layer whose dead channels have no weights, and a bias where the function is constant.
 
     The bias is no larger than the values of other channels, if the function is the same there.
@@ -127,7 +129,7 @@ def silent(layer: Planned, dead: Array, at: Array, entry: Seen) -> Planned:
     return replace(layer, form=replace(layer.form, terms=tuple(terms), bias=bias))
 
 
-def without(layer: Planned, source: int, constants: Array) -> Planned:
+def move_into_bias(layer: Planned, source: int, constants: Array) -> Planned:
     """A layer with the constants of a source in its bias. ``constants`` is NaN for other
     channels."""
     dead, values = ~np.isnan(constants), np.nan_to_num(constants)
@@ -136,8 +138,8 @@ def without(layer: Planned, source: int, constants: Array) -> Planned:
         if term.source == source and not isinstance(term.map, Window):
             padded = isinstance(term.map, Conv) and term.map.geometry.padded
             gone = dead & (values == 0) if padded else dead
-            flat = (term.map.weights * spread(term, values * gone)).reshape(len(bias), -1)
+            flat = (term.map.weights * spread_channels(term, values * gone)).reshape(len(bias), -1)
             bias = bias + flat.sum(axis=1)
-            term = emptied(term, gone)
+            term = drop_inputs(term, gone)
         terms.append(term)
     return replace(layer, form=replace(layer.form, terms=tuple(terms), bias=bias))

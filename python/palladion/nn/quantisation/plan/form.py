@@ -24,9 +24,9 @@ class Term:
     """Number of channels of the source."""
     map: Linear
 
-    def scaled(self, scale: Array) -> Term:
+    def scale_outputs(self, scale: Array) -> Term:
         """The term with its output channels multiplied by ``scale``."""
-        return replace(self, map=scaled(self.map, scale, self.channels))
+        return replace(self, map=scale_map(self.map, scale, self.channels))
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Form:
     terms: tuple[Term, ...]
     bias: Array
 
-    def scaled(self, scale: Array, shift: Array) -> Form:
+    def scale_and_shift(self, scale: Array, shift: Array) -> Form:
         """``scale * form + shift`` per channel."""
-        terms = tuple(term.scaled(scale) for term in self.terms)
+        terms = tuple(term.scale_outputs(scale) for term in self.terms)
         return Form(self.shape, terms, self.bias * scale + shift)
 
-    def largest(self) -> Array:
+    def largest_weights(self) -> Array:
         """The largest weight of each channel, or 1 if all are 0."""
         found = np.zeros(self.shape[0])
         for term in self.terms:
@@ -54,61 +54,65 @@ class Form:
                 found = np.maximum(found, rows)
         return np.where(found > 0, found, 1.0)
 
-    def placed_only(self) -> bool:
+    def only_places(self) -> bool:
         """Whether this only places values beside each other along the channels."""
         return not self.bias.any() and all(
             isinstance(t.map, Window) and t.map.geometry.pointwise for t in self.terms
         )
 
-    def through(self, node: Linear) -> Form | None:
+    def compose(self, node: Linear) -> Form | None:
         """``node`` applied to this form, as one form; ``None`` if they do not compose."""
         if isinstance(node, Window) and node.geometry.pointwise and not self.bias.any():
             if all(isinstance(t.map, Window) for t in self.terms):
-                terms = tuple(replace(t, map=moved(t.map, node)) for t in self.terms)
+                terms = tuple(replace(t, map=move_window(t.map, node)) for t in self.terms)
                 return Form(node.shape, terms, np.zeros(node.shape[0]))
             return None
-        if isinstance(node, Window) or not self.placed_only():
+        if isinstance(node, Window) or not self.only_places():
             return None
         if isinstance(node, Conv) and node.groups != 1:
             return None
-        terms = tuple(replace(t, map=part(node, self.shape, t)) for t in self.terms)
+        terms = tuple(replace(t, map=select_inputs(node, self.shape, t)) for t in self.terms)
         return Form(node.shape, terms, node.bias)
 
 
-def single(source: int, channels: int, node: Linear) -> Form:
+def wrap_map(source: int, channels: int, node: Linear) -> Form:
     """The form of one map of a source with ``channels`` channels."""
     bias = np.zeros(node.shape[0]) if isinstance(node, Window) else node.bias
     return Form(node.shape, (Term(source, channels, node),), bias)
 
 
-def identity(source: int, shape: Shape) -> Form:
+def wrap_value(source: int, shape: Shape) -> Form:
     """The form of an unchanged value."""
-    return single(source, shape[0], Window("identity", (), shape, np.ones((1, 1)), Geometry()))
+    return wrap_map(source, shape[0], Window("identity", (), shape, np.ones((1, 1)), Geometry()))
 
 
-def total(forms: list[Form], signs: tuple[int, ...]) -> Form:
+def add_forms(forms: list[Form], signs: tuple[int, ...]) -> Form:
     """Sum of forms of one shape, with signs."""
     terms: list[Term] = []
     bias = np.zeros(forms[0].shape[0])
     for form, sign in zip(forms, signs, strict=True):
-        signed = form if sign > 0 else form.scaled(np.full(len(bias), -1.0), np.zeros(len(bias)))
+        signed = (
+            form
+            if sign > 0
+            else form.scale_and_shift(np.full(len(bias), -1.0), np.zeros(len(bias)))
+        )
         terms += signed.terms
         bias = bias + signed.bias
     return Form(forms[0].shape, tuple(terms), bias)
 
 
-def scaled(map_: Linear, scale: Array, channels: int) -> Linear:
+def scale_map(map_: Linear, scale: Array, channels: int) -> Linear:
     """A map whose output channels are multiplied by ``scale``."""
     if isinstance(map_, Window) and np.all(scale == scale[0]):
         return replace(map_, taps=map_.taps * scale[0])
     if isinstance(map_, Window):
-        return as_conv(map_, scale, channels)
+        return to_conv(map_, scale, channels)
     factor = scale.reshape(-1, *[1] * (map_.weights.ndim - 1))
     steps = None if map_.steps is None or not np.all(scale) else map_.steps * np.abs(scale)
     return replace(map_, weights=map_.weights * factor, steps=steps)
 
 
-def as_conv(window: Window, scale: Array, channels: int) -> Conv:
+def to_conv(window: Window, scale: Array, channels: int) -> Conv:
     """A window as a convolution, since channels have different factors."""
     count = window.shape[0]
     if window.first == 0 and channels == count:
@@ -120,14 +124,14 @@ def as_conv(window: Window, scale: Array, channels: int) -> Conv:
     return Conv(window.name, (), window.shape, weights, np.zeros(count), window.geometry)
 
 
-def moved(inner: Linear, outer: Window) -> Window:
+def move_window(inner: Linear, outer: Window) -> Window:
     """A window moved to its place by a pointwise one."""
     assert isinstance(inner, Window), "the caller has checked it"
     taps = inner.taps * outer.taps[0, 0]
     return replace(inner, shape=outer.shape, taps=taps, first=inner.first + outer.first)
 
 
-def part(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
+def select_inputs(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
     """The part of a map that reads one of several values placed beside each other."""
     placed = term.map
     assert isinstance(placed, Window), "the caller has checked it"
@@ -140,18 +144,18 @@ def part(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
     return replace(node, weights=weights.reshape(len(weights), -1), steps=steps)
 
 
-def with_columns(term: Term, factor: Array) -> Term:
+def scale_inputs(term: Term, factor: Array) -> Term:
     """The term, not a window, whose input channels are multiplied by ``factor``."""
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
     uniform = bool(np.all(factor == factor[0]))
     steps = map_.steps * abs(factor[0]) if uniform and map_.steps is not None else None
     return replace(
-        term, map=replace(map_, weights=map_.weights * spread(term, factor), steps=steps)
+        term, map=replace(map_, weights=map_.weights * spread_channels(term, factor), steps=steps)
     )
 
 
-def spread(term: Term, channels: Array) -> Array:
+def spread_channels(term: Term, channels: Array) -> Array:
     """Numbers of a source's channels, in the order of the term's weights."""
     map_ = term.map
     if isinstance(map_, Dense):
@@ -161,21 +165,23 @@ def spread(term: Term, channels: Array) -> Array:
     return channels.reshape(map_.groups, -1).repeat(each, axis=0)[:, :, None, None]
 
 
-def by_channel(term: Term, factor: Array) -> tuple[Array, Array]:
+def measure_weights(term: Term, factor: Array) -> tuple[Array, Array]:
     """Sum of squares and largest absolute value of the weights, with columns multiplied.
 
     Both have shape (K, channels that an output reads).
     """
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
-    weights = np.abs(map_.weights * spread(term, factor))
+    weights = np.abs(map_.weights * spread_channels(term, factor))
     count = map_.weights.shape[1] if isinstance(map_, Conv) else term.channels
     weights = weights.reshape(len(weights), count, -1)
     return np.square(weights).sum(axis=2), weights.max(axis=2)
 
 
-def emptied(term: Term, gone: Array) -> Term:
+def drop_inputs(term: Term, gone: Array) -> Term:
     """A term, not a window, that does not read some channels."""
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
-    return replace(term, map=replace(map_, weights=map_.weights * spread(term, 1.0 - gone)))
+    return replace(
+        term, map=replace(map_, weights=map_.weights * spread_channels(term, 1.0 - gone))
+    )
