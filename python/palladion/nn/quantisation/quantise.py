@@ -73,7 +73,7 @@ class Quantised:
 def quantise(
     graph: Graph, data: Array | None = None, settings: Settings | None = None
 ) -> Quantised:
-    """Quantise a float graph on real inputs of the model.
+    """Quantise a float graph on inputs inputs of the model.
 
     A model with its own grids for its input and after each layer needs no data.
 
@@ -84,39 +84,46 @@ def quantise(
         are missing, or if ``settings.strict`` is set and there is a warning.
     """
     settings = settings or Settings()
-    given, real_data = graph.input, data is not None
+    model_input, has_data = graph.input, data is not None
     if data is not None:
         data = graph.arranged(data)
         graph = normalise_features(graph, data)
-        given = graph.input
-        real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
-    elif given.grid is not None:
-        real = draw_inputs(given.shape, given.grid)
-        data = real * given.std[:, None, None] + given.mean[:, None, None]
-    else:
-        raise NetworkError(f"the input {given.name} has no grid of the model's own: give "
-                           "calibration data (--data, or `calibrate` in Python)")  # fmt: skip
-    grid = given.grid or choose_input_grid(real, settings)
-    first = make_input_value(real, grid, own=given.grid is not None)
-    layers = plan(graph, data, settings)
-    layers, factors, warned = prepare_layers(layers, first, settings, real=real_data)
-    found = quantise_layers(layers, first, settings, real=real_data)
-    answers = None
-    if real_data:
-        graph = guard_domains(graph, factors.restore(found[-1]))
-        judge = Judge(graph, first, factors, settings)
-        layers, found, answers = improve.widen_last_inputs(
-            layers, found, judge.compute, judge.compare
+        model_input = graph.input
+        inputs = (
+            replace(model_input, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
         )
-    entries = [write_layer(*pair) for pair in zip(layers, found, strict=True)]
-    scale, shift = factors.interpret(found[-1])
+    elif model_input.grid is not None:
+        inputs = draw_inputs(model_input.shape, model_input.grid)
+        data = inputs * model_input.std[:, None, None] + model_input.mean[:, None, None]
+    else:
+        raise NetworkError(f"the input {model_input.name} has no grid of the model's own: give "
+                           "calibration data (--data, or `calibrate` in Python)")  # fmt: skip
+    grid = model_input.grid or choose_input_grid(inputs, settings)
+    first = make_input_value(inputs, grid, own=model_input.grid is not None)
+    layers = plan(graph, data, settings)
+    layers, factors, warned = prepare_layers(layers, first, settings, has_data=has_data)
+    computed = quantise_layers(layers, first, settings, has_data=has_data)
+    answers = None
+    if has_data:
+        graph = guard_domains(graph, factors.restore(computed[-1]))
+        judge = Judge(graph, first, factors, settings)
+        layers, computed, answers = improve.widen_last_inputs(
+            layers, computed, judge.compute, judge.compare
+        )
+    entries = [write_layer(*pair) for pair in zip(layers, computed, strict=True)]
+    scale, shift = factors.interpret(computed[-1])
     interface = document.write_interface(graph, scale, shift)
-    network = IntNetwork(graph.name, document.write_input(given, grid), tuple(entries), interface)
+    network = IntNetwork(
+        graph.name, document.write_input(model_input, grid), tuple(entries), interface
+    )
     sigmas = [*network.sigmas(), 0.0]
-    reports = [report_layer(*of) for of in zip(layers, found, sigmas, strict=True)]
-    for planned, report, made in zip(layers, reports, found, strict=True):
+    reports = [report_layer(*of) for of in zip(layers, computed, sigmas, strict=True)]
+    for planned, report, layer in zip(layers, reports, computed, strict=True):
         inside = planned.softmax is not None
-        warned += [*made.warnings, *warn_of_layer(report, last=made.table is None, softmax=inside)]
+        warned += [
+            *layer.warnings,
+            *warn_of_layer(report, last=layer.table is None, softmax=inside),
+        ]
     warned += warn_of_softmax(layers, reports)
     if answers is not None and answers.differ:
         warned.append(f"the answers differ from the float model's: {answers}; "
@@ -127,8 +134,8 @@ def quantise(
         network,
         tuple(reports),
         tuple(layers),
-        tuple(made.group for made in found),
-        () if not real_data else data_notes.note_data_range(graph, data),
+        tuple(layer.group for layer in computed),
+        () if not has_data else data_notes.note_data_range(graph, data),
         tuple(warned),
         scale,
         shift,
@@ -146,31 +153,31 @@ class Judge:
     settings: Settings
 
     def compute(
-        self, layers: Sequence[Planned], made: Sequence[IntegerLayer]
+        self, layers: Sequence[Planned], known: Sequence[IntegerLayer]
     ) -> list[IntegerLayer]:
         """The layers in integers, of which the first ones are known."""
-        return quantise_layers(layers, self.first, self.settings, real=True, known=made)
+        return quantise_layers(layers, self.first, self.settings, has_data=True, known=known)
 
-    def compare(self, made: Sequence[IntegerLayer]) -> Answers:
+    def compare(self, computed: Sequence[IntegerLayer]) -> Answers:
         """The answers of the last of these layers."""
-        last = made[-1]
+        last = computed[-1]
         ends = document.write_interface(self.graph, *self.outputs.interpret(last))
         return compare_answers(ends, last.accumulators, self.outputs.restore(last))
 
     def try_settings(self, settings: Settings) -> Answers:
         """The answers with other settings, on some of the data."""
         settings = replace(settings, strict=False)
-        real = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
+        inputs = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
         own = self.first.own_grid
-        grid = self.graph.input.grid or choose_input_grid(real, settings)
-        first = make_input_value(real, grid, own=own)
-        data = real * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
+        grid = self.graph.input.grid or choose_input_grid(inputs, settings)
+        first = make_input_value(inputs, grid, own=own)
+        data = inputs * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
         layers, outputs, _ = prepare_layers(
-            plan(self.graph, data, settings), first, settings, real=True
+            plan(self.graph, data, settings), first, settings, has_data=True
         )
         judge = Judge(self.graph, first, outputs, settings)
-        found = quantise_layers(layers, first, settings, real=True)
-        return improve.widen_last_inputs(layers, found, judge.compute, judge.compare)[2]
+        computed = quantise_layers(layers, first, settings, has_data=True)
+        return improve.widen_last_inputs(layers, computed, judge.compute, judge.compare)[2]
 
 
 @dataclass(frozen=True)
@@ -184,8 +191,8 @@ class Outputs:
     def restore(self, last: IntegerLayer) -> Array:
         """The float network's last values, as the client has them."""
         rows, shift = (part[:, None, None] for part in (self.rows, self.shift))
-        found: Array = last.value.reference / rows + shift
-        return found
+        restored: Array = last.value.reference / rows + shift
+        return restored
 
     def interpret(self, last: IntegerLayer) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """The scale and the shift of the outputs, for each channel or for all alike."""
@@ -207,20 +214,20 @@ def guard_domains(graph: Graph, reference: Array) -> Graph:
 def draw_inputs(shape: tuple[int, int, int], grid: Grid) -> Array:
     """Inputs drawn uniformly from the integers of a grid."""
     rng = np.random.default_rng(1)
-    found: Array = rng.integers(grid.lo, grid.hi, (MADE_UP, *shape), endpoint=True) * grid.scale
-    return found.astype(np.float32)
+    drawn: Array = rng.integers(grid.lo, grid.hi, (MADE_UP, *shape), endpoint=True) * grid.scale
+    return drawn.astype(np.float32)
 
 
-def make_input_value(real: Array, grid: Grid, *, own: bool) -> Value:
+def make_input_value(inputs: Array, grid: Grid, *, own: bool) -> Value:
     """The input on its grid. A model with its own grid rounds its input itself."""
-    integers = to_integers(real, grid)
-    reference = integers.astype(np.float64) * grid.scale if own else real
-    reach = Integers.alike(real.shape[1], int(grid.lo), int(grid.hi))
+    integers = to_integers(inputs, grid)
+    reference = integers.astype(np.float64) * grid.scale if own else inputs
+    reach = Integers.alike(inputs.shape[1], int(grid.lo), int(grid.hi))
     return Value(integers, reference, grid.scale, reach, own)
 
 
 def prepare_layers(
-    layers: list[Planned], first: Value, settings: Settings, *, real: bool
+    layers: list[Planned], first: Value, settings: Settings, *, has_data: bool
 ) -> tuple[list[Planned], Outputs, list[str]]:
     """The layers without dead channels and with channels of similar size, what the client does to
     the outputs, and warnings."""
@@ -232,7 +239,7 @@ def prepare_layers(
         float(first.reach.high.max() * first.scale),
     )
     exact = first.own_grid and settings.exact  # for any input, not only for these
-    layers, gone = dead.fold_constants(layers, seen, ends, measured=real and not exact)
+    layers, gone = dead.fold_constants(layers, seen, ends, measured=has_data and not exact)
     if gone:
         seen = statistics.collect_statistics(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
@@ -248,7 +255,7 @@ def quantise_layers(
     first: Value,
     settings: Settings,
     *,
-    real: bool,
+    has_data: bool,
     known: Sequence[IntegerLayer] = (),
 ) -> list[IntegerLayer]:
     """Each layer in integers, on the values that the integer layers before it give.
@@ -258,40 +265,40 @@ def quantise_layers(
     values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     factors = {s for planned in layers for s in planned.product or ()}
-    found: list[IntegerLayer] = []
+    computed: list[IntegerLayer] = []
     for index, planned in enumerate(layers):
         if index < len(known):
-            made = known[index]
+            layer = known[index]
         else:
             if planned.softmax is not None:
                 planned = calibrate_softmax(planned, values, settings)
             elif index + 1 in factors:
                 planned = replace(planned, bits=FACTOR_BITS)
-            made = quantise_layer(planned, values, settings, real=real)
-        found.append(made)
-        values[index + 1] = made.value
+            layer = quantise_layer(planned, values, settings, has_data=has_data)
+        computed.append(layer)
+        values[index + 1] = layer.value
         for source in [s for s in values if last_use.get(s, -1) == index]:
             del values[source]
-    return found
+    return computed
 
 
 def quantise_layer(
-    planned: Planned, values: dict[int, Value], settings: Settings, *, real: bool
+    planned: Planned, values: dict[int, Value], settings: Settings, *, has_data: bool
 ) -> IntegerLayer:
     """An exact layer if the model's own grids allow it, otherwise one with rounded weights."""
     if planned.function is not None:
         settings = settings.limit_to_samples(planned.samples)
     sources = {source: values[source] for source in planned.sources}
-    exact = quantise_exactly(planned, sources, settings, real=real)
+    exact = quantise_exactly(planned, sources, settings, has_data=has_data)
     if isinstance(exact, IntegerLayer):
         return exact
     needs_data = planned.function is not None and planned.function.grid() is None
-    if not real and (needs_data or planned.softmax):
+    if not has_data and (needs_data or planned.softmax):
         raise NetworkError(f"layer {planned.name}: has no grid of the model's own, give "
                            "calibration data, --data")  # fmt: skip
-    made = quantise_by_rounding(planned, sources, settings, real=real)
+    layer = quantise_by_rounding(planned, sources, settings, has_data=has_data)
     on_own = settings.exact and any(value.own_grid for value in sources.values())
-    return replace(made, why=exact) if on_own else made
+    return replace(layer, why=exact) if on_own else layer
 
 
 def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
@@ -307,30 +314,30 @@ def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Sett
     return replace(planned, function=function, grid=grid)
 
 
-def choose_input_grid(real: Array, settings: Settings) -> Grid:
+def choose_input_grid(inputs: Array, settings: Settings) -> Grid:
     """The grid for the input: unsigned if it is never negative, otherwise symmetric.
 
     Whole numbers that fit are integers of the grid, so that comparisons of them stay exact.
     """
-    if real.min() >= 0:
+    if inputs.min() >= 0:
         most = 2**settings.inputs - 1
-        largest = float(real.max()) or 1.0
-        if largest <= most and np.array_equal(real, np.rint(real)):
+        largest = float(inputs.max()) or 1.0
+        if largest <= most and np.array_equal(inputs, np.rint(inputs)):
             return Grid(1 / int(most // largest), 0, most)
         return Grid(largest / most, 0, most)
-    return scales.make_symmetric_grid(real, settings.inputs)
+    return scales.make_symmetric_grid(inputs, settings.inputs)
 
 
-def to_integers(real: Array, grid: Grid) -> Array:
+def to_integers(inputs: Array, grid: Grid) -> Array:
     """The nearest integers of the grid, as float32, which holds them exactly."""
-    found: Array = np.clip(np.rint(real / grid.scale), grid.lo, grid.hi).astype(np.float32)
-    return found
+    integers: Array = np.clip(np.rint(inputs / grid.scale), grid.lo, grid.hi).astype(np.float32)
+    return integers
 
 
-def write_layer(planned: Planned, made: IntegerLayer) -> Layer:
+def write_layer(planned: Planned, layer: IntegerLayer) -> Layer:
     """The layer in the form of the integer network."""
-    pairs = zip(planned.form.terms, made.group.maps, strict=True)
+    pairs = zip(planned.form.terms, layer.group.maps, strict=True)
     terms = tuple(document.write_term(t, m.map) for t, m in pairs)
-    bias, lut = document.write_integers(made.group.bias), document.write_table(made.table)
-    scale = float(made.value.scale)
-    return Layer(planned.name, terms, bias, made.bound, lut, scale, planned.product)
+    bias, lut = document.write_integers(layer.group.bias), document.write_table(layer.table)
+    scale = float(layer.value.scale)
+    return Layer(planned.name, terms, bias, layer.bound, lut, scale, planned.product)

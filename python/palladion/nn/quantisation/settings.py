@@ -64,10 +64,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            found = getattr(self, entry.name)
+            value = getattr(self, entry.name)
             wanted = KINDS[str(entry.type)]
-            if not isinstance(found, wanted) or (isinstance(found, bool) and wanted is not bool):
-                raise UsageError(f"{entry.name} is {found!r}, expected {entry.type}")
+            if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+                raise UsageError(f"{entry.name} is {value!r}, expected {entry.type}")
         if self.method not in get_args(Method):
             raise UsageError(f"method {self.method!r}, expected {', '.join(get_args(Method))}")
         for name in ("weights", "activations", "inputs"):

@@ -51,14 +51,14 @@ class Value:
     def varies(self) -> Array:
         """Whether channels are not constant on the data."""
         axes = (0, 2, 3)
-        found: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
-        return found
+        varies: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
+        return varies
 
     def reference_integers(self) -> Array:
         """The integers of the reference, for a value on the model's own grid."""
         assert self.own_grid, "the caller has checked it"
-        found: Array = np.rint(self.reference / self.scale).astype(self.integers.dtype)
-        return found
+        integers: Array = np.rint(self.reference / self.scale).astype(self.integers.dtype)
+        return integers
 
 
 @dataclass(frozen=True)
@@ -90,5 +90,5 @@ class IntegerLayer:
 def look_up(table: Array, bound: int, accumulators: Array) -> Array:
     """Outputs of a table. Accumulators beyond its ends give the value at the end."""
     places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
-    found: Array = table[places].astype(np.float32)
-    return found
+    outputs: Array = table[places].astype(np.float32)
+    return outputs

@@ -27,30 +27,32 @@ def normalise_features(graph: Graph, data: Array) -> Graph:
     for them. Before a function or a product of the input, a factor and a shift per channel make
     the input's own numbers again. If anything else reads the input, the graph stays unchanged.
     """
-    given = graph.input
-    real = replace(given, grid=None).evaluate(data.astype(np.float64))
-    low, high = real.min(axis=(0, 2, 3)), real.max(axis=(0, 2, 3))
+    model_input = graph.input
+    inputs = replace(model_input, grid=None).evaluate(data.astype(np.float64))
+    low, high = inputs.min(axis=(0, 2, 3)), inputs.max(axis=(0, 2, 3))
     # A shift of pictures would show in the padding of convolutions.
-    middle = (low + high) / 2 if given.shape[1:] == (1, 1) else np.zeros(len(low))
+    middle = (low + high) / 2 if model_input.shape[1:] == (1, 1) else np.zeros(len(low))
     half = np.maximum(high - middle, middle - low)
     varying = half[half > 0]
-    if given.grid is not None or not len(varying):
+    if model_input.grid is not None or not len(varying):
         return graph
     if varying.max() <= ALIKE * varying.min() and np.abs(middle).max() <= ALIKE * varying.min():
         return graph
     half = np.where(half > 0, half, 1.0)
-    before = replace(given, mean=given.mean + given.std * middle, std=given.std * half)
-    apart = Affine("features", (0,), given.shape, half, middle)
+    before = replace(
+        model_input, mean=model_input.mean + model_input.std * middle, std=model_input.std * half
+    )
+    restore = Affine("features", (0,), model_input.shape, half, middle)
     # Small whole numbers are exact on one grid, and comparisons of them have to stay exact.
-    whole = real.min() >= 0 and real.max() <= WHOLE and np.array_equal(real, np.rint(real))
+    whole = inputs.min() >= 0 and inputs.max() <= WHOLE and np.array_equal(inputs, np.rint(inputs))
     nodes: list[Node] = [before]
     number = {0: 0}
     for index, node in enumerate(graph.nodes[1:], start=1):
         merged: Node | None = replace(node, sources=tuple(number[s] for s in node.sources))
         if 0 in node.sources:
-            merged = affine_before(replace(graph, nodes=(before, apart)), 1, node)
+            merged = affine_before(replace(graph, nodes=(before, restore)), 1, node)
         if merged is None and isinstance(node, Activation | Add | Mul) and not whole:
-            nodes.append(replace(apart, name=f"{node.name}.features"))
+            nodes.append(replace(restore, name=f"{node.name}.features"))
             sources = (number[s] if s else len(nodes) - 1 for s in node.sources)
             merged = replace(node, sources=tuple(sources))
         if merged is None:

@@ -35,31 +35,32 @@ class ChannelStatistics:
     @property
     def varies(self) -> Array:
         """Whether channels are not constant after the function."""
-        found: Array = self.most > self.least
-        return found
+        varies: Array = self.most > self.least
+        return varies
 
     @property
     def top(self) -> Array:
         """Largest absolute value after the function."""
-        found: Array = np.maximum(np.abs(self.least), np.abs(self.most))
-        return found
+        top: Array = np.maximum(np.abs(self.least), np.abs(self.most))
+        return top
 
     @property
     def reach(self) -> Array:
         """Largest absolute value before the function."""
-        found: Array = np.maximum(np.abs(self.low), np.abs(self.high))
-        return found
+        reach: Array = np.maximum(np.abs(self.low), np.abs(self.high))
+        return reach
 
 
 def collect_statistics(
-    layers: list[Planned], real: Array, settings: Settings
+    layers: list[Planned], inputs: Array, settings: Settings
 ) -> list[ChannelStatistics]:
-    """Statistics of the input and of each layer, on real inputs of shape (N, C, H, W)."""
-    found = [measure_channels(real, real)]
-    found += [
-        measure_channels(before, after) for before, after in evaluate_layers(layers, real, settings)
+    """Statistics of the input and of each layer, on inputs inputs of shape (N, C, H, W)."""
+    statistics = [measure_channels(inputs, inputs)]
+    statistics += [
+        measure_channels(before, after)
+        for before, after in evaluate_layers(layers, inputs, settings)
     ]
-    return found
+    return statistics
 
 
 def measure_channels(before: Array, after: Array) -> ChannelStatistics:
@@ -76,10 +77,10 @@ def measure_channels(before: Array, after: Array) -> ChannelStatistics:
 
 
 def evaluate_layers(
-    layers: list[Planned], real: Array, settings: Settings
+    layers: list[Planned], inputs: Array, settings: Settings
 ) -> Iterator[tuple[Array, Array]]:
     """Values before and after the function, for each layer in turn."""
-    values = {0: real}
+    values = {0: inputs}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     for index, planned in enumerate(layers):
         if planned.product is not None:

@@ -84,16 +84,16 @@ def compare_answers(ends: Interface, integers: Array, reference: Array) -> Answe
     model."""
     rows = np.unique(np.linspace(0, len(integers) - 1, ROWS).astype(int))
     flat = integers[rows].reshape(len(rows), -1)
-    found = ends.gives.outputs(ends.gives.real(flat.astype(np.int64)))
+    outputs = ends.gives.outputs(ends.gives.real(flat.astype(np.int64)))
     wanted = ends.gives.outputs(ends.gives.ordered(reference[rows].reshape(len(rows), -1)))
-    return compare_outputs(ends, found, wanted)
+    return compare_outputs(ends, outputs, wanted)
 
 
 def compare_outputs(
-    ends: Interface, found: Mapping[str, Array], wanted: Mapping[str, Array]
+    ends: Interface, outputs: Mapping[str, Array], wanted: Mapping[str, Array]
 ) -> Answers:
     """Compare outputs by name, each of shape (N, ...)."""
-    classes, right = ends.classes(found), ends.classes(wanted)
+    classes, right = ends.classes(outputs), ends.classes(wanted)
     agreement, limit = None, APART
     judged = True
     if classes is not None and right is not None:
@@ -103,7 +103,7 @@ def compare_outputs(
             limit = LOGITS
         judged = kind in ("number", "numbers") and not sums_to_one(wanted[name])
     count = len(next(iter(wanted.values())))
-    error = max(measure_output_errors(found, wanted), default=None)
+    error = max(measure_output_errors(outputs, wanted), default=None)
     return Answers(count, agreement, error, limit if judged and error is not None else None)
 
 
@@ -115,7 +115,7 @@ def sums_to_one(values: Array) -> bool:
 
 
 def measure_output_errors(
-    found: Mapping[str, Array], wanted: Mapping[str, Array]
+    outputs: Mapping[str, Array], wanted: Mapping[str, Array]
 ) -> Iterator[float]:
     """The largest difference of each output of real numbers, as a share of its range.
 
@@ -124,11 +124,11 @@ def measure_output_errors(
     for name, right in wanted.items():
         if right.dtype.kind != "f" or not right.size:
             continue
-        given, right = found[name].astype(np.float64), right.astype(np.float64)
+        output, right = outputs[name].astype(np.float64), right.astype(np.float64)
         known = np.isfinite(right)
-        same = (given == right) | (np.isnan(given) & np.isnan(right))
+        same = (output == right) | (np.isnan(output) & np.isnan(right))
         with np.errstate(invalid="ignore"):
-            apart = np.where(same, 0.0, np.abs(given - right))
+            difference = np.where(same, 0.0, np.abs(output - right))
         span = float(np.ptp(right[known])) if known.any() else 0.0
         span = span or float(np.abs(right[known]).max(initial=0)) or 1.0
-        yield float(np.nan_to_num(apart, nan=np.inf).max()) / span
+        yield float(np.nan_to_num(difference, nan=np.inf).max()) / span

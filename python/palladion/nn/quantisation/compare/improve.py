@@ -43,12 +43,12 @@ def find_before_last(layers: Sequence[Planned]) -> list[int]:
 
 def widen_last_inputs(
     layers: list[Planned],
-    made: list[IntegerLayer],
+    computed: list[IntegerLayer],
     compute: Compute,
     compare: Callable[[list[IntegerLayer]], Answers],
 ) -> tuple[list[Planned], list[IntegerLayer], Answers]:
     """The layers with the width of values before the last layer that gives the best answers."""
-    best = layers, made, compare(made)
+    best = layers, computed, compare(computed)
     places = find_before_last(layers)
     for bits in WIDTHS if places else ():
         if best[2].good:
@@ -56,16 +56,16 @@ def widen_last_inputs(
         wide = [replace(layer, bits=max(bits, layer.bits or 0)) if place in places else layer
                 for place, layer in enumerate(layers)]  # fmt: skip
         try:
-            found = compute(wide, made[: places[0]])
+            widened = compute(wide, computed[: places[0]])
         except NetworkError:
             break
-        answers = compare(found)
+        answers = compare(widened)
         if answers.quality > best[2].quality:
-            best = wide, found, answers
+            best = wide, widened, answers
     return best
 
 
-def advise(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
+def advise(settings: Settings, try_settings: Callable[[Settings], Answers]) -> str:
     """What improves the answers most among single changes of the settings, with its result."""
     changes: dict[str, Settings] = {}
     if settings.activations < 8:
@@ -83,11 +83,11 @@ def advise(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
         changes[f"--limit {LIMIT}"] = replace(settings, limit=LIMIT)
     if settings.method != "max":
         changes["--method max"] = replace(settings, method="max")
-    now = tried(settings)
+    now = try_settings(settings)
     best, words = now, ""
     for name, changed in changes.items():
         try:
-            answers = tried(changed)
+            answers = try_settings(changed)
         except NetworkError:
             continue
         if answers.quality[0] > best.quality[0] + LEAST:

@@ -45,16 +45,16 @@ class LatticeSums:
     def to_real(self, sums: Array) -> Array:
         """Real values of sums, in double precision."""
         scale, bias = self.lattice.scale[:, None, None], self.bias[:, None, None]
-        found: Array = scale * sums.astype(np.float64) + bias
-        return found
+        real: Array = scale * sums.astype(np.float64) + bias
+        return real
 
 
 def quantise_exactly(
-    planned: Planned, sources: Sources, settings: Settings, *, real: bool
+    planned: Planned, sources: Sources, settings: Settings, *, has_data: bool
 ) -> IntegerLayer | str:
     """The layer in integers, exact if possible, or the reason why it has no sums on grids.
 
-    ``real`` says whether the data are the user's, so that bounds may be derived from them.
+    ``has_data`` says whether the data are the user's, so that bounds may be derived from them.
 
     Raises
     ------
@@ -66,43 +66,43 @@ def quantise_exactly(
     if not all(value.own_grid for value in sources.values()):
         return "its sources have no grids of the model's own"
     scales = {s: v.scale for s, v in sources.items()}
-    found = make_lattice(planned.form, scales, {s: v.reach for s, v in sources.items()})
-    if isinstance(found, str):
-        return found
-    added = sum_products(planned.form, found, sources)
+    lattice = make_lattice(planned.form, scales, {s: v.reach for s, v in sources.items()})
+    if isinstance(lattice, str):
+        return lattice
+    added = sum_products(planned.form, lattice, sources)
     if planned.function is None:
         return finish_last_layer(planned, added, settings)
-    grid = find_output_grid(planned.function, found, planned.form.bias)
+    grid = find_output_grid(planned.function, lattice, planned.form.bias)
     if grid is None:
         return "its function ends in no grid of the model's own"
-    sums = Sums(found.scale, planned.form.bias, found.low, found.high, found.stride)
-    placed, warnings = fit_table(planned, sums, added, grid, settings, real=real)
+    sums = Sums(lattice.scale, planned.form.bias, lattice.low, lattice.high, lattice.stride)
+    placed, warnings = fit_table(planned, sums, added, grid, settings, has_data=has_data)
     if isinstance(placed, str):
         return placed
     return finish_layer(planned, added, grid, placed, warnings)
 
 
-def sum_products(form: Form, found: Lattice, sources: Sources) -> LatticeSums:
+def sum_products(form: Form, lattice: Lattice, sources: Sources) -> LatticeSums:
     """The sums of a lattice on the data."""
-    whole = Form(form.shape, found.terms, np.zeros(form.shape[0]))
-    most = max(np.abs(found.low).max(), np.abs(found.high).max())
+    whole = Form(form.shape, lattice.terms, np.zeros(form.shape[0]))
+    most = max(np.abs(lattice.low).max(), np.abs(lattice.high).max())
     kind = np.float32 if most < EXACT else np.float64
     integers = {s: v.integers.astype(kind) for s, v in sources.items()}
     wanted = {s: v.reference_integers().astype(kind) for s, v in sources.items()}
     sums = evaluate_form(whole, integers, whole.bias)
     same = all(np.array_equal(integers[s], wanted[s]) for s in sources)
     return LatticeSums(
-        found, sums, sums if same else evaluate_form(whole, wanted, whole.bias), form.bias
+        lattice, sums, sums if same else evaluate_form(whole, wanted, whole.bias), form.bias
     )
 
 
-def find_output_grid(function: Expression, found: Lattice, bias: Array) -> Grid | None:
+def find_output_grid(function: Expression, lattice: Lattice, bias: Array) -> Grid | None:
     """The grid in which a function ends, or that of the sums if the function keeps them."""
-    given = function.grid()
-    if given is not None:
-        return given
-    scale = float(found.scale[0])
-    alike = np.allclose(found.scale, scale, rtol=units.TINY, atol=0)
+    own_grid = function.grid()
+    if own_grid is not None:
+        return own_grid
+    scale = float(lattice.scale[0])
+    alike = np.allclose(lattice.scale, scale, rtol=units.TINY, atol=0)
     if function not in (X, apply("relu", X)) or not alike:
         return None
     for shift in np.unique(np.abs(bias)):
@@ -110,14 +110,20 @@ def find_output_grid(function: Expression, found: Lattice, bias: Array) -> Grid 
         if common is None:
             return None
         scale = float(common[0])
-    ends = np.rint(np.concatenate([found.low, found.high]) * (found.scale[0] / scale))
+    ends = np.rint(np.concatenate([lattice.low, lattice.high]) * (lattice.scale[0] / scale))
     ends += np.rint(np.tile(bias / scale, 2))
     low = 0 if function != X else int(ends.min())
     return Grid(scale, low, max(int(ends.max()), low)) if np.abs(ends).max() < 1 << 15 else None
 
 
 def fit_table(
-    planned: Planned, sums: Sums, added: LatticeSums, grid: Grid, settings: Settings, *, real: bool
+    planned: Planned,
+    sums: Sums,
+    added: LatticeSums,
+    grid: Grid,
+    settings: Settings,
+    *,
+    has_data: bool,
 ) -> tuple[SharedTable | str, tuple[str, ...]]:
     """Factors, offsets and the table, for sums of any data or for those of the calibration data.
 
@@ -126,7 +132,7 @@ def fit_table(
     assert planned.function is not None, "the last layer has no table"
     needed = (sums.span + 1) // 2
     warnings: tuple[str, ...] = ()
-    if needed > settings.limit and real:
+    if needed > settings.limit and has_data:
         sums = limit_to_data(sums, added.sums, settings)
         warnings = (
             f"layer {planned.name}: its sums could need a bound of {needed} on other data, beyond "
@@ -134,7 +140,7 @@ def fit_table(
             f"{(sums.span + 1) // 2}",
         )
     if sums.span > 2 * settings.limit:
-        if not real:
+        if not has_data:
             raise make_bound_error(planned.name, needed, settings)
         return f"its sums need a bound of {(sums.span + 1) // 2}, the limit is {settings.limit}", ()
     placed = (
@@ -170,7 +176,7 @@ def finish_layer(
 ) -> IntegerLayer:
     """The layer with its values on the data."""
     assert planned.function is not None, "the last layer has no table"
-    factors, found = placed.factors, added.lattice
+    factors, lattice = placed.factors, added.lattice
     moved = (part[:, None, None] for part in (factors, placed.offsets))
     m, o = moved
     accumulators = (added.sums * m + o).astype(np.float32)
@@ -179,11 +185,11 @@ def finish_layer(
     reach = find_outputs(planned.function, added, grid)
     value = Value(outputs, wanted * grid.scale, grid.scale, reach, own_grid=True)
     unit = (
-        float(np.median((found.scale / np.maximum(factors, 1))[factors > 0]))
+        float(np.median((lattice.scale / np.maximum(factors, 1))[factors > 0]))
         if factors.any()
         else 1.0
     )
-    group = make_group(found, factors, placed.offsets, unit)
+    group = make_group(lattice, factors, placed.offsets, unit)
     why = None
     if placed.wrong:
         why = (f"no integer factors put the scales of its channels into one table: "
@@ -196,17 +202,19 @@ def finish_layer(
 
 def find_outputs(function: Expression, added: LatticeSums, grid: Grid) -> Integers:
     """The possible outputs of each channel."""
-    found = added.lattice
-    sums = Sums(found.scale, added.bias, found.low, found.high, found.stride)
-    low, high = np.zeros(len(found.low), np.int64), np.zeros(len(found.low), np.int64)
+    lattice = added.lattice
+    sums = Sums(lattice.scale, added.bias, lattice.low, lattice.high, lattice.stride)
+    low, high = np.zeros(len(lattice.low), np.int64), np.zeros(len(lattice.low), np.int64)
     stride = 0
     for c in range(len(low)):
         every = (
-            sums.list_channel(c) if found.high[c] - found.low[c] < EXACT else found.low[c : c + 1]
+            sums.list_channel(c)
+            if lattice.high[c] - lattice.low[c] < EXACT
+            else lattice.low[c : c + 1]
         )
-        real = sums.scale[c] * every + sums.shift[c]
-        values = np.unique(staircase.evaluate_on_grid(grid, function, real))
-        if len(every) == 1 and found.high[c] > found.low[c]:
+        inputs = sums.scale[c] * every + sums.shift[c]
+        values = np.unique(staircase.evaluate_on_grid(grid, function, inputs))
+        if len(every) == 1 and lattice.high[c] > lattice.low[c]:
             values = np.array([grid.lo, grid.hi])
         low[c], high[c] = values[0], values[-1]
         stride = int(np.gcd.reduce([stride, *np.diff(values)]))
@@ -214,10 +222,10 @@ def find_outputs(function: Expression, added: LatticeSums, grid: Grid) -> Intege
     return Integers(low, high, max(stride, 1))
 
 
-def make_group(found: Lattice, factors: Array, offsets: Array, unit: float) -> Group:
+def make_group(lattice: Lattice, factors: Array, offsets: Array, unit: float) -> Group:
     """The linear group in integers."""
     maps = []
-    for term in found.terms:
+    for term in lattice.terms:
         scaled = multiply_outputs(term, factors)
         plain = units.get_weights(term.map)
         most = int(np.abs(plain).max(initial=1))
@@ -239,17 +247,19 @@ def finish_last_layer(
     planned: Planned, added: LatticeSums, settings: Settings
 ) -> IntegerLayer | str:
     """The last layer. It has no table: each channel has its own scale and shift."""
-    found = added.lattice
-    largest = np.maximum(np.abs(found.low), np.abs(found.high)).max()
+    lattice = added.lattice
+    largest = np.maximum(np.abs(lattice.low), np.abs(lattice.high)).max()
     parts = (
-        settings.resolution if not units.are_multiples(added.bias, float(found.scale.min())) else 1
+        settings.resolution
+        if not units.are_multiples(added.bias, float(lattice.scale.min()))
+        else 1
     )
-    unit = float(found.scale.min()) / parts
+    unit = float(lattice.scale.min()) / parts
     while True:
-        factors = np.maximum(np.rint(found.scale / unit), 1).astype(np.int64)
-        scale = found.scale / factors
+        factors = np.maximum(np.rint(lattice.scale / unit), 1).astype(np.int64)
+        scale = lattice.scale / factors
         offsets = np.rint(added.bias / scale)
-        ends = np.abs(np.stack([found.low, found.high]) * factors + offsets)
+        ends = np.abs(np.stack([lattice.low, lattice.high]) * factors + offsets)
         if ends.max() <= settings.limit:
             break
         if factors.max() == 1:
@@ -266,7 +276,7 @@ def finish_last_layer(
     near = bool(np.all(np.abs(shift) < units.TINY * scale))
     value = Value(accumulators, before, float(scale[0]), Integers.alike(len(scale), -bound, bound))
     return IntegerLayer(
-        make_group(found, factors, offsets, float(scale[0])), accumulators, None, bound, value,
+        make_group(lattice, factors, offsets, float(scale[0])), accumulators, None, bound, value,
         before,
         output_scale=(float(scale[0]),) if alike else tuple(scale.tolist()),
         output_shift=(0.0,) if near else tuple(shift.tolist()),

@@ -49,14 +49,14 @@ def make_lattice(
     source."""
     steps = []
     for term in form.terms:
-        found = find_steps(term.map, form.shape[0])
-        if found is None:
+        own_steps = find_steps(term.map, form.shape[0])
+        if own_steps is None:
             return "its weights lie on no grid"
         if isinstance(term.map, Window):
             reach = np.zeros(form.shape[0])
             reach[term.map.first : term.map.first + term.channels] = 1
-            found = found * reach
-        steps.append(found * scales[term.source])
+            own_steps = own_steps * reach
+        steps.append(own_steps * scales[term.source])
     scale = steps[0]
     for other in steps[1:]:
         common = find_common_steps(scale, other)
@@ -84,8 +84,8 @@ def find_steps(map_: Linear, channels: int) -> Array | None:
         parts = flat / map_.steps[:, None]
         if np.allclose(parts, np.rint(parts), rtol=TINY, atol=TINY):
             return np.where(flat.any(axis=1), map_.steps, 0.0)
-    found = [find_common_divisor(row) for row in flat]
-    return None if any(step is None for step in found) else np.array(found, dtype=np.float64)
+    divisors = [find_common_divisor(row) for row in flat]
+    return None if any(step is None for step in divisors) else np.array(divisors, dtype=np.float64)
 
 
 def find_common_divisor(values: Array) -> float | None:
@@ -105,20 +105,20 @@ def find_common_divisor(values: Array) -> float | None:
 
 def find_common_steps(left: Array, right: Array) -> Array | None:
     """For each channel a common step. A step of 0 stands for no weights."""
-    found = np.zeros(len(left))
+    common = np.zeros(len(left))
     for c, (a, b) in enumerate(zip(left, right, strict=True)):
         if not a or not b:
-            found[c] = a or b
+            common[c] = a or b
             continue
         small, large = sorted((a, b))
         for parts in range(1, PARTS + 1):
             ratio = large * parts / small
             if abs(ratio - np.rint(ratio)) < TINY * ratio:
-                found[c] = small / parts
+                common[c] = small / parts
                 break
         else:
             return None
-    return found
+    return common
 
 
 def round_weights(term: Term, step: Array, channels: int) -> Term:
@@ -137,10 +137,10 @@ def find_row_divisors(term: Term, channels: int) -> Array:
     """Greatest common divisor of each output channel's weights, or 0 if all are 0."""
     map_ = term.map
     if isinstance(map_, Window):
-        found = np.zeros(channels, np.int64)
+        window_divisors = np.zeros(channels, np.int64)
         taps = np.gcd.reduce(map_.taps.astype(np.int64).ravel())
-        found[map_.first : map_.first + term.channels] = taps
-        return found
+        window_divisors[map_.first : map_.first + term.channels] = taps
+        return window_divisors
     flat = map_.weights.astype(np.int64).reshape(channels, -1)
     divisors: Array = np.gcd.reduce(flat, axis=1)
     return divisors
@@ -165,8 +165,8 @@ def bound_sums(
     low, high = np.zeros(channels), np.zeros(channels)
     stride = np.zeros(channels, np.int64)
     for term in terms:
-        given, map_ = values[term.source], term.map
-        least, most, each = given.low, given.high, given.stride
+        possible, map_ = values[term.source], term.map
+        least, most, each = possible.low, possible.high, possible.stride
         padded = not isinstance(map_, Dense) and map_.geometry.padded
         if padded:  # zeros are beside the values
             each = int(np.gcd.reduce([each, *np.unique(np.abs(least))]))

@@ -107,76 +107,78 @@ class SharedTable:
 def find_stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
     """The changes of a function over all sums of all channels."""
     every = [sums.list_channel(c) for c in range(len(sums.scale))]
-    counts = np.array([len(found) for found in every])
+    counts = np.array([len(sums_of_channel) for sums_of_channel in every])
     channel = np.repeat(np.arange(len(counts)), counts)
     flat = np.concatenate(every)
-    real = sums.scale[channel] * flat + sums.shift[channel]
-    whole = evaluate_on_grid(grid, function, real)
-    order = np.argsort(real, kind="stable")
+    inputs = sums.scale[channel] * flat + sums.shift[channel]
+    whole = evaluate_on_grid(grid, function, inputs)
+    order = np.argsort(inputs, kind="stable")
     changed = np.flatnonzero(np.diff(whole[order])) + 1
     values = whole[order][np.concatenate(([0], changed))]
-    places = (real[order[changed - 1]] + real[order[changed]]) / 2
+    places = (inputs[order[changed - 1]] + inputs[order[changed]]) / 2
     piece = np.empty(len(flat), np.int64)
     piece[order] = np.searchsorted(changed, np.arange(len(flat)), side="right")
     shape = len(counts), len(changed)
     above, below = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     has_above, has_below = np.zeros(shape, bool), np.zeros(shape, bool)
     first = np.concatenate(([0], np.cumsum(counts)))
-    for c, found in enumerate(every):
+    for c, sums_of_channel in enumerate(every):
         index = np.searchsorted(piece[first[c] : first[c + 1]], np.arange(1, shape[1] + 1))
-        has_below[c], has_above[c] = index > 0, index < len(found)
-        below[c] = found[np.maximum(index - 1, 0)]
-        above[c] = found[np.minimum(index, len(found) - 1)]
+        has_below[c], has_above[c] = index > 0, index < len(sums_of_channel)
+        below[c] = sums_of_channel[np.maximum(index - 1, 0)]
+        above[c] = sums_of_channel[np.minimum(index, len(sums_of_channel) - 1)]
     return Stairs(values, places, below, above, has_below, has_above)
 
 
-def evaluate_on_grid(grid: Grid, function: Expression, real: Array) -> Array:
+def evaluate_on_grid(grid: Grid, function: Expression, inputs: Array) -> Array:
     """The integers of a function's values."""
-    found: Array = np.clip(np.rint(function(real) / grid.scale), grid.lo, grid.hi).astype(np.int64)
-    return found
+    integers: Array = np.clip(np.rint(function(inputs) / grid.scale), grid.lo, grid.hi).astype(
+        np.int64
+    )
+    return integers
 
 
 def place_steps(
     sums: Sums, function: Expression, grid: Grid, limit: int, room: int
 ) -> SharedTable | None:
-    """Factors, offsets and a table, exact if such are found. ``None`` if sums exceed the limit.
+    """Factors, offsets and a table, exact if such are changes. ``None`` if sums exceed the limit.
 
     Steps are ``room`` units from every sum, if the limit and the channels' scales allow it.
     """
     if sums.span > 2 * limit:
         return None
-    found = find_stairs(sums, function, grid)
-    moving = np.flatnonzero(~found.constant)
+    changes = find_stairs(sums, function, grid)
+    moving = np.flatnonzero(~changes.constant)
     if not len(moving):
-        return join_parts(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
+        return join_parts(sums, changes, np.zeros(len(sums.scale), np.int64), [], limit)
     best: SharedTable | None = None
-    tried = 0
+    attempts = 0
     for unit in list_units(sums, moving, room):
-        now = try_unit(sums, found, moving, unit, (limit, room))
+        now = try_unit(sums, changes, moving, unit, (limit, room))
         if now is not None and (best is None or now.distance > best.distance):
             best = now
-        tried += best is not None
-        if best is not None and (best.distance > room or tried > MORE):
+        attempts += best is not None
+        if best is not None and (best.distance > room or attempts > MORE):
             return best
     return (
         best
-        or place_groups(sums, found, moving, limit)
+        or place_groups(sums, changes, moving, limit)
         or place_nearest(sums, function, grid, limit)
     )
 
 
 def try_unit(
-    sums: Sums, found: Stairs, moving: Array, unit: float, wanted: tuple[int, int]
+    sums: Sums, changes: Stairs, moving: Array, unit: float, wanted: tuple[int, int]
 ) -> SharedTable | None:
     """The table with factors near the channels' scales in a unit, or smaller ones if they exceed
     it."""
     limit, room = wanted
     for share in SHARES:
-        factors = choose_factors(sums, found, moving, unit, int(limit * share), room)
-        solution = centre_steps(found.select(moving), factors[moving], room)
+        factors = choose_factors(sums, changes, moving, unit, int(limit * share), room)
+        solution = centre_steps(changes.select(moving), factors[moving], room)
         if solution is None:
             return None
-        placed = join_parts(sums, found, factors, [TablePart(moving, *solution)], limit)
+        placed = join_parts(sums, changes, factors, [TablePart(moving, *solution)], limit)
         if placed is not None:
             return placed
     return None
@@ -189,45 +191,45 @@ def list_units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
 
 
 def choose_factors(
-    sums: Sums, found: Stairs, moving: Array, unit: float, limit: int, wanted: int
+    sums: Sums, changes: Stairs, moving: Array, unit: float, limit: int, wanted: int
 ) -> Array:
     """For each channel the factor with the most room around its steps, up to ``wanted``.
 
     The unit determines the steps. Of equally good factors, the smallest is chosen.
     """
     factors = np.zeros(len(sums.scale), np.int64)
-    places = found.places / unit
+    places = changes.places / unit
     for c in moving:
         most = max(1, min(2 * limit // max(int(sums.high[c] - sums.low[c]), 1), 2 * limit))
         ideal = sums.scale[c] / unit
         near = np.rint(ideal) + np.arange(-1, 2)
-        tried = np.concatenate([np.geomspace(1, max(ideal, 1), 24).round(), near])
-        tried = np.unique(np.clip(tried, 1, most)).astype(np.int64)
-        lower, upper = found.has_below[c], found.has_above[c]
-        high = (places[lower] - tried[:, None] * found.below[c, lower]).min(axis=1)
-        low = (places[upper] - tried[:, None] * found.above[c, upper]).max(axis=1)
+        candidates = np.concatenate([np.geomspace(1, max(ideal, 1), 24).round(), near])
+        candidates = np.unique(np.clip(tried, 1, most)).astype(np.int64)
+        lower, upper = changes.has_below[c], changes.has_above[c]
+        high = (places[lower] - candidates[:, None] * changes.below[c, lower]).min(axis=1)
+        low = (places[upper] - candidates[:, None] * changes.above[c, upper]).max(axis=1)
         room = np.minimum((high - low) / 2, wanted + 1)
-        factors[c] = tried[int(np.argmax(room))]
+        factors[c] = candidates[int(np.argmax(room))]
     return factors
 
 
-def centre_steps(found: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] | None:
+def centre_steps(changes: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] | None:
     """Offsets and steps with the most room on both sides of each step, up to ``wanted``."""
-    best = solve_constraints(found, factors, 0)
+    best = solve_constraints(changes, factors, 0)
     if best is None:
         return None
     low, high = 0, wanted
     while low < high:
         room = (low + high + 1) // 2
-        now = solve_constraints(found, factors, room)
+        now = solve_constraints(changes, factors, room)
         if now is None:
             high = room - 1
         else:
             best, low = now, room
-    below, above = map_changes(found, factors, best[0])
+    below, above = map_changes(changes, factors, best[0])
     steps = halve_gaps(below.max(axis=0), above.min(axis=0) - 1, wanted)
     zero = np.zeros(len(factors), np.int64)
-    below, above = map_changes(found, factors, zero)
+    below, above = map_changes(changes, factors, zero)
     offsets = ((steps - below).min(axis=1) + (steps + 1 - above).max(axis=1)) // 2
     return offsets, steps
 
@@ -246,18 +248,18 @@ def halve_gaps(least: Array, most: Array, wanted: int) -> Array:
     return steps
 
 
-def map_changes(found: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array]:
+def map_changes(changes: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array]:
     """Accumulators beside each change, or -FAR and FAR if a channel has none."""
     m, o = factors[:, None], offsets[:, None]
-    below = np.where(found.has_below, m * found.below + o, -FAR)
-    above = np.where(found.has_above, m * found.above + o, FAR)
+    below = np.where(changes.has_below, m * changes.below + o, -FAR)
+    above = np.where(changes.has_above, m * changes.above + o, FAR)
     return below, above
 
 
-def solve_constraints(found: Stairs, factors: Array, room: int) -> tuple[Array, Array] | None:
+def solve_constraints(changes: Stairs, factors: Array, room: int) -> tuple[Array, Array] | None:
     """Offsets and steps with ``below + room <= T < above - room``; ``None`` if there are none."""
     zero = np.zeros(len(factors), np.int64)
-    below, above = map_changes(found, factors, zero)
+    below, above = map_changes(changes, factors, zero)
     if (above - below <= 2 * room).any():
         return None
     offsets, steps = zero, np.zeros(below.shape[1], np.int64)
@@ -284,7 +286,7 @@ class TablePart:
 
 
 def join_parts(
-    sums: Sums, found: Stairs, factors: Array, parts: list[TablePart], limit: int
+    sums: Sums, changes: Stairs, factors: Array, parts: list[TablePart], limit: int
 ) -> SharedTable | None:
     """Parts side by side in one table; ``None`` if they do not fit."""
     offsets = np.zeros(len(factors), np.int64)
@@ -297,11 +299,11 @@ def join_parts(
         pieces.append(np.searchsorted(part.steps - low, np.arange(width)))
         starts.append(start)
         start += width + GUARD
-        below, above = map_changes(found.select(part.channels), m, part.offsets)
+        below, above = map_changes(changes.select(part.channels), m, part.offsets)
         gaps = [part.steps - below, above - 1 - part.steps]
         distance = min(distance, *(float(gap.min()) + 0.5 for gap in gaps))
-    constant = np.flatnonzero(found.constant)
-    lies_in = (~found.has_below[constant]).sum(axis=1)
+    constant = np.flatnonzero(changes.constant)
+    lies_in = (~changes.has_below[constant]).sum(axis=1)
     for piece in sorted(set(lies_in.tolist()) - set(np.concatenate([[-1], *pieces]).tolist())):
         pieces.append(np.full(GUARD, piece))
         starts.append(start)
@@ -312,7 +314,7 @@ def join_parts(
     for c, piece in zip(constant, lies_in, strict=True):
         offsets[c] = find_middle(whole == piece)
     bound = len(whole) // 2
-    table = found.values[np.concatenate([whole, whole[-1:]])[: 2 * bound + 1]]
+    table = changes.values[np.concatenate([whole, whole[-1:]])[: 2 * bound + 1]]
     return SharedTable(factors, offsets - bound, table, max(bound, 1), float(distance))
 
 
@@ -335,7 +337,7 @@ def find_middle(mask: Array) -> int:
     return int(starts[longest] + ends[longest] - 1) // 2
 
 
-def place_groups(sums: Sums, found: Stairs, moving: Array, limit: int) -> SharedTable | None:
+def place_groups(sums: Sums, changes: Stairs, moving: Array, limit: int) -> SharedTable | None:
     """Channels with fitting scales, each group in a part of the table of its own."""
     best: SharedTable | None = None
     order = moving[np.argsort(sums.scale[moving], kind="stable")]
@@ -343,28 +345,30 @@ def place_groups(sums: Sums, found: Stairs, moving: Array, limit: int) -> Shared
     spans = (sums.high - sums.low)[moving]
     for unit in np.geomspace(steps.min() / GUARD, steps.max(), PARTS_TRIED):
         ideal = np.clip(np.rint(sums.scale / unit), 1, GUARD)  # more does not help a single channel
-        factors = np.where(found.constant, 0, ideal).astype(np.int64)
+        factors = np.where(changes.constant, 0, ideal).astype(np.int64)
         if int((factors[moving] * spans).max()) > 2 * limit:
             continue
         parts: list[TablePart] = []
         group: list[int] = []
         for c in order:
             if (
-                solve_constraints(found.select(np.array([*group, c])), factors[[*group, c]], 0)
+                solve_constraints(changes.select(np.array([*group, c])), factors[[*group, c]], 0)
                 is None
             ):
-                parts.append(make_part(found, factors, group))
+                parts.append(make_part(changes, factors, group))
                 group = []
             group.append(int(c))
-        placed = join_parts(sums, found, factors, [*parts, make_part(found, factors, group)], limit)
+        placed = join_parts(
+            sums, changes, factors, [*parts, make_part(changes, factors, group)], limit
+        )
         if placed is not None and (best is None or placed.distance > best.distance):
             best = placed
     return best
 
 
-def make_part(found: Stairs, factors: Array, group: list[int]) -> TablePart:
+def make_part(changes: Stairs, factors: Array, group: list[int]) -> TablePart:
     channels = np.array(group)
-    solution = centre_steps(found.select(channels), factors[channels], GUARD)
+    solution = centre_steps(changes.select(channels), factors[channels], GUARD)
     assert solution is not None, "the group has been tried"
     return TablePart(channels, *solution)
 
@@ -374,18 +378,18 @@ def place_nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> S
 
     ``None`` if sums exceed the limit.
     """
-    found = find_stairs(sums, function, grid)
-    moving = np.flatnonzero(~found.constant)
+    changes = find_stairs(sums, function, grid)
+    moving = np.flatnonzero(~changes.constant)
     if not len(moving):
-        return join_parts(sums, found, np.zeros(len(sums.scale), np.int64), [], limit)
+        return join_parts(sums, changes, np.zeros(len(sums.scale), np.int64), [], limit)
     unit = float((sums.scale * (sums.high - sums.low)).max()) / (2 * limit - 2)
     for _ in range(200):
-        factors = np.where(found.constant, 0, np.maximum(np.rint(sums.scale / unit), 1))
+        factors = np.where(changes.constant, 0, np.maximum(np.rint(sums.scale / unit), 1))
         factors = factors.astype(np.int64)
-        steps = np.floor(found.places / unit).astype(np.int64)
-        below, above = map_changes(found, factors, np.zeros_like(factors))
+        steps = np.floor(changes.places / unit).astype(np.int64)
+        below, above = map_changes(changes, factors, np.zeros_like(factors))
         own = ((steps - below).min(axis=1) + (steps + 1 - above).max(axis=1)) // 2
-        placed = join_parts(sums, found, factors, [TablePart(moving, own[moving], steps)], limit)
+        placed = join_parts(sums, changes, factors, [TablePart(moving, own[moving], steps)], limit)
         if placed is not None:
             return count_wrong(sums, function, grid, placed)
         unit *= 1.03
@@ -397,8 +401,8 @@ def count_wrong(sums: Sums, function: Expression, grid: Grid, placed: SharedTabl
     wrong = total = 0
     for c in range(len(sums.scale)):
         every = sums.list_channel(c)
-        real = evaluate_on_grid(grid, function, sums.scale[c] * every + sums.shift[c])
+        wanted = evaluate_on_grid(grid, function, sums.scale[c] * every + sums.shift[c])
         places = placed.factors[c] * every + placed.offsets[c] + placed.bound
-        wrong += int((placed.table[places] != real).sum())
+        wrong += int((placed.table[places] != wanted).sum())
         total += len(every)
     return replace(placed, wrong=wrong, sums=total, distance=0.0)

@@ -53,7 +53,7 @@ def fold_constants(
 
     ``ranges`` are the smallest and largest real values of the integers of each source, input first.
     """
-    layers, found = list(layers), []
+    layers, removed = list(layers), []
     for k, layer in enumerate(layers, start=1):
         if layer.function is None or layer.product or layer.softmax or layer.exact:
             continue
@@ -74,8 +74,8 @@ def fold_constants(
             layers[j] = move_into_bias(layers[j], k, np.where(dead, value, np.nan))
         only = by_data & measured
         away = measure_distance(layer.function, entry, only)
-        found.append(DeadChannels(layer.name, int(proven.sum()), int(only.sum()), away))
-    return layers, found
+        removed.append(DeadChannels(layer.name, int(proven.sum()), int(only.sum()), away))
+    return layers, removed
 
 
 def bound_form(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
@@ -95,8 +95,8 @@ def is_constant(function: Expression, low: Array, high: Array) -> Array:
     """For each channel, whether the function has one value from low to high."""
     shares = np.linspace(0, 1, SAMPLES)[:, None]
     values = function(low + shares * (high - low))
-    found: Array = (values == values[0]).all(axis=0)
-    return found
+    constant: Array = (values == values[0]).all(axis=0)
+    return constant
 
 
 def measure_distance(function: Expression, entry: ChannelStatistics, channels: Array) -> float:

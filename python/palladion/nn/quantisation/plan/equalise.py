@@ -131,8 +131,8 @@ def centre_outputs(
 def measure_sizes(entry: ChannelStatistics, degree: int) -> Array:
     """The sizes of channels. It is 0 for constant channels, whose size does not count."""
     top = np.maximum(entry.top, entry.reach / NEGATIVE) if degree == 1 else entry.top
-    found: Array = top * (entry.variance > 0)
-    return found
+    size: Array = top * (entry.variance > 0)
+    return size
 
 
 def scale_layer(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
@@ -220,8 +220,8 @@ def find_degree(function: Expression | None) -> int | None:
     once = function(x)
     scaled = {s: function(s * x) for s in (0.01, 0.37, 30.0)}
     return next((d for d in DEGREES if once.any() and all(
-        np.allclose(found, s**d * once, rtol=1e-9, atol=1e-9 * s**d)
-        for s, found in scaled.items())), None)  # fmt: skip
+        np.allclose(values, s**d * once, rtol=1e-9, atol=1e-9 * s**d)
+        for s, values in scaled.items())), None)  # fmt: skip
 
 
 class ErrorModel:
@@ -262,8 +262,8 @@ class ErrorModel:
         step = (rows * here.top).max() / (2**bits - 1) / rows
         if (d := self.degrees[k]) > 1:  # the function's steepest slope on the data
             slope = np.square(d * here.top / np.where(here.reach > 0, here.reach, 1))
-        found: Array = step**2 / 12 * here.varies + self.predict_weight_noise(k, chosen) * slope
-        return found
+        variance: Array = step**2 / 12 * here.varies + self.predict_weight_noise(k, chosen) * slope
+        return variance
 
     def predict_weight_noise(self, k: int, chosen: dict[int, Array]) -> Array:
         """Variance that rounding of weights adds to each channel before the function."""
@@ -288,8 +288,8 @@ class ErrorModel:
     def find_largest(self, term: Term, factor: Array) -> Array:
         """The largest weight of each output channel, on channels that are not constant."""
         counted = drop_inputs(term, ~self.seen[term.source].varies)
-        found: Array = measure_weights(counted, factor)[1].max(axis=1)
-        return found
+        largest: Array = measure_weights(counted, factor)[1].max(axis=1)
+        return largest
 
     def predict_input_noise(
         self, k: int, noise: dict[int, Array], chosen: dict[int, Array]

@@ -44,15 +44,15 @@ class Form:
 
     def largest_weights(self) -> Array:
         """The largest weight of each channel, or 1 if all are 0."""
-        found = np.zeros(self.shape[0])
+        largest = np.zeros(self.shape[0])
         for term in self.terms:
             if isinstance(term.map, Window):
                 span = slice(term.map.first, term.map.first + term.channels)
-                found[span] = np.maximum(found[span], np.abs(term.map.taps).max())
+                largest[span] = np.maximum(largest[span], np.abs(term.map.taps).max())
             else:
-                rows = np.abs(term.map.weights).reshape(len(found), -1).max(axis=1)
-                found = np.maximum(found, rows)
-        return np.where(found > 0, found, 1.0)
+                rows = np.abs(term.map.weights).reshape(len(largest), -1).max(axis=1)
+                largest = np.maximum(largest, rows)
+        return np.where(largest > 0, largest, 1.0)
 
     def only_places(self) -> bool:
         """Whether this only places values beside each other along the channels."""

@@ -25,7 +25,7 @@ def plan_maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
     """The largest value in each window, for a form of one pointwise term."""
     form = shift_form(form, geometry.pads)
     for axis, word in ((1, "columns"), (0, "rows")):
-        taps, apart, stride = (
+        taps, dilation, stride = (
             geometry.kernel[axis], geometry.dilation[axis], geometry.stride[axis]
         )  # fmt: skip
         have, count = 1, 0
@@ -33,9 +33,9 @@ def plan_maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
             step = min(have, taps - have)
             count += 1
             now = stride if have + step == taps else 1
-            difference = subtract_shifted(form, axis, step * apart, now)
+            difference = subtract_shifted(form, axis, step * dilation, now)
             above = emit(f"{name}.{word}{count}", difference)
-            beside = stride_form(shift_form(form, pad_by_offset(axis, step * apart)), axis, now)
+            beside = stride_form(shift_form(form, pad_by_offset(axis, step * dilation)), axis, now)
             form = Form(above.shape, (*above.terms, *beside.terms), above.bias)
             have += step
         if taps == 1:
@@ -86,13 +86,13 @@ def stride_form(form: Form, axis: int, stride: int) -> Form:
     return change_windows(form, change)
 
 
-def subtract_shifted(form: Form, axis: int, apart: int, stride: int) -> Form:
-    """Each value minus the value that is ``apart`` places further."""
+def subtract_shifted(form: Form, axis: int, offset: int, stride: int) -> Form:
+    """Each value minus the value that is ``offset`` places further."""
 
     def change(window: Window) -> Window:
         geometry = multiply_stride(window.geometry, axis, stride)
         kernel, dilation = [1, 1], [1, 1]
-        kernel[axis], dilation[axis] = 2, apart
+        kernel[axis], dilation[axis] = 2, offset
         geometry = replace(
             geometry, kernel=(kernel[0], kernel[1]), dilation=(dilation[0], dilation[1])
         )

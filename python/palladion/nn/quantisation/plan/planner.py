@@ -270,8 +270,8 @@ class Planner:
         def emit(name: str, form: Form) -> Form:
             return wrap_value(self.emit_relu(name, form), form.shape)
 
-        found = plan_maximum(node.name, wrap_value(source, shape), node.geometry, emit)
-        return found.scale_and_shift(np.ones(shape[0]), np.full(shape[0], least))
+        pooled = plan_maximum(node.name, wrap_value(source, shape), node.geometry, emit)
+        return pooled.scale_and_shift(np.ones(shape[0]), np.full(shape[0], least))
 
     def find_least(self, index: int, source: int) -> float:
         """The smallest value of a node, by its own grid or on the data; at most 0."""
@@ -311,15 +311,15 @@ def make_empty_form(shape: Shape) -> Form:
 
 def make_unique(names: list[str]) -> list[str]:
     """Names that are each used once: a repeated name gets a number."""
-    found: list[str] = []
+    chosen: list[str] = []
     taken = set(names)
     for place, name in enumerate(names):
         word, count = name or f"layer{place + 1}", 1
-        while word in found or (word != name and word in taken):
+        while word in chosen or (word != name and word in taken):
             count += 1
             word = f"{name or 'layer'}.{count}"
-        found.append(word)
-    return found
+        chosen.append(word)
+    return chosen
 
 
 def is_nonnegative(function: Expression | None) -> bool:

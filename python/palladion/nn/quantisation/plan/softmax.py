@@ -51,9 +51,9 @@ def subtract_largest(form: Form, value: int, name: str, emit: Emit) -> Form:
     while count > 1:
         half, step = (count + 1) // 2, step + 1
         lower = {source: matrix[count - half :] for source, matrix in parts.items()}
-        apart = {source: matrix[:half] - lower[source] for source, matrix in parts.items()}
+        difference = {source: matrix[:half] - lower[source] for source, matrix in parts.items()}
         word = f"{name}.max{step}"
-        above = emit(word, sum_matrices(value, form.shape, apart, word))
+        above = emit(word, sum_matrices(value, form.shape, difference, word))
         parts, count = {**lower, above: np.eye(half)}, half
     spread = {source: np.repeat(matrix, form.shape[0], axis=0) for source, matrix in parts.items()}
     return add_forms([form, sum_matrices(value, form.shape, spread, f"{name}.max")], (1, -1))

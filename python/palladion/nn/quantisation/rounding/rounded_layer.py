@@ -25,7 +25,7 @@ Sources = dict[int, Value]
 
 
 def quantise_by_rounding(
-    planned: Planned, sources: Sources, settings: Settings, *, real: bool
+    planned: Planned, sources: Sources, settings: Settings, *, has_data: bool
 ) -> IntegerLayer:
     """The layer with rounded weights. Bounds hold for the data, or without data for all inputs.
 
@@ -39,7 +39,7 @@ def quantise_by_rounding(
         planned = replace(planned, form=form, function=function)
     accumulate = accumulate_form if planned.product is None else multiply_factors
     group, accumulators, before = accumulate(planned, sources, settings)
-    if real or planned.product is not None or planned.largest is not None:
+    if has_data or planned.product is not None or planned.largest is not None:
         known = (planned.largest or 0.0) / group.unit.value
         largest = max(float(np.abs(accumulators).max()), known)
         bound = max(1, min(ceil(largest * settings.headroom), settings.limit))
@@ -59,8 +59,8 @@ def quantise_by_rounding(
     outputs = look_up(table, bound, accumulators)
     wanted = planned.function(before).astype(np.float32)
     reach = Integers.alike(channels, int(table.min()), int(table.max()))
-    given = planned.function.grid() is not None
-    value = Value(outputs, wanted, grid.scale, reach, given)
+    own_grid = planned.function.grid() is not None
+    value = Value(outputs, wanted, grid.scale, reach, own_grid)
     return IntegerLayer(group, accumulators, table, bound, value, before, costs=lost)
 
 
@@ -94,9 +94,11 @@ def measure_costs(
     def measure_error(unit: units.Unit, maps: list[units.RoundedMap]) -> float:
         terms = (replace(t, map=m.map) for t, m in zip(form.terms, maps, strict=True))
         whole = Form(form.shape, tuple(terms), form.bias / unit.value)
-        apart = (evaluate_form(whole, few, whole.bias) * unit.value - exact).astype(np.float64)
-        apart -= apart.mean(axis=(0, 2, 3), keepdims=True)  # biases compensate for the mean
-        return float(np.sqrt(np.mean(np.square(apart)))) / signal
+        difference = (evaluate_form(whole, few, whole.bias) * unit.value - exact).astype(np.float64)
+        difference -= difference.mean(
+            axis=(0, 2, 3), keepdims=True
+        )  # biases compensate for the mean
+        return float(np.sqrt(np.mean(np.square(difference)))) / signal
 
     now = measure_error(group.unit, list(group.maps))
     if group.unit.coarsened <= 1 and settings.per_channel:
@@ -228,8 +230,8 @@ def centre_sign_bias(bias: Array, unit: units.Unit) -> Array:
     """Biases of a sign. If sums are steps, 0 lies halfway between the two sums around it."""
     assert unit.step is not None, "the caller has checked it"
     parts = round(unit.step / unit.value)
-    found: Array = np.floor(bias / unit.step + units.TINY) * parts + parts // 2
-    return found
+    centred: Array = np.floor(bias / unit.step + units.TINY) * parts + parts // 2
+    return centred
 
 
 def choose_output_grid(
@@ -237,9 +239,9 @@ def choose_output_grid(
 ) -> Grid:
     """The model's own grid, the accumulator's unit if that is exact, or a calibrated grid."""
     assert planned.function is not None, "the last layer has no table"
-    given = planned.grid or planned.function.grid() or find_level_grid(planned.function)
-    if given is not None:
-        return given
+    known_grid = planned.grid or planned.function.grid() or find_level_grid(planned.function)
+    if known_grid is not None:
+        return known_grid
     if unit.step is not None:
         whole = after / unit.step
         lo, hi = min(float(whole.min()), 0.0), float(whole.max())

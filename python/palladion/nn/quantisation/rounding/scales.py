@@ -31,7 +31,7 @@ def choose_grid(values: Array, bits: int, settings: Settings) -> Grid:
     sample = flat[::step].astype(np.float64)
     shares = np.geomspace(0.15, 1, 60)
     candidates = [fit_grid(min(low, 0.0) * s, max(high, 0.0) * s, bits) for s in shares]
-    return min(candidates, key=lambda found: measure_grid_error(sample, found))
+    return min(candidates, key=lambda candidate: measure_grid_error(sample, candidate))
 
 
 def make_symmetric_grid(values: Array, bits: int) -> Grid:
@@ -49,7 +49,7 @@ def fit_grid(low: float, high: float, bits: int) -> Grid:
     return Grid(scale, lo, lo + count)
 
 
-def measure_grid_error(values: Array, found: Grid) -> float:
+def measure_grid_error(values: Array, grid: Grid) -> float:
     """Mean squared error of rounding to a grid."""
-    rounded = np.clip(np.rint(values / found.scale), found.lo, found.hi) * found.scale
+    rounded = np.clip(np.rint(values / grid.scale), grid.lo, grid.hi) * grid.scale
     return float(np.mean((values - rounded) ** 2))

@@ -55,9 +55,9 @@ def choose_unit(
 
     ``counted`` is the form with only the weights that must have the width asked for.
     """
-    found = find_common_step(form, scales)
-    if found is not None and found[0] >= finest:
-        step, most = found
+    multiple = find_common_step(form, scales)
+    if multiple is not None and multiple[0] >= finest:
+        step, most = multiple
         if not are_multiples(form.bias, step):
             # Fractions of a step, so that biases lose less, within the width asked for and the
             # limit.
@@ -83,7 +83,7 @@ def find_common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
     Also returns the largest multiple.
     """
     every = [np.abs(get_weights(t.map)).ravel() * scales[t.source] for t in form.terms]
-    products = np.concatenate([found[found > 0] for found in every])
+    products = np.concatenate([weights[weights > 0] for weights in every])
     if not len(products):
         return 1.0, 1
     step, most = float(products.min()), float(products.max())
@@ -119,8 +119,8 @@ def find_channel_units(map_: Linear, scale: float, settings: Settings) -> Array:
     if isinstance(map_, Window):
         return np.zeros(0)
     if map_.steps is not None:
-        found: Array = map_.steps * scale
-        return found
+        own_steps: Array = map_.steps * scale
+        return own_steps
     weights = np.abs(map_.weights).reshape(len(map_.weights), -1).max(axis=1)
     units: Array = weights * scale / largest_level(settings.weights)
     return units
@@ -149,27 +149,27 @@ def round_map(
         return RoundedMap(replace(map_, taps=taps), np.ones(map_.shape[0]), most, count_bits(taps))
     flat = map_.weights.reshape(len(map_.weights), -1) * factor
     if unit.exact:
-        found, steps = np.rint(flat), np.ones((len(flat), 1))
+        rounded, steps = np.rint(flat), np.ones((len(flat), 1))
     elif not settings.per_channel and map_.steps is None:
         largest = int(np.abs(np.rint(flatten_weights(counted) * factor)).max())
         end = max(largest_level(settings.weights), largest)
-        found, steps = np.clip(np.rint(flat), -end, end), np.ones((len(flat), 1))
+        rounded, steps = np.clip(np.rint(flat), -end, end), np.ones((len(flat), 1))
     else:
         wanted = find_channel_units(counted.map, factor, settings)
-        found, steps = round_to_channel_grids(
+        rounded, steps = round_to_channel_grids(
             flat, wanted, flatten_weights(counted) != 0, (map_.steps, settings)
         )
     most = max(
-        int(np.abs(found / steps).max()), 0 if unit.exact else largest_level(settings.weights)
+        int(np.abs(rounded / steps).max()), 0 if unit.exact else largest_level(settings.weights)
     )
-    whole = replace(map_, weights=found.reshape(map_.weights.shape))
-    return RoundedMap(whole, steps[:, 0], most, count_bits(found / steps))
+    whole = replace(map_, weights=rounded.reshape(map_.weights.shape))
+    return RoundedMap(whole, steps[:, 0], most, count_bits(rounded / steps))
 
 
 def flatten_weights(term: Term) -> Array:
     """The weights, one row for each output channel."""
-    found = get_weights(term.map)
-    return found.reshape(len(found), -1)
+    weights = get_weights(term.map)
+    return weights.reshape(len(weights), -1)
 
 
 def round_to_channel_grids(
@@ -180,15 +180,15 @@ def round_to_channel_grids(
     Of the two integers next to the wanted step, each channel takes the one with the smaller error
     in the weights that are counted.
     """
-    given, settings = widths
-    most = largest_level(settings.weights if given is None else 8)
+    own_steps, settings = widths
+    most = largest_level(settings.weights if own_steps is None else 8)
     best, steps = np.zeros_like(flat), np.ones((len(flat), 1))
     least = np.full((len(flat), 1), np.inf)
     for rounding in (np.floor, np.ceil):
         m = np.maximum(rounding(wanted - 1e-9), 1)[:, None]
-        found = np.clip(np.rint(flat / m), -most, most) * m
-        error = ((found - flat) ** 2 * counted).sum(axis=1, keepdims=True)
-        best = np.where(error < least, found, best)
+        rounded = np.clip(np.rint(flat / m), -most, most) * m
+        error = ((rounded - flat) ** 2 * counted).sum(axis=1, keepdims=True)
+        best = np.where(error < least, rounded, best)
         steps = np.where(error < least, m, steps)
         least = np.minimum(error, least)
     return best, steps

@@ -15,27 +15,27 @@ from palladion.nn.network import Lut, Term
 from palladion.nn.quantisation.plan import form
 
 
-def write_input(given: graph.Input, grid: Grid) -> network.Input:
+def write_input(source: graph.Input, grid: Grid) -> network.Input:
     """The input, with the model's own normalisation as its mean and deviation."""
-    found = network.Input(given.shape, int(grid.lo), int(grid.hi), float(grid.scale))
-    if np.any(given.mean != 0) or np.any(given.std != 1):
-        mean, std = tuple(given.mean.tolist()), tuple(given.std.tolist())
-        found = replace(found, mean=mean, std=std)
-    return found
+    written = network.Input(source.shape, int(grid.lo), int(grid.hi), float(grid.scale))
+    if np.any(source.mean != 0) or np.any(source.std != 1):
+        mean, std = tuple(source.mean.tolist()), tuple(source.std.tolist())
+        written = replace(written, mean=mean, std=std)
+    return written
 
 
 def write_interface(
-    found: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]
+    model: graph.Graph, scale: tuple[float, ...], shift: tuple[float, ...]
 ) -> Interface:
     """The model's inputs and outputs, with the meaning of the last layer's integers."""
-    ends = found.ends
-    takes = replace(ends.takes, own_grid=found.input.grid is not None)
+    ends = model.ends
+    takes = replace(ends.takes, own_grid=model.input.grid is not None)
     return Interface(takes, replace(ends.gives, scale=scale, shift=shift))
 
 
-def write_term(found: form.Term, map_: form.Linear) -> Term:
+def write_term(term: form.Term, map_: form.Linear) -> Term:
     """One term with integer weights."""
-    return Term(found.source, write_map(map_))
+    return Term(term.source, write_map(map_))
 
 
 def write_map(map_: form.Linear) -> Linear:
@@ -55,5 +55,5 @@ def write_table(values: Array | None) -> Lut | None:
 
 def write_integers(values: Array) -> Ints:
     """As an integer type. The values are integers already."""
-    found: Ints = np.rint(values).astype(np.int64)
-    return found
+    integers: Ints = np.rint(values).astype(np.int64)
+    return integers

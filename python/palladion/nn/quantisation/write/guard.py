@@ -37,9 +37,9 @@ def add_guards(gives: Gives, reference: Array) -> Gives:
         return gives
     names = sorted({proto.graph.node[p].input[which] for p, which in wanted.items()} - {Tail.INPUT})
     rows = np.unique(np.linspace(0, len(reference) - 1, ROWS).astype(int))
-    real = gives.ordered(reference[rows])
+    outputs = gives.ordered(reference[rows])
     try:
-        seen = {Tail.INPUT: real, **evaluate_tensors(gives.tail, names, real)}
+        seen = {Tail.INPUT: outputs, **evaluate_tensors(gives.tail, names, outputs)}
     except (NetworkError, ValueError):  # numbers of no row, of which nothing is known
         return gives
     model = onnx.ModelProto()
@@ -71,7 +71,7 @@ def find_guarded_input(node: onnx.NodeProto, proto: onnx.ModelProto) -> int | No
     return None
 
 
-def evaluate_tensors(tail: Tail, names: list[str], real: Array) -> dict[str, Array]:
+def evaluate_tensors(tail: Tail, names: list[str], outputs: Array) -> dict[str, Array]:
     """The values of tensors inside a tail."""
     if not names:
         return {}
@@ -79,7 +79,7 @@ def evaluate_tensors(tail: Tail, names: list[str], real: Array) -> dict[str, Arr
     proto.CopyFrom(tail.proto)
     del proto.graph.output[:]
     proto.graph.output.extend(helper.make_empty_tensor_value_info(name) for name in names)
-    return Tail(proto.SerializeToString(), tail.batched).run(real)
+    return Tail(proto.SerializeToString(), tail.batched).run(outputs)
 
 
 def choose_guard(kind: str, seen: Array) -> tuple[str, Array, Array] | None:

@@ -75,69 +75,71 @@ class LayerReport:
         return {**asdict(self), "shape": list(self.shape)}
 
 
-def report_layer(planned: Planned, made: IntegerLayer, sigma: float) -> LayerReport:
+def report_layer(planned: Planned, layer: IntegerLayer, sigma: float) -> LayerReport:
     """Compare a layer with the float network. ``sigma`` is the deviation of a run's noise there."""
-    value = made.value
-    if made.table is None:
-        scale, shift = (np.array(p)[:, None, None] for p in (made.output_scale, made.output_shift))
-        found = value.integers * scale + shift
+    value = layer.value
+    if layer.table is None:
+        scale, shift = (
+            np.array(p)[:, None, None] for p in (layer.output_scale, layer.output_shift)
+        )
+        outputs = value.integers * scale + shift
     else:
-        found = value.real
-    apart = np.square(found - value.reference, dtype=np.float64)
+        outputs = value.real
+    squares = np.square(outputs - value.reference, dtype=np.float64)
     signal = float(np.mean(np.square(value.reference, dtype=np.float64))) or 1.0
     low, high = (end(value.reference, axis=(0, 2, 3)) for end in (np.min, np.max))
     moves = value.integers.max(axis=(0, 2, 3)) > value.integers.min(axis=(0, 2, 3))
     span = float(high.max() - low.min())
-    changed, noise = measure_noise(made, sigma)
+    changed, noise = measure_noise(layer, sigma)
     differing = None
     if value.own_grid:
         differing = float(np.mean(value.integers != value.reference_integers()))
-    elif made.table is None and made.distance is not None:
-        differing = float(np.mean(apart > np.square(1e-6 * span)))
+    elif layer.table is None and layer.distance is not None:
+        differing = float(np.mean(squares > np.square(1e-6 * span)))
     return LayerReport(
         name=planned.name,
         shape=planned.form.shape,
-        bound=made.bound,
-        largest=int(np.abs(made.accumulators).max()),
-        weight_bits=made.group.bits,
-        coarsened=made.group.unit.coarsened,
-        beyond=float(np.mean(np.abs(made.accumulators) > made.bound)),
-        error=float(np.mean(apart)) / signal,
-        deviation=float(np.sqrt(np.mean(apart))) / (span or 1.0),
-        weights_error=made.costs[0],
-        weights_error_free=made.costs[1],
+        bound=layer.bound,
+        largest=int(np.abs(layer.accumulators).max()),
+        weight_bits=layer.group.bits,
+        coarsened=layer.group.unit.coarsened,
+        beyond=float(np.mean(np.abs(layer.accumulators) > layer.bound)),
+        error=float(np.mean(squares)) / signal,
+        deviation=float(np.sqrt(np.mean(squares))) / (span or 1.0),
+        weights_error=layer.costs[0],
+        weights_error_free=layer.costs[1],
         lost=int(((high - low > TENTH * span) & ~moves).sum()),
         sigma=sigma,
         changed=changed,
         noise=noise,
         differing=differing,
-        distance=made.distance,
-        why=made.why,
+        distance=layer.distance,
+        why=layer.why,
     )
 
 
-def measure_noise(made: IntegerLayer, sigma: float) -> tuple[float, float]:
+def measure_noise(layer: IntegerLayer, sigma: float) -> tuple[float, float]:
     """The share of a table's outputs that a Gaussian of deviation ``sigma`` changes, and the size.
 
     The size is the root mean squared change divided by the range of outputs. Each change counts as
     one to the next value of the table.
     """
-    edges = np.empty(0) if made.table is None else np.flatnonzero(np.diff(made.table))
-    if made.table is None or not len(edges):
+    edges = np.empty(0) if layer.table is None else np.flatnonzero(np.diff(layer.table))
+    if layer.table is None or not len(edges):
         return 0.0, 0.0
-    bound = made.bound
+    bound = layer.bound
     index = np.searchsorted(edges, np.arange(2 * bound + 1))  # run of each place
     ends = np.concatenate(([-np.inf], edges + 0.5, [np.inf]))
-    jumps = np.concatenate(([0.0], np.diff(made.table)[edges].astype(np.float64), [0.0]))
+    jumps = np.concatenate(([0.0], np.diff(layer.table)[edges].astype(np.float64), [0.0]))
     places = np.arange(2 * bound + 1)
     down, up = (
-        find_tail_probability(apart / sigma)
-        for apart in (places - ends[index], ends[index + 1] - places)
+        find_tail_probability(gaps / sigma)
+        for gaps in (places - ends[index], ends[index + 1] - places)
     )
-    clipped = np.clip(made.accumulators, -bound, bound).astype(np.int64) + bound
+    clipped = np.clip(layer.accumulators, -bound, bound).astype(np.int64) + bound
     weight = np.bincount(clipped.ravel(), minlength=2 * bound + 1) / clipped.size
     square = (down * jumps[index] ** 2 + up * jumps[index + 1] ** 2) @ weight
-    span = float(made.table.max() - made.table.min())
+    span = float(layer.table.max() - layer.table.min())
     return float((down + up) @ weight), float(np.sqrt(square)) / span
 
 
@@ -148,8 +150,8 @@ PARTS: Final = 128
 def find_tail_probability(distance: Array) -> Array:
     """Probability that a Gaussian exceeds a distance, in deviations."""
     tail = tabulate_gaussian_tail()
-    found: Array = tail[np.minimum(distance * PARTS, len(tail) - 1).astype(np.int64)]
-    return found
+    probabilities: Array = tail[np.minimum(distance * PARTS, len(tail) - 1).astype(np.int64)]
+    return probabilities
 
 
 @cache
