@@ -1,4 +1,4 @@
-"""Layer after layer on calibration data: units, integers, biases, bounds, tables."""
+"""Runs the phases of quantisation, and quantises one layer after the other."""
 
 from __future__ import annotations
 
@@ -35,29 +35,31 @@ from palladion.nn.quantisation.write.report import (
 )
 
 FACTOR_BITS: Final = 7
-"""Bits of a product's factors, independent of the settings. Their product fits the limit, and is
-large compared with the rounding noise of a run. No weight can make it larger."""
+"""Bits of each factor of a product, whatever the settings are. A product of two such factors keeps
+the limit, and is large compared with the rounding noise of a run. A product has no weights that
+could enlarge it."""
 
 MADE_UP: Final = 256
-"""Number of inputs that replace calibration data if a model has a grid for everything."""
+"""Number of random inputs that replace calibration data. A model that has its own grids for all
+values needs no data."""
 
 SAMPLE: Final = 256
-"""Number of inputs on which channels are compared."""
+"""Number of inputs on which the statistics of channels are collected."""
 
 TRIED: Final = 128
-"""Number of inputs on which other settings are tried."""
+"""Number of inputs on which a warning's advice tries other settings."""
 
 
 @dataclass(frozen=True)
 class Quantised:
-    """The integer network, and the results for each layer."""
+    """The integer network with its layers, reports and warnings."""
 
     network: IntNetwork
     layers: tuple[LayerReport, ...]
     planned: tuple[Planned, ...]
     """The planned layers, in floats."""
     groups: tuple[Group, ...]
-    """The layers in integers, with the meaning of their integers."""
+    """The linear form of each layer in integers, with its unit and grids."""
     notes: tuple[str, ...] = ()
     """Notes on unusual calibration data."""
     warnings: tuple[str, ...] = ()
@@ -65,15 +67,15 @@ class Quantised:
     output_scale: tuple[float, ...] = (1.0,)
     """Real value of the integer 1 in the output, for each channel or for all."""
     output_shift: tuple[float, ...] = (0.0,)
-    """The number to add to the output."""
+    """The number that the client adds to the output, for each channel or for all."""
     answers: Answers | None = None
-    """The answers on the calibration data, compared with the float model's."""
+    """The comparison with the float model's answers on the calibration data, if there are data."""
 
 
 def quantise(
     graph: Graph, data: Array | None = None, settings: Settings | None = None
 ) -> Quantised:
-    """Quantise a float graph on inputs inputs of the model.
+    """Quantise a float graph, on inputs of the model in real numbers.
 
     A model with its own grids for its input and after each layer needs no data.
 
@@ -155,17 +157,17 @@ class Judge:
     def compute(
         self, layers: Sequence[Planned], known: Sequence[IntegerLayer]
     ) -> list[IntegerLayer]:
-        """The layers in integers, of which the first ones are known."""
+        """Returns all layers in integers. ``known`` holds the first ones, already quantised."""
         return quantise_layers(layers, self.first, self.settings, has_data=True, known=known)
 
     def compare(self, computed: Sequence[IntegerLayer]) -> Answers:
-        """The answers of the last of these layers."""
+        """Compares the last layer's answers with the float network's."""
         last = computed[-1]
         ends = document.write_interface(self.graph, *self.outputs.interpret(last))
         return compare_answers(ends, last.accumulators, self.outputs.restore(last))
 
     def try_settings(self, settings: Settings) -> Answers:
-        """The answers with other settings, on some of the data."""
+        """Quantises with other settings on a few inputs, and compares the answers."""
         settings = replace(settings, strict=False)
         inputs = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
         own = self.first.own_grid
@@ -182,20 +184,20 @@ class Judge:
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the client does to the last layer's channels: it divides by ``rows``, then adds
+    """The client's correction of the last layer's channels: it divides by ``rows``, then adds
     ``shift``."""
 
     rows: Array
     shift: Array
 
     def restore(self, last: IntegerLayer) -> Array:
-        """The float network's last values, as the client has them."""
+        """Returns the float network's last values, corrected as the client corrects them."""
         rows, shift = (part[:, None, None] for part in (self.rows, self.shift))
         restored: Array = last.value.reference / rows + shift
         return restored
 
     def interpret(self, last: IntegerLayer) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The scale and the shift of the outputs, for each channel or for all alike."""
+        """Returns scale and shift of the outputs, for each channel or one for all."""
         scale, shift = last.output_scale, last.output_shift
         if not np.all(self.rows == 1):
             scale, shift = (tuple((np.array(p) / self.rows).tolist()) for p in (scale, shift))
@@ -205,7 +207,10 @@ class Outputs:
 
 
 def guard_domains(graph: Graph, reference: Array) -> Graph:
-    """The graph with functions of the client that stay in their domains."""
+    """The graph with guards, so that the client's functions stay in their domains.
+
+    ``reference`` holds the float network's last values.
+    """
     ends = graph.ends
     gives = add_guards(ends.gives, reference.reshape(len(reference), -1))
     return replace(graph, interface=replace(ends, gives=gives))
@@ -219,7 +224,7 @@ def draw_inputs(shape: tuple[int, int, int], grid: Grid) -> Array:
 
 
 def make_input_value(inputs: Array, grid: Grid, *, own: bool) -> Value:
-    """The input on its grid. A model with its own grid rounds its input itself."""
+    """The input on its grid. With ``own``, it is the model's, which rounds the input itself."""
     integers = to_integers(inputs, grid)
     reference = integers.astype(np.float64) * grid.scale if own else inputs
     reach = Integers.alike(inputs.shape[1], int(grid.lo), int(grid.hi))
@@ -229,8 +234,10 @@ def make_input_value(inputs: Array, grid: Grid, *, own: bool) -> Value:
 def prepare_layers(
     layers: list[Planned], first: Value, settings: Settings, *, has_data: bool
 ) -> tuple[list[Planned], Outputs, list[str]]:
-    """The layers without dead channels and with channels of similar size, what the client does to
-    the outputs, and warnings."""
+    """Removes constant channels and scales the others to similar sizes.
+
+    Returns the layers, the client's correction of the outputs, and warnings.
+    """
     sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
     seen = statistics.collect_statistics(layers, sample, settings)
     ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
@@ -258,9 +265,9 @@ def quantise_layers(
     has_data: bool,
     known: Sequence[IntegerLayer] = (),
 ) -> list[IntegerLayer]:
-    """Each layer in integers, on the values that the integer layers before it give.
+    """Quantises each layer on the outputs of the integer layers before it.
 
-    ``known`` are the first ones, if they are computed already.
+    ``known`` holds the first layers, if they are quantised already.
     """
     values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
@@ -285,7 +292,7 @@ def quantise_layers(
 def quantise_layer(
     planned: Planned, values: dict[int, Value], settings: Settings, *, has_data: bool
 ) -> IntegerLayer:
-    """An exact layer if the model's own grids allow it, otherwise one with rounded weights."""
+    """Makes an exact layer if the model's own grids allow it, otherwise one of rounded weights."""
     if planned.function is not None:
         settings = settings.limit_to_samples(planned.samples)
     sources = {source: values[source] for source in planned.sources}
@@ -302,7 +309,7 @@ def quantise_layer(
 
 
 def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
-    """A step of a softmax, with its function."""
+    """A softmax's exponential or inverse with its function and grid, chosen on the data."""
     form = planned.form
     if planned.softmax == "exponential":
         references = {s: values[s].reference for s in planned.sources}
@@ -315,9 +322,9 @@ def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Sett
 
 
 def choose_input_grid(inputs: Array, settings: Settings) -> Grid:
-    """The grid for the input: unsigned if it is never negative, otherwise symmetric.
+    """The grid of the input: unsigned if no input is negative, otherwise symmetric.
 
-    Whole numbers that fit are integers of the grid, so that comparisons of them stay exact.
+    Inputs that are small whole numbers become integers of the grid. So comparisons stay exact.
     """
     if inputs.min() >= 0:
         most = 2**settings.inputs - 1
@@ -335,7 +342,7 @@ def to_integers(inputs: Array, grid: Grid) -> Array:
 
 
 def write_layer(planned: Planned, layer: IntegerLayer) -> Layer:
-    """The layer in the form of the integer network."""
+    """The layer as an integer network has it."""
     pairs = zip(planned.form.terms, layer.group.maps, strict=True)
     terms = tuple(document.write_term(t, m.map) for t, m in pairs)
     bias, lut = document.write_integers(layer.group.bias), document.write_table(layer.table)

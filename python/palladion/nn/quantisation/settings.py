@@ -10,11 +10,12 @@ from typing import Final, Literal, get_args
 from palladion.errors import UsageError
 
 HALF: Final = 32_768
-"""(t - 1) / 2 for t = 65537. Accumulators with their noise stay below it."""
+"""(t - 1) / 2 for t = 65537. An accumulator plus its noise must stay below it."""
 NOISE: Final = 8.453
 """Deviation of the rounding noise of one sample."""
 ROOM: Final = 10.05
-"""Deviations reserved for noise: 2^35 values exceed them with a probability below 2^-40."""
+"""Deviations of noise that the limit keeps free. One of 2^35 values exceeds them with a probability
+below 2^-40."""
 
 
 def find_limit(samples: int) -> int:

@@ -1,4 +1,4 @@
-"""Features with different ranges: each is normalised, so that one unit serves all of them.
+"""Normalises features of different ranges, so that one unit serves all of them.
 
 The integers of an input share one unit. If a model has no scaler, a feature of thousands would
 leave no resolution for a feature between 0 and 1."""
@@ -14,23 +14,24 @@ from palladion.nn.graph import Activation, Add, Affine, Array, Graph, Mul, Node
 from palladion.nn.importer.simplify import affine_before
 
 ALIKE: Final = 4
-"""Ranges that differ by less than this factor stay unchanged, like the colours of pictures."""
+"""Features stay unchanged if their ranges differ by at most this factor, as colours do."""
 
 WHOLE: Final = 255
-"""Largest whole number that has 8 bits."""
+"""Largest unsigned integer of 8 bits."""
 
 
 def normalise_features(graph: Graph, data: Array) -> Graph:
     """The same function of inputs whose channels have similar ranges on ``data`` (N, C, H, W).
 
-    The input's mean and deviation include the ranges, and the maps that read the input compensate
-    for them. Before a function or a product of the input, a factor and a shift per channel make
-    the input's own numbers again. If anything else reads the input, the graph stays unchanged.
+    The ranges are multiplied into the input's mean and deviation, and divided out of the weights of
+    the maps that read the input. Before a function or a product of the input, a factor and a shift
+    for each channel restore its numbers. If any other node reads the input, the graph stays
+    unchanged.
     """
     model_input = graph.input
     inputs = replace(model_input, grid=None).evaluate(data.astype(np.float64))
     low, high = inputs.min(axis=(0, 2, 3)), inputs.max(axis=(0, 2, 3))
-    # A shift of pictures would show in the padding of convolutions.
+    # Pictures are not shifted: the zeros of a padding would no longer stand for zeros.
     middle = (low + high) / 2 if model_input.shape[1:] == (1, 1) else np.zeros(len(low))
     half = np.maximum(high - middle, middle - low)
     varying = half[half > 0]
@@ -43,7 +44,7 @@ def normalise_features(graph: Graph, data: Array) -> Graph:
         model_input, mean=model_input.mean + model_input.std * middle, std=model_input.std * half
     )
     restore = Affine("features", (0,), model_input.shape, half, middle)
-    # Small whole numbers are exact on one grid, and comparisons of them have to stay exact.
+    # Small whole numbers stay as they are: a grid holds them, and comparisons must stay exact.
     whole = inputs.min() >= 0 and inputs.max() <= WHOLE and np.array_equal(inputs, np.rint(inputs))
     nodes: list[Node] = [before]
     number = {0: 0}

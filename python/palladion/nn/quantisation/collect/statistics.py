@@ -1,4 +1,4 @@
-"""The planned layers in real numbers: statistics of each channel on calibration data."""
+"""Evaluates the planned layers in real numbers, and collects statistics of each channel."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from palladion.nn.quantisation.settings import Settings
 class ChannelStatistics:
     """Statistics of the channels of one layer, each an array of shape (C,).
 
-    ``low`` and ``high``: smallest and largest value before the function; ``variance`` of those
-    values; ``least``, ``most`` and ``power``: smallest and largest value after the function, and
-    mean square; ``active``: share of values there that are not 0.
+    Before the function: ``low`` and ``high`` are the smallest and the largest value, and
+    ``variance`` that of all values. After it: ``least`` and ``most`` are the smallest and the
+    largest value, ``power`` is the mean square, ``active`` is the share of values that are not 0.
     """
 
     low: Array
@@ -34,7 +34,7 @@ class ChannelStatistics:
 
     @property
     def varies(self) -> Array:
-        """Whether channels are not constant after the function."""
+        """For each channel, whether its values after the function differ."""
         varies: Array = self.most > self.least
         return varies
 
@@ -54,7 +54,7 @@ class ChannelStatistics:
 def collect_statistics(
     layers: list[Planned], inputs: Array, settings: Settings
 ) -> list[ChannelStatistics]:
-    """Statistics of the input and of each layer, on inputs inputs of shape (N, C, H, W)."""
+    """Statistics of the input and of each layer. ``inputs`` are real numbers, (N, C, H, W)."""
     statistics = [measure_channels(inputs, inputs)]
     statistics += [
         measure_channels(before, after)
@@ -79,7 +79,7 @@ def measure_channels(before: Array, after: Array) -> ChannelStatistics:
 def evaluate_layers(
     layers: list[Planned], inputs: Array, settings: Settings
 ) -> Iterator[tuple[Array, Array]]:
-    """Values before and after the function, for each layer in turn."""
+    """Yields each layer's values before and after its function."""
     values = {0: inputs}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     for index, planned in enumerate(layers):
@@ -97,8 +97,7 @@ def evaluate_layers(
 
 
 def choose_float_function(planned: Planned, before: Array, settings: Settings) -> Expression | None:
-    """The function of a layer. A softmax's exponential is computed from the values it applies
-    to."""
+    """The function of a layer. That of a softmax's exponential depends on its inputs ``before``."""
     if planned.softmax == "exponential":
         return softmax.make_exponential(before, settings)[0]
     if planned.softmax == "inverse":
@@ -107,7 +106,7 @@ def choose_float_function(planned: Planned, before: Array, settings: Settings) -
 
 
 def evaluate_form(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
-    """The value of a linear group for values of its sources, in the precision of these values."""
+    """The values of a form. ``inputs`` holds its sources' values, and sets the precision."""
     first = inputs[form.terms[0].source]
     total = np.zeros((len(first), *form.shape), dtype=first.dtype)
     for term in form.terms:

@@ -1,8 +1,7 @@
-"""The answers of the integer network, compared with those of the float model on calibration data.
+"""Compares the answers of the integer network and of the float model on calibration data.
 
 Small errors of many layers can ruin an answer that no single layer ruins. The layers have been
-computed on the data already, so that the comparison costs only the functions after the last
-layer."""
+computed on the data already. So the comparison only costs the functions after the last layer."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ APART: Final = 0.05
 """A larger error of numbers, as a share of their range, gives a warning."""
 
 LOGITS: Final = 0.1
-"""The same if the largest of several numbers may be a class, which counts more."""
+"""The same for numbers of which the largest is the class. The class counts more than they do."""
 
 GOOD: Final = 0.985
 """Answers with such a share of equal classes are not improved further."""
@@ -34,7 +33,7 @@ GOOD: Final = 0.985
 
 @dataclass(frozen=True)
 class Answers:
-    """How near the integer network's answers are to the float model's, on ``inputs`` inputs."""
+    """The difference between the integer network's and the float model's answers on some inputs."""
 
     inputs: int
     agreement: float | None
@@ -43,24 +42,25 @@ class Answers:
     """Largest difference of a number, as a share of the range of its output's numbers."""
 
     limit: float | None = None
-    """The error above which numbers are wrong. ``None``: they are not judged, as probabilities."""
+    """The error above which numbers count as wrong. ``None``: numbers are not judged, as
+    probabilities are not."""
 
     @property
     def good(self) -> bool:
-        """Whether they need no improvement."""
+        """Whether the answers need no improvement."""
         alike = self.agreement is None or self.agreement >= GOOD
         return alike and (self.limit is None or (self.error or 0.0) <= self.limit / 2)
 
     @property
     def quality(self) -> tuple[float, float]:
-        """Larger is better: first of all no warning, then equal classes, then a small error."""
+        """Orders answers, larger is better: no warning, then equal classes, then a small error."""
         beyond = 0.0 if self.limit is None else max((self.error or 0.0) - self.limit / 2, 0.0)
         alike = 1.0 if self.agreement is None else min(self.agreement, 1.0)
         return alike - beyond, -(self.error or 0.0)
 
     @property
     def differ(self) -> bool:
-        """Whether they differ enough for a warning."""
+        """Whether the answers differ enough for a warning."""
         unlike = self.agreement is not None and self.agreement < ALIKE
         return unlike or (self.limit is not None and (self.error or 0.0) > self.limit)
 
@@ -119,7 +119,8 @@ def measure_output_errors(
 ) -> Iterator[float]:
     """The largest difference of each output of real numbers, as a share of its range.
 
-    A number that only one of both has is infinitely far. NaN in both is equal.
+    If a number is NaN or infinite in one of the two only, the difference is infinite.
+    NaN in both is no difference.
     """
     for name, right in wanted.items():
         if right.dtype.kind != "f" or not right.size:

@@ -1,4 +1,4 @@
-"""Better answers without a more expensive run, and what else would help, found by trying it.
+"""Improves answers at no cost in a run, and advises the user by trying other settings.
 
 The last layer has no table, so that the width of the values that it reads costs nothing in an
 encrypted run. Models whose outputs are small differences of large values need more bits there."""
@@ -16,18 +16,18 @@ from palladion.nn.quantisation.settings import LIMIT, Settings
 from palladion.nn.quantisation.values import IntegerLayer
 
 WIDTHS: Final = (8, 9, 10, 11)
-"""Bits of values before the last layer that are tried. The rounding noise of a run is about a tenth
-of a step of the widest."""
+"""Widths to try for values before the last layer. At the largest, the rounding noise of a run is
+about a tenth of a step."""
 
 LEAST: Final = 0.003
-"""A smaller gain of equal classes, or of the error, is no help."""
+"""A change of the settings helps if it gains at least this share of equal classes or of error."""
 
 Compute = Callable[[Sequence[Planned], Sequence[IntegerLayer]], list[IntegerLayer]]
-"""Computes layers, of which the first ones are computed already."""
+"""Quantises all layers. The first ones are quantised already."""
 
 
 def find_before_last(layers: Sequence[Planned]) -> list[int]:
-    """Places of layers with calibrated tables that only the last layer reads."""
+    """Indices of the layers with calibrated tables that only the last layer reads."""
     last = len(layers) - 1
     if layers[last].product is not None:
         return []
@@ -47,7 +47,8 @@ def widen_last_inputs(
     compute: Compute,
     compare: Callable[[list[IntegerLayer]], Answers],
 ) -> tuple[list[Planned], list[IntegerLayer], Answers]:
-    """The layers with the width of values before the last layer that gives the best answers."""
+    """Tries larger widths of the values before the last layer. Returns the layers with the best
+    answers, in floats and in integers, and these answers."""
     best = layers, computed, compare(computed)
     places = find_before_last(layers)
     for bits in WIDTHS if places else ():
@@ -66,7 +67,7 @@ def widen_last_inputs(
 
 
 def advise(settings: Settings, try_settings: Callable[[Settings], Answers]) -> str:
-    """What improves the answers most among single changes of the settings, with its result."""
+    """Names the single change of the settings that improves the answers most, with its result."""
     changes: dict[str, Settings] = {}
     if settings.activations < 8:
         changes["--activations 8"] = replace(settings, activations=8)
@@ -100,7 +101,7 @@ def advise(settings: Settings, try_settings: Callable[[Settings], Answers]) -> s
 
 
 def format_answers(answers: Answers) -> str:
-    """The numbers that count."""
+    """The share of equal classes and the error, in words."""
     words = [] if answers.agreement is None else [f"{answers.agreement:.1%} equal classes"]
     words += [] if answers.limit is None else [f"an error of {answers.error or 0:.1%}"]
     return " and ".join(words)

@@ -34,8 +34,10 @@ Sources = dict[int, Value]
 
 @dataclass(frozen=True)
 class LatticeSums:
-    """A lattice with its sums on the data: of the network's integers, and of the wanted
-    integers."""
+    """A lattice with its sums on the data.
+
+    ``sums`` are of the integer network's values, ``wanted`` of the float network's.
+    """
 
     lattice: Lattice
     sums: Array
@@ -43,7 +45,7 @@ class LatticeSums:
     bias: Array
 
     def to_real(self, sums: Array) -> Array:
-        """Real values of sums, in double precision."""
+        """The real numbers that sums stand for, in double precision."""
         scale, bias = self.lattice.scale[:, None, None], self.bias[:, None, None]
         real: Array = scale * sums.astype(np.float64) + bias
         return real
@@ -52,9 +54,9 @@ class LatticeSums:
 def quantise_exactly(
     planned: Planned, sources: Sources, settings: Settings, *, has_data: bool
 ) -> IntegerLayer | str:
-    """The layer in integers, exact if possible, or the reason why it has no sums on grids.
+    """Makes a layer in integers, exact if possible. Or returns the reason why that cannot be.
 
-    ``has_data`` says whether the data are the user's, so that bounds may be derived from them.
+    With ``has_data`` the data are the user's, and bounds may be derived from them.
 
     Raises
     ------
@@ -83,7 +85,7 @@ def quantise_exactly(
 
 
 def sum_products(form: Form, lattice: Lattice, sources: Sources) -> LatticeSums:
-    """The sums of a lattice on the data."""
+    """Computes the sums of a lattice on the data."""
     whole = Form(form.shape, lattice.terms, np.zeros(form.shape[0]))
     most = max(np.abs(lattice.low).max(), np.abs(lattice.high).max())
     kind = np.float32 if most < EXACT else np.float64
@@ -97,7 +99,7 @@ def sum_products(form: Form, lattice: Lattice, sources: Sources) -> LatticeSums:
 
 
 def find_output_grid(function: Expression, lattice: Lattice, bias: Array) -> Grid | None:
-    """The grid in which a function ends, or that of the sums if the function keeps them."""
+    """The grid of a function's values, or the grid of the sums if the function keeps these."""
     own_grid = function.grid()
     if own_grid is not None:
         return own_grid
@@ -125,9 +127,10 @@ def fit_table(
     *,
     has_data: bool,
 ) -> tuple[SharedTable | str, tuple[str, ...]]:
-    """Factors, offsets and the table, for sums of any data or for those of the calibration data.
+    """Fits one table to all sums, or to sums on the calibration data if all do not keep the limit.
 
-    Also returns warnings about bounds that are not proven.
+    Returns the table, or the reason why there is none, and warnings about bounds that are not
+    proven.
     """
     assert planned.function is not None, "the last layer has no table"
     needed = (sums.span + 1) // 2
@@ -156,14 +159,14 @@ def fit_table(
 
 
 def choose_room(planned: Planned, grid: Grid, settings: Settings) -> int:
-    """Units between sums and steps. For truth values so many that noise changes none of them."""
+    """Wanted units between sums and steps. Truth values get enough that noise changes none."""
     if (grid.lo, grid.hi) != (0, 1):
         return settings.resolution
     return max(settings.resolution, ceil(ROOM * NOISE * sqrt(planned.samples)))
 
 
 def limit_to_data(sums: Sums, seen: Array, settings: Settings) -> Sums:
-    """Ranges of the sums on the data with headroom, within the ranges that are possible."""
+    """Limits the ranges of sums to the sums on the data, with headroom."""
     low, high = (np.asarray(end(seen, axis=(0, 2, 3)), np.float64) for end in (np.min, np.max))
     more = (high - low) * (settings.headroom - 1) / 2 + sums.stride
     low = sums.low + np.maximum((low - more - sums.low) // sums.stride, 0) * sums.stride
@@ -174,7 +177,7 @@ def limit_to_data(sums: Sums, seen: Array, settings: Settings) -> Sums:
 def finish_layer(
     planned: Planned, added: LatticeSums, grid: Grid, placed: SharedTable, warnings: tuple[str, ...]
 ) -> IntegerLayer:
-    """The layer with its values on the data."""
+    """Makes the layer from its table, with its values on the data."""
     assert planned.function is not None, "the last layer has no table"
     factors, lattice = placed.factors, added.lattice
     moved = (part[:, None, None] for part in (factors, placed.offsets))
@@ -201,7 +204,7 @@ def finish_layer(
 
 
 def find_outputs(function: Expression, added: LatticeSums, grid: Grid) -> Integers:
-    """The possible outputs of each channel."""
+    """The possible integers of the layer's outputs."""
     lattice = added.lattice
     sums = Sums(lattice.scale, added.bias, lattice.low, lattice.high, lattice.stride)
     low, high = np.zeros(len(lattice.low), np.int64), np.zeros(len(lattice.low), np.int64)
@@ -223,7 +226,7 @@ def find_outputs(function: Expression, added: LatticeSums, grid: Grid) -> Intege
 
 
 def make_group(lattice: Lattice, factors: Array, offsets: Array, unit: float) -> Group:
-    """The linear group in integers."""
+    """The linear form in integers, with output channels multiplied by ``factors``."""
     maps = []
     for term in lattice.terms:
         scaled = multiply_outputs(term, factors)
@@ -246,7 +249,7 @@ def multiply_outputs(term: Term, factors: Array) -> Linear:
 def finish_last_layer(
     planned: Planned, added: LatticeSums, settings: Settings
 ) -> IntegerLayer | str:
-    """The last layer. It has no table: each channel has its own scale and shift."""
+    """Makes the last layer. It has no table: each channel has its own scale and shift."""
     lattice = added.lattice
     largest = np.maximum(np.abs(lattice.low), np.abs(lattice.high)).max()
     parts = (

@@ -1,4 +1,4 @@
-"""Linear groups with weights on grids: integer maps, and the possible values of their sums."""
+"""Linear forms with weights on grids: integer maps, and the possible values of their sums."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from palladion.nn.quantisation.plan.form import Form, Linear, Term, to_conv
 from palladion.nn.quantisation.rounding.units import TINY
 
 PARTS: Final = 64
-"""Largest number of parts of the smaller of two steps that are tried as a common step."""
+"""The largest number by which the smaller of two steps is divided in search of a common step."""
 
 
 @dataclass(frozen=True)
 class Integers:
-    """The possible integers of a value: in each channel ``low`` to ``high`` in equal strides."""
+    """The possible integers of a value: ``low`` to ``high`` of each channel, in equal strides."""
 
     low: Array
     high: Array
@@ -30,9 +30,9 @@ class Integers:
 
 @dataclass(frozen=True)
 class Lattice:
-    """A form in integers: channel ``c`` is ``scale_c * sum + bias_c``, exactly.
+    """A form in integers: channel ``c`` is exactly ``scale_c * sum + bias_c``.
 
-    ``low``, ``high``, ``stride``: the possible sums, for any input.
+    For any input, the sum is one of ``low, low + stride, ... high``.
     """
 
     terms: tuple[Term, ...]
@@ -45,8 +45,10 @@ class Lattice:
 def make_lattice(
     form: Form, scales: dict[int, float], values: dict[int, Integers]
 ) -> Lattice | str:
-    """The integer form, or the reason why there is none. ``scales`` and ``values`` are by
-    source."""
+    """The form in integers, or the reason why there is none.
+
+    ``scales`` and ``values`` have the scale and the possible integers of each source.
+    """
     steps = []
     for term in form.terms:
         own_steps = find_steps(term.map, form.shape[0])
@@ -75,7 +77,10 @@ def make_lattice(
 
 
 def find_steps(map_: Linear, channels: int) -> Array | None:
-    """The step of each output channel: its weights are multiples of it. It is 0 if all are 0."""
+    """The step of each output channel, of which its weights are multiples; 0 if they are all 0.
+
+    ``None`` if a channel has no step.
+    """
     if isinstance(map_, Window):
         step = find_common_divisor(np.abs(map_.taps).ravel())
         return None if step is None else np.full(channels, step)
@@ -89,8 +94,7 @@ def find_steps(map_: Linear, channels: int) -> Array | None:
 
 
 def find_common_divisor(values: Array) -> float | None:
-    """The largest number of which all values are multiples, if it is not tiny compared with
-    them."""
+    """The largest step of which all values are multiples; ``None`` if it would be tiny."""
     positive = np.unique(values[values > 0])
     if not len(positive):
         return 0.0
@@ -104,7 +108,7 @@ def find_common_divisor(values: Array) -> float | None:
 
 
 def find_common_steps(left: Array, right: Array) -> Array | None:
-    """For each channel a common step. A step of 0 stands for no weights."""
+    """A common step for each channel, or ``None``. A channel without weights has the step 0."""
     common = np.zeros(len(left))
     for c, (a, b) in enumerate(zip(left, right, strict=True)):
         if not a or not b:
@@ -122,7 +126,7 @@ def find_common_steps(left: Array, right: Array) -> Array | None:
 
 
 def round_weights(term: Term, step: Array, channels: int) -> Term:
-    """The term in integers, in units of each output channel's step."""
+    """The term with integer weights: multiples of each output channel's step."""
     map_ = term.map
     if isinstance(map_, Window):
         if np.all(step == step[0]):
@@ -147,7 +151,7 @@ def find_row_divisors(term: Term, channels: int) -> Array:
 
 
 def divide_weights(term: Term, divisor: Array) -> Term:
-    """The term with its output channels divided."""
+    """The term with the weights of each output channel divided by its divisor."""
     map_ = term.map
     if isinstance(map_, Window):
         if np.all(divisor == divisor[0]):
@@ -168,7 +172,7 @@ def bound_sums(
         possible, map_ = values[term.source], term.map
         least, most, each = possible.low, possible.high, possible.stride
         padded = not isinstance(map_, Dense) and map_.geometry.padded
-        if padded:  # zeros are beside the values
+        if padded:  # a sum may also read zeros of the padding
             each = int(np.gcd.reduce([each, *np.unique(np.abs(least))]))
             least, most = np.minimum(least, 0), np.maximum(most, 0)
         below, above = bound_term(term, channels, least, most)

@@ -1,12 +1,13 @@
-"""One table for channels of different scales: integer factors and offsets that keep it exact.
+"""Finds one exact table for channels of different scales, by integer factors and offsets.
 
 Channel ``c`` has integer sums ``A``, which stand for ``scale_c A + shift_c``. A function maps these
-to the integers of a grid: a staircase. A layer has one table for all its channels. So the network
-computes ``m_c A + o_c``, with integers chosen such that every possible sum lies between the same
-two steps of the table as its real value lies between steps of the function.
+numbers to the integers of a grid: a staircase. A layer has one table for all its channels. So the
+network computes ``m_c A + o_c``. The integers ``m_c`` and ``o_c`` are chosen so that every possible
+sum lies between the same two steps of the table as its real value lies between steps of the
+function.
 
-For given factors ``m_c`` this is a system of difference constraints in the offsets ``o_c`` and the
-steps ``T_j``, which the algorithm of Bellman and Ford solves or refutes.
+With the factors ``m_c`` fixed, this is a system of difference constraints in the offsets ``o_c``
+and the steps ``T_j``, which the algorithm of Bellman and Ford solves or refutes.
 """
 
 from __future__ import annotations
@@ -27,22 +28,25 @@ GUARD: Final = 76
 """Units between table parts of different channels: nine deviations of noise."""
 
 UNITS: Final = 160
-"""Number of units that are tried, from the finest to the coarsest."""
+"""Number of units to try, from the finest to the coarsest."""
 
 PARTS_TRIED: Final = 40
-"""Number of units that are tried if channels need their own parts of the table."""
+"""Number of units to try if channels need their own parts of the table."""
 
 MORE: Final = 24
-"""Number of coarser units that are tried after one that is exact but near its steps."""
+"""Number of coarser units to try after an exact one whose sums lie near the steps."""
 
 
 SHARES: Final = (1.0, 0.93, 0.86, 0.8, 0.7)
-"""Shares of the limit to try for one channel's sums, since channels have different offsets."""
+"""Shares of the limit to try for the span of one channel. The channels' offsets need the rest."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """Integer sums of each channel: ``low, low + stride, ... high``, as arrays of shape (C,)."""
+    """The possible integer sums of each channel: ``low, low + stride, ... high``.
+
+    A sum stands for ``scale * sum + shift``. Arrays have the shape (C,).
+    """
 
     scale: Array
     shift: Array
@@ -62,7 +66,7 @@ class Sums:
 
 @dataclass(frozen=True)
 class Stairs:
-    """The changes of a function: ``J`` changes between ``J + 1`` pieces, in order of real values.
+    """The steps of a function: ``J`` changes between ``J + 1`` pieces, ordered by real value.
 
     ``below`` and ``above``, of shape (C, J), are each channel's last sum before a change and its
     first sum after it. If there is none, ``has_below`` or ``has_above`` is false.
@@ -77,11 +81,11 @@ class Stairs:
 
     @property
     def constant(self) -> Array:
-        """Channels that stay in one piece."""
+        """For each channel, whether all its sums lie in one piece."""
         return np.asarray(~(self.has_below & self.has_above).any(axis=1))
 
     def select(self, channels: Array) -> Stairs:
-        """The same for some of the channels, without changes that concern none of them."""
+        """The same changes, for some of the channels."""
         rows = [a[channels] for a in (self.below, self.above, self.has_below, self.has_above)]
         return Stairs(self.values, self.places, *rows)
 
@@ -105,7 +109,7 @@ class SharedTable:
 
 
 def find_stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
-    """The changes of a function over all sums of all channels."""
+    """Finds the changes of a function on all sums of all channels."""
     every = [sums.list_channel(c) for c in range(len(sums.scale))]
     counts = np.array([len(sums_of_channel) for sums_of_channel in every])
     channel = np.repeat(np.arange(len(counts)), counts)
@@ -131,7 +135,7 @@ def find_stairs(sums: Sums, function: Expression, grid: Grid) -> Stairs:
 
 
 def evaluate_on_grid(grid: Grid, function: Expression, inputs: Array) -> Array:
-    """The integers of a function's values."""
+    """The integers of a function's values on a grid."""
     integers: Array = np.clip(np.rint(function(inputs) / grid.scale), grid.lo, grid.hi).astype(
         np.int64
     )
@@ -141,9 +145,10 @@ def evaluate_on_grid(grid: Grid, function: Expression, inputs: Array) -> Array:
 def place_steps(
     sums: Sums, function: Expression, grid: Grid, limit: int, room: int
 ) -> SharedTable | None:
-    """Factors, offsets and a table, exact if such are changes. ``None`` if sums exceed the limit.
+    """Places the table's steps: finds factors, offsets and a table, if possible an exact one.
 
-    Steps are ``room`` units from every sum, if the limit and the channels' scales allow it.
+    Steps keep a distance of ``room`` units from every sum, if limit and scales allow it. The result
+    is ``None`` if the sums exceed the limit.
     """
     if sums.span > 2 * limit:
         return None
@@ -170,8 +175,10 @@ def place_steps(
 def try_unit(
     sums: Sums, changes: Stairs, moving: Array, unit: float, wanted: tuple[int, int]
 ) -> SharedTable | None:
-    """The table with factors near the channels' scales in a unit, or smaller ones if they exceed
-    it."""
+    """The table with factors near the channels' scales in a unit; ``None`` if there is none.
+
+    ``wanted`` has the limit and the room. A table above the limit is tried with smaller factors.
+    """
     limit, room = wanted
     for share in SHARES:
         factors = choose_factors(sums, changes, moving, unit, int(limit * share), room)
@@ -185,7 +192,7 @@ def try_unit(
 
 
 def list_units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
-    """Real values of the accumulator's unit to try, from fine to coarse."""
+    """Yields the real values to try for the accumulator's unit, from fine to coarse."""
     steps = (sums.scale * sums.stride)[moving]
     yield from np.geomspace(steps.min() / (2 * room + 2), steps.max() * 1.01, UNITS)
 
@@ -193,9 +200,9 @@ def list_units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
 def choose_factors(
     sums: Sums, changes: Stairs, moving: Array, unit: float, limit: int, wanted: int
 ) -> Array:
-    """For each channel the factor with the most room around its steps, up to ``wanted``.
+    """Chooses each channel's factor: the one with the most room around steps, up to ``wanted``.
 
-    The unit determines the steps. Of equally good factors, the smallest is chosen.
+    The unit determines the steps. Of equally good factors the smallest is taken.
     """
     factors = np.zeros(len(sums.scale), np.int64)
     places = changes.places / unit
@@ -204,7 +211,7 @@ def choose_factors(
         ideal = sums.scale[c] / unit
         near = np.rint(ideal) + np.arange(-1, 2)
         candidates = np.concatenate([np.geomspace(1, max(ideal, 1), 24).round(), near])
-        candidates = np.unique(np.clip(tried, 1, most)).astype(np.int64)
+        candidates = np.unique(np.clip(candidates, 1, most)).astype(np.int64)
         lower, upper = changes.has_below[c], changes.has_above[c]
         high = (places[lower] - candidates[:, None] * changes.below[c, lower]).min(axis=1)
         low = (places[upper] - candidates[:, None] * changes.above[c, upper]).max(axis=1)
@@ -214,7 +221,10 @@ def choose_factors(
 
 
 def centre_steps(changes: Stairs, factors: Array, wanted: int) -> tuple[Array, Array] | None:
-    """Offsets and steps with the most room on both sides of each step, up to ``wanted``."""
+    """Offsets and steps with the most room on both sides of each step, up to ``wanted``.
+
+    ``None`` if the factors allow no exact table.
+    """
     best = solve_constraints(changes, factors, 0)
     if best is None:
         return None
@@ -235,9 +245,10 @@ def centre_steps(changes: Stairs, factors: Array, wanted: int) -> tuple[Array, A
 
 
 def halve_gaps(least: Array, most: Array, wanted: int) -> Array:
-    """Steps halfway between the sums below and above each. With only one side, ``wanted`` from it.
+    """Puts each step halfway between the sums below it, ``least``, and above it, ``most``.
 
-    Both are in order. Steps without sums below come first, those without sums above last.
+    A step with sums on one side only lies ``wanted`` units from them. Steps are in order: first the
+    steps without sums below, last the steps without sums above.
     """
     first, last = np.searchsorted(least, -FAR + 1), np.searchsorted(most, FAR - 1)
     steps = (least + most) // 2
@@ -249,7 +260,7 @@ def halve_gaps(least: Array, most: Array, wanted: int) -> Array:
 
 
 def map_changes(changes: Stairs, factors: Array, offsets: Array) -> tuple[Array, Array]:
-    """Accumulators beside each change, or -FAR and FAR if a channel has none."""
+    """The accumulators below and above each change; -FAR and FAR where a channel has none."""
     m, o = factors[:, None], offsets[:, None]
     below = np.where(changes.has_below, m * changes.below + o, -FAR)
     above = np.where(changes.has_above, m * changes.above + o, FAR)
@@ -257,7 +268,10 @@ def map_changes(changes: Stairs, factors: Array, offsets: Array) -> tuple[Array,
 
 
 def solve_constraints(changes: Stairs, factors: Array, room: int) -> tuple[Array, Array] | None:
-    """Offsets and steps with ``below + room <= T < above - room``; ``None`` if there are none."""
+    """Offsets and steps ``T`` with ``below + room <= T < above - room``, or ``None``.
+
+    The algorithm of Bellman and Ford: bounds are lowered until all hold.
+    """
     zero = np.zeros(len(factors), np.int64)
     below, above = map_changes(changes, factors, zero)
     if (above - below <= 2 * room).any():
@@ -288,7 +302,7 @@ class TablePart:
 def join_parts(
     sums: Sums, changes: Stairs, factors: Array, parts: list[TablePart], limit: int
 ) -> SharedTable | None:
-    """Parts side by side in one table; ``None`` if they do not fit."""
+    """Joins the parts and the constant channels into one table; ``None`` above the limit."""
     offsets = np.zeros(len(factors), np.int64)
     pieces, starts, start, distance = [], [], 0, np.inf
     for part in parts:
@@ -319,7 +333,7 @@ def join_parts(
 
 
 def join_pieces(pieces: list[Array]) -> Array:
-    """Parts with a guard between each two. Each part is continued over half of a guard."""
+    """Joins pieces with a guard between each two. Each piece is continued over half of a guard."""
     half = GUARD // 2
     every = []
     for index, part in enumerate(pieces):
@@ -330,7 +344,7 @@ def join_pieces(pieces: list[Array]) -> Array:
 
 
 def find_middle(mask: Array) -> int:
-    """The place in the middle of the longest run of a mask."""
+    """The index in the middle of the longest run of a mask."""
     edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
     starts, ends = edges[::2], edges[1::2]
     longest = int(np.argmax(ends - starts))
@@ -338,7 +352,7 @@ def find_middle(mask: Array) -> int:
 
 
 def place_groups(sums: Sums, changes: Stairs, moving: Array, limit: int) -> SharedTable | None:
-    """Channels with fitting scales, each group in a part of the table of its own."""
+    """Groups channels whose scales fit together, and gives each group its own part of the table."""
     best: SharedTable | None = None
     order = moving[np.argsort(sums.scale[moving], kind="stable")]
     steps = (sums.scale * sums.stride)[moving]
@@ -374,9 +388,9 @@ def make_part(changes: Stairs, factors: Array, group: list[int]) -> TablePart:
 
 
 def place_nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> SharedTable | None:
-    """Factors and offsets nearest to the real ones, and the number of sums on a wrong side.
+    """A table that is not exact: factors and offsets are rounded to the nearest integers.
 
-    ``None`` if sums exceed the limit.
+    It counts the sums on a wrong side of a step. ``None`` if sums exceed the limit.
     """
     changes = find_stairs(sums, function, grid)
     moving = np.flatnonzero(~changes.constant)
@@ -397,7 +411,7 @@ def place_nearest(sums: Sums, function: Expression, grid: Grid, limit: int) -> S
 
 
 def count_wrong(sums: Sums, function: Expression, grid: Grid, placed: SharedTable) -> SharedTable:
-    """The placement with its number of sums on a wrong side."""
+    """The table with the number of sums that lie on a wrong side of a step."""
     wrong = total = 0
     for c in range(len(sums.scale)):
         every = sums.list_channel(c)

@@ -1,8 +1,8 @@
-"""Constant channels: their contribution is moved into the biases that follow.
+"""Removes constant channels. Biases of the layers that read them take over their contribution.
 
-A channel is left out if its function has one value on its whole range. This is *proven* by interval
-arithmetic over the possible integers of its sources, or *measured*: the calibration data would have
-to leave their range by the whole width of it before the value changes."""
+A channel is constant if its function has one value on the channel's whole range. This is *proven*
+by interval arithmetic over the possible integers of its sources. Or it is *measured*: the function
+keeps its value even if inputs leave their calibrated range by the range's width."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ SAMPLES = 513
 
 @dataclass(frozen=True)
 class DeadChannels:
-    """Channels of a layer that were left out.
+    """The constant channels that were removed from a layer: counts of proven and measured ones.
 
-    ``distance``, for channels that were only measured: the distance of their values from a change
-    of the function, in widths of a channel's calibrated range. At least 1.
+    ``distance`` is about the measured ones: how far their inputs are from a change of the function,
+    in widths of a channel's calibrated range. It is at least 1.
     """
 
     layer: str
@@ -36,7 +36,7 @@ class DeadChannels:
     distance: float
 
     def warning(self) -> str | None:
-        """A sentence about channels that are not proven to be constant."""
+        """The warning about channels that are constant on the data only, if there are any."""
         if not self.measured:
             return None
         return (
@@ -49,9 +49,10 @@ class DeadChannels:
 def fold_constants(
     layers: list[Planned], seen: list[ChannelStatistics], ranges: list[Range], *, measured: bool
 ) -> tuple[list[Planned], list[DeadChannels]]:
-    """The layers without constant channels, and the channels that were left out.
+    """Removes constant channels. Returns the layers and the removed channels.
 
-    ``ranges`` are the smallest and largest real values of the integers of each source, input first.
+    ``ranges`` holds the smallest and the largest value of each source in real numbers, input first.
+    With ``measured``, channels that are constant on the data only are removed too.
     """
     layers, removed = list(layers), []
     for k, layer in enumerate(layers, start=1):
@@ -79,7 +80,7 @@ def fold_constants(
 
 
 def bound_form(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
-    """The smallest and the largest value of each channel."""
+    """The smallest and the largest value of each channel of a form, by interval arithmetic."""
     low, high = form.bias.copy(), form.bias.copy()
     for term in form.terms:
         assert not isinstance(term.map, Window), "the caller has checked it"
@@ -92,7 +93,7 @@ def bound_form(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
 
 
 def is_constant(function: Expression, low: Array, high: Array) -> Array:
-    """For each channel, whether the function has one value from low to high."""
+    """For each channel, whether the function has one value from ``low`` to ``high``."""
     shares = np.linspace(0, 1, SAMPLES)[:, None]
     values = function(low + shares * (high - low))
     constant: Array = (values == values[0]).all(axis=0)
@@ -100,7 +101,10 @@ def is_constant(function: Expression, low: Array, high: Array) -> Array:
 
 
 def measure_distance(function: Expression, entry: ChannelStatistics, channels: Array) -> float:
-    """Widths of the calibrated range by which some channel may leave it, up to 100."""
+    """How far all channels may leave their calibrated ranges without a change of the function.
+
+    The unit is the width of a range. Distances up to 100 are tried.
+    """
     low, high = entry.low[channels], entry.high[channels]
     width = high - low
     reached = 1.0
@@ -112,9 +116,10 @@ def measure_distance(function: Expression, entry: ChannelStatistics, channels: A
 
 
 def silence_channels(layer: Planned, dead: Array, at: Array, entry: ChannelStatistics) -> Planned:
-    """A layer whose dead channels have no weights, and a bias where the function is constant.
+    """A layer whose dead channels have zero weights and the bias ``at``.
 
-    The bias is no larger than the values of other channels, if the function is the same there.
+    If the function has the same value there, the bias is moved into the range of the other
+    channels: it must not need a larger bound.
     """
     assert layer.function is not None, "the caller has checked it"
     limit = entry.reach[~dead].max(initial=0)
@@ -130,8 +135,10 @@ def silence_channels(layer: Planned, dead: Array, at: Array, entry: ChannelStati
 
 
 def move_into_bias(layer: Planned, source: int, constants: Array) -> Planned:
-    """A layer with the constants of a source in its bias. ``constants`` is NaN for other
-    channels."""
+    """A layer that has a source's constant channels in its bias and not in its weights.
+
+    ``constants`` has the value of each channel, or NaN if the channel is not constant.
+    """
     dead, values = ~np.isnan(constants), np.nan_to_num(constants)
     terms, bias = [], layer.form.bias
     for term in layer.form.terms:

@@ -1,4 +1,4 @@
-"""Channels of very different size: scaled to similar sizes where the float network stays the same.
+"""Scales channels to similar sizes, where this leaves the float network's outputs unchanged.
 
 If a function has ``f(s x) = s^d f(x)`` for all ``s > 0``, channel ``c`` before it may be multiplied
 by ``s_c``, and the maps that read it divided by ``s_c^d`` (cross-layer equalisation: Nagel, van
@@ -9,7 +9,8 @@ Without scaling, one large channel leaves no resolution for the others.
 A ReLU with a largest value, such as ReLU6, is a ReLU for channels that stay below it. They may
 grow up to it.
 
-The channels of the last layer share its bound. There the client divides by the factors."""
+The channels of the last layer share a bound. They are scaled too, and the client divides by the
+factors."""
 
 from __future__ import annotations
 
@@ -33,18 +34,18 @@ from palladion.nn.quantisation.rounding.units import largest_level
 from palladion.nn.quantisation.settings import Settings
 
 POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Degrees to which sizes are made equal: 0 leaves them, 1 makes them equal."""
+"""Exponents of the factors to try. With 0 sizes stay as they are, with 1 they become equal."""
 
 WORTH: Final = 0.8
-"""Sizes are changed only if the predicted error falls at least to this fraction."""
+"""Channels are scaled only if that lowers the predicted error to this fraction or below."""
 
 ALIKE: Final = 8
-"""Channels of the last layer that differ less in size keep one unit, so that their integers can be
-compared."""
+"""Channels of the last layer keep one unit if their sizes differ by at most this factor. Then their
+integers can be compared."""
 
 NEGATIVE: Final = 2
-"""A channel counts as no smaller than its largest absolute value before the function, divided by
-this: values below 0 there take room only in the accumulators."""
+"""Divisor of a channel's largest absolute value before the function. The quotient is the least size
+of the channel: negative values need room in the accumulators, not in the table's output."""
 
 
 def equalise(
@@ -80,14 +81,16 @@ def equalise(
 def equalise_outputs(
     layers: list[Planned], seen: list[ChannelStatistics]
 ) -> tuple[list[Planned], Array]:
-    """The layers, with the last one's channels scaled to alike sizes if these differ much, and the
-    factors of its channels."""
+    """Scales the last layer's channels to equal sizes, if the sizes differ much.
+
+    Returns the layers and the factors of these channels.
+    """
     *others, last = layers
     reach, ones = seen[-1].reach, np.ones(len(seen[-1].reach))
     if last.product or last.largest is not None or not reach.any():
         return layers, ones
-    # What a channel may reach on other inputs counts too: a factor lets no channel leave the bound
-    # further than the one that may reach most.
+    # Other inputs may give larger values. With these factors, no channel can leave the bound
+    # further than the channel with the largest possible value.
     most = np.abs(last.form.bias)
     for term in last.form.terms:
         if isinstance(term.map, Window) or term.map.steps is not None:
@@ -105,17 +108,17 @@ def equalise_outputs(
 
 
 FAR: Final = 4
-"""Channels of the last layer whose middle is this many times as far from 0 as the half of the
-largest range are moved to 0."""
+"""The last layer's channels are moved to 0 if the middle of one is further from 0 than this many
+times half of the largest range."""
 
 
 def centre_outputs(
     layers: list[Planned], seen: list[ChannelStatistics]
 ) -> tuple[list[Planned], Array]:
-    """The layers, with the last one's channels around 0 if they are far from it, and the numbers
-    that the client adds.
+    """Moves the last layer's channels to 0 if they are far from it.
 
-    Otherwise a large constant takes the room of the accumulators.
+    Returns the layers and the numbers that the client adds. Without this, a large constant would
+    fill the accumulators.
     """
     *others, last = layers
     middle = (seen[-1].low + seen[-1].high) / 2
@@ -129,7 +132,7 @@ def centre_outputs(
 
 
 def measure_sizes(entry: ChannelStatistics, degree: int) -> Array:
-    """The sizes of channels. It is 0 for constant channels, whose size does not count."""
+    """The size of each channel: its largest absolute value. Constant channels have size 0."""
     top = np.maximum(entry.top, entry.reach / NEGATIVE) if degree == 1 else entry.top
     size: Array = top * (entry.variance > 0)
     return size
@@ -149,9 +152,9 @@ def scale_layer(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
 
 
 def limit_factors(layer: Planned, entry: ChannelStatistics, settings: Settings) -> Array:
-    """The largest factor of each channel, by which it stays below its function's largest value.
+    """The largest factor of each channel with which it stays below the maximum of its function.
 
-    It is 1 for channels that reach that, and infinite if the function has none.
+    It is 1 for channels that reach the maximum, and infinite if the function has no maximum.
     """
     largest = find_cap(layer.function)
     if largest is None:
@@ -161,7 +164,7 @@ def limit_factors(layer: Planned, entry: ChannelStatistics, settings: Settings) 
 
 
 def find_cap(function: Expression | None) -> float | None:
-    """The largest value of a ReLU that has one, as ReLU6 has."""
+    """The maximum of a clipped ReLU such as ReLU6; ``None`` for other functions."""
     if function is None or function.grid() is not None:
         return None
     largest = float(function(np.full(1, FARTHEST))[0])
@@ -173,7 +176,10 @@ def find_cap(function: Expression | None) -> float | None:
 
 
 def tie_layers(layers: list[Planned]) -> list[list[int]]:
-    """Layers, counted from 1, whose channels may be scaled, in groups that share the factors."""
+    """Groups of layers whose channels may be scaled. The layers of a group share their factors.
+
+    Layers are counted from 1.
+    """
     parent = list(range(len(layers) + 1))
     fixed = {0, len(layers)}
 
@@ -225,8 +231,7 @@ def find_degree(function: Expression | None) -> int | None:
 
 
 class ErrorModel:
-    """Predicted error of rounding: noise to signal before the functions of the layers it
-    reaches."""
+    """Predicts the error of rounding: noise to signal before the functions of the next layers."""
 
     def __init__(
         self,
@@ -238,17 +243,17 @@ class ErrorModel:
         self.layers, self.seen, self.scales = layers, seen, scales
         self.settings = settings
         self.degrees = [1, *(find_degree_or_cap(layer.function) or 1 for layer in layers)]
-        """The degree of each layer's function, from 1 on. Factors are those after it."""
+        """The degree of each layer's function, layers from index 1. Factors apply after it."""
         self.readers: list[list[int]] = [[] for _ in range(len(layers) + 1)]
         for k, layer in enumerate(layers, start=1):
             for source in {term.source for term in layer.form.terms}:
                 self.readers[source].append(k)
 
     def predict(self, group: list[int], scale: Array) -> float:
-        """The error that a group of layers causes, with other factors.
+        """The error in the layers that read a group whose channels have the factors ``scale``.
 
-        It comes from rounding the group's weights and values, in the layers that read it, and from
-        rounding the weights of those layers.
+        Three roundings cause it: of the group's weights, of its values, and of the weights of the
+        layers that read it.
         """
         chosen = dict.fromkeys(group, scale)
         readers = sorted({reader for k in group for reader in self.readers[k]})
@@ -256,7 +261,7 @@ class ErrorModel:
         return sum(self.predict_input_noise(k, noise, chosen) for k in readers)
 
     def predict_value_noise(self, k: int, chosen: dict[int, Array]) -> Array:
-        """Variance that rounding adds to each channel's values."""
+        """The variance of the rounding error of each channel, after the function."""
         here, rows = self.seen[k], self.get_factors(k, chosen)
         bits, slope = self.settings.activations, here.active
         step = (rows * here.top).max() / (2**bits - 1) / rows
@@ -266,7 +271,7 @@ class ErrorModel:
         return variance
 
     def predict_weight_noise(self, k: int, chosen: dict[int, Array]) -> Array:
-        """Variance that rounding of weights adds to each channel before the function."""
+        """The variance that rounded weights add to each channel, before the function."""
         layer, here = self.layers[k - 1], self.seen[k]
         rows = self.get_factors(k, chosen) ** (1 / self.degrees[k])
         finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
@@ -286,7 +291,7 @@ class ErrorModel:
         return noise
 
     def find_largest(self, term: Term, factor: Array) -> Array:
-        """The largest weight of each output channel, on channels that are not constant."""
+        """The largest weight of each output channel. Inputs that are constant do not count."""
         counted = drop_inputs(term, ~self.seen[term.source].varies)
         largest: Array = measure_weights(counted, factor)[1].max(axis=1)
         return largest
@@ -294,7 +299,7 @@ class ErrorModel:
     def predict_input_noise(
         self, k: int, noise: dict[int, Array], chosen: dict[int, Array]
     ) -> float:
-        """The mean over the channels of a layer, before its function."""
+        """Noise to signal before a layer's function: the mean over its channels."""
         layer, here = self.layers[k - 1], self.seen[k]
         total = np.zeros(len(here.low)) if k in chosen else self.predict_weight_noise(k, chosen)
         for term in layer.form.terms:

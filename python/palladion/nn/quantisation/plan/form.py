@@ -1,4 +1,4 @@
-"""Linear groups: sums of linear maps of tables' outputs, and one bias per channel."""
+"""Linear forms: sums of linear maps of earlier layers' outputs, with one bias per channel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Form:
-    """``sum of maps + bias``, of shape ``shape``."""
+    """A linear form: the sum of its terms plus ``bias``, with results of shape ``shape``."""
 
     shape: Shape
     terms: tuple[Term, ...]
@@ -55,13 +55,13 @@ class Form:
         return np.where(largest > 0, largest, 1.0)
 
     def only_places(self) -> bool:
-        """Whether this only places values beside each other along the channels."""
+        """Whether the form only places its sources beside each other along the channels."""
         return not self.bias.any() and all(
             isinstance(t.map, Window) and t.map.geometry.pointwise for t in self.terms
         )
 
     def compose(self, node: Linear) -> Form | None:
-        """``node`` applied to this form, as one form; ``None`` if they do not compose."""
+        """The form of ``node`` after this form; ``None`` if one form cannot hold both."""
         if isinstance(node, Window) and node.geometry.pointwise and not self.bias.any():
             if all(isinstance(t.map, Window) for t in self.terms):
                 terms = tuple(replace(t, map=move_window(t.map, node)) for t in self.terms)
@@ -76,18 +76,18 @@ class Form:
 
 
 def wrap_map(source: int, channels: int, node: Linear) -> Form:
-    """The form of one map of a source with ``channels`` channels."""
+    """The form with one term: ``node`` on a source with ``channels`` channels."""
     bias = np.zeros(node.shape[0]) if isinstance(node, Window) else node.bias
     return Form(node.shape, (Term(source, channels, node),), bias)
 
 
 def wrap_value(source: int, shape: Shape) -> Form:
-    """The form of an unchanged value."""
+    """The form that gives the value of a source unchanged."""
     return wrap_map(source, shape[0], Window("identity", (), shape, np.ones((1, 1)), Geometry()))
 
 
 def add_forms(forms: list[Form], signs: tuple[int, ...]) -> Form:
-    """Sum of forms of one shape, with signs."""
+    """The sum of forms of one shape, each with a sign."""
     terms: list[Term] = []
     bias = np.zeros(forms[0].shape[0])
     for form, sign in zip(forms, signs, strict=True):
@@ -102,7 +102,7 @@ def add_forms(forms: list[Form], signs: tuple[int, ...]) -> Form:
 
 
 def scale_map(map_: Linear, scale: Array, channels: int) -> Linear:
-    """A map whose output channels are multiplied by ``scale``."""
+    """The map with its output channels multiplied by ``scale``."""
     if isinstance(map_, Window) and np.all(scale == scale[0]):
         return replace(map_, taps=map_.taps * scale[0])
     if isinstance(map_, Window):
@@ -113,7 +113,7 @@ def scale_map(map_: Linear, scale: Array, channels: int) -> Linear:
 
 
 def to_conv(window: Window, scale: Array, channels: int) -> Conv:
-    """A window as a convolution, since channels have different factors."""
+    """A window times a factor for each channel. Only a convolution can hold that."""
     count = window.shape[0]
     if window.first == 0 and channels == count:
         weights = scale[:, None, None, None] * window.taps
@@ -125,14 +125,14 @@ def to_conv(window: Window, scale: Array, channels: int) -> Conv:
 
 
 def move_window(inner: Linear, outer: Window) -> Window:
-    """A window moved to its place by a pointwise one."""
+    """The window ``outer`` after ``inner``, as one window. ``outer`` is pointwise."""
     assert isinstance(inner, Window), "the caller has checked it"
     taps = inner.taps * outer.taps[0, 0]
     return replace(inner, shape=outer.shape, taps=taps, first=inner.first + outer.first)
 
 
 def select_inputs(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
-    """The part of a map that reads one of several values placed beside each other."""
+    """The columns of a map that read one term of a form that places values side by side."""
     placed = term.map
     assert isinstance(placed, Window), "the caller has checked it"
     chosen = slice(placed.first, placed.first + term.channels)
@@ -145,7 +145,7 @@ def select_inputs(node: Conv | Dense, shape: Shape, term: Term) -> Linear:
 
 
 def scale_inputs(term: Term, factor: Array) -> Term:
-    """The term, not a window, whose input channels are multiplied by ``factor``."""
+    """The term with its input channels multiplied by ``factor``. It must not be a window."""
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
     uniform = bool(np.all(factor == factor[0]))
@@ -156,7 +156,7 @@ def scale_inputs(term: Term, factor: Array) -> Term:
 
 
 def spread_channels(term: Term, channels: Array) -> Array:
-    """Numbers of a source's channels, in the order of the term's weights."""
+    """Repeats one number for each channel of the source, in the order of the term's weights."""
     map_ = term.map
     if isinstance(map_, Dense):
         return np.repeat(channels, map_.weights.shape[1] // term.channels)
@@ -166,9 +166,9 @@ def spread_channels(term: Term, channels: Array) -> Array:
 
 
 def measure_weights(term: Term, factor: Array) -> tuple[Array, Array]:
-    """Sum of squares and largest absolute value of the weights, with columns multiplied.
+    """Sum of squares and largest absolute value of the weights times ``factor``, by input channel.
 
-    Both have shape (K, channels that an output reads).
+    Both have shape (K, input channels that an output channel reads).
     """
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
@@ -179,7 +179,7 @@ def measure_weights(term: Term, factor: Array) -> tuple[Array, Array]:
 
 
 def drop_inputs(term: Term, gone: Array) -> Term:
-    """A term, not a window, that does not read some channels."""
+    """The term without the input channels ``gone``. It must not be a window."""
     map_ = term.map
     assert not isinstance(map_, Window), "a window has one kernel for all channels"
     return replace(

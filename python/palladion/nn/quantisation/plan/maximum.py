@@ -18,7 +18,7 @@ from palladion.nn.graph import Window
 from palladion.nn.quantisation.plan.form import Form
 
 Emit = Callable[[str, Form], Form]
-"""Makes a layer ``relu(form)`` with the given name, and returns its value as a form."""
+"""Emits a layer ``relu(form)`` of a name, and returns its value as a form."""
 
 
 def plan_maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
@@ -44,12 +44,12 @@ def plan_maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
 
 
 def pad_by_offset(axis: int, places: int) -> tuple[int, int, int, int]:
-    """Pads that cut off rows or columns at the start."""
+    """Negative pads that cut ``places`` rows or columns off at the start."""
     return (-places, 0, 0, 0) if axis == 0 else (0, -places, 0, 0)
 
 
 def change_windows(form: Form, change: Callable[[Window], Window]) -> Form:
-    """The form with a changed window in each term, and the resulting shape."""
+    """The form with ``change`` applied to the window of each term. The shape follows."""
     terms = []
     for term in form.terms:
         assert isinstance(term.map, Window), "a maximum is taken of windows"
@@ -58,7 +58,7 @@ def change_windows(form: Form, change: Callable[[Window], Window]) -> Form:
 
 
 def resize_window(window: Window, geometry: Geometry, taps: np.ndarray) -> Window:
-    """A window with another geometry. Sizes follow from the sizes of its current output."""
+    """The window with another geometry. Its input keeps the size that the old geometry implies."""
     before = window.geometry
     rows, columns = (
         (size - 1) * stride + span - pads

@@ -1,4 +1,4 @@
-"""From a float graph to layers: linear groups with one function each, still in real numbers."""
+"""Cuts a float graph into layers of one linear form and one function, in real numbers."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Planned:
     """A layer to quantise. The last layer has no function.
 
     ``exact`` asks for a table that keeps the accumulator's unit, as differences of a maximum need.
-    ``product`` are the sources of a product that replaces the form, which then has no terms.
-    ``softmax`` is the step of a softmax, whose function and ``grid`` come from the calibration
-    data. ``bits`` are those of the table's output, if they differ from the setting for all tables.
-    ``largest`` is the largest absolute value of the last layer over all inputs, if known.
+    ``product`` has the two factors of a layer that multiplies. Then the form has no terms.
+    ``softmax`` is set in the first two steps of a softmax. Their function and ``grid`` come from
+    the calibration data. ``bits`` is the width of the table's output, if it is not the width in the
+    settings. ``largest`` is the last layer's largest absolute value over all inputs, if known.
     """
 
     name: str
@@ -53,7 +53,7 @@ class Planned:
 
     @property
     def sources(self) -> tuple[int, ...]:
-        """All sources that are read."""
+        """The sources that the layer reads, in its form or as factors."""
         return (*(term.source for term in self.form.terms), *(self.product or ()))
 
     @property
@@ -73,10 +73,10 @@ def is_sign(function: Expression) -> bool:
 
 
 def normalise_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
-    """A sign of ``a x + b`` as the sign of a form whose channels are scaled to largest weight 1.
+    """Turns a sign of ``a x + b`` into a sign of ``x``, with a largest weight of 1 in each channel.
 
-    Positive factors do not change a sign, so channels of different scales become exact. Other
-    functions stay unchanged.
+    A positive factor does not change a sign. So channels of different scales become exact. Form
+    and function stay unchanged if the function is no sign.
     """
     inner = function.arguments[0].affine() if function.operation == "bipolar" else None
     if inner is None:
@@ -101,7 +101,7 @@ def plan(graph: Graph, data: Array, settings: Settings) -> list[Planned]:
 
 
 class Planner:
-    """Linear nodes stay forms until their value is needed. Then they become a layer."""
+    """Visits the nodes in order. A linear node stays a form until a layer needs its value."""
 
     def __init__(self, graph: Graph, data: Array, settings: Settings) -> None:
         self.graph = graph
@@ -153,9 +153,9 @@ class Planner:
             self.products[index] = self.plan_softmax(node)
 
     def merges_rounding(self, index: int, node: Activation) -> bool:
-        """Whether a rounding between a linear map and a sum is left out: both are one accumulation.
+        """Whether to drop a rounding between a map and a sum. Then both are one accumulation.
 
-        The rounding stays if it can be exact: if the map's sums keep the limit for every input.
+        The rounding stays if it can be exact, so if the map's sums keep the limit for every input.
         """
         (source,), readers = node.sources, self.readers[index]
         between = len(readers) == 1 and isinstance(self.graph.nodes[readers[0]], Add)
@@ -181,7 +181,7 @@ class Planner:
         return bool(total.max() <= self.settings.limit)
 
     def plan_softmax(self, node: Softmax) -> tuple[int, int]:
-        """The layers of exponentials and of the inverse of their sum."""
+        """Adds the layers of a softmax's exponentials and of the inverse of their sum."""
         if node.log:
             raise NetworkError(f"node {node.name} (LogSoftmax): stands before the end of the "
                                "network, supported there is Softmax")  # fmt: skip
@@ -200,12 +200,12 @@ class Planner:
         return powers, len(self.layers)
 
     def emit_relu(self, name: str, form: Form) -> int:
-        """A layer ``relu(form)`` in the form's own unit."""
+        """Adds a layer ``relu(form)`` that keeps the form's unit."""
         self.layers.append(Planned(name, form, apply("relu", X), exact=True))
         return len(self.layers)
 
     def emit_factor(self, index: int) -> int:
-        """A node as a factor of a product. It must be a layer's output."""
+        """The layer whose output is a factor of a product. If there is none, it is added."""
         source = self.emit_value(index)
         if source:
             return source
@@ -218,12 +218,12 @@ class Planner:
         return pending and len(self.readers[index]) == 1
 
     def plan_product(self, index: int, name: str, function: Expression | None) -> Planned:
-        """The layer of a product and a function of it."""
+        """The layer that computes a function of a product."""
         form = make_empty_form(self.graph.nodes[index].shape)
         return Planned(name, form, function, product=self.products[index])
 
     def get_form(self, index: int) -> Form:
-        """A node as a linear group of tables' outputs."""
+        """A node as a linear form of earlier layers' outputs."""
         if index in self.products:
             self.emit_value(index)
         if index in self.values:
@@ -231,14 +231,14 @@ class Planner:
         return self.forms[index]
 
     def get_operand(self, index: int) -> Form:
-        """A node inside a larger form: its own form if nothing else reads it."""
+        """A node as part of a larger form: its own form if no other node reads it."""
         if len(self.readers[index]) == 1:
             return self.get_form(index)
         self.emit_value(index)
         return self.get_form(index)
 
     def emit_value(self, index: int) -> int:
-        """A node as an integer value, by a table that only requantises if it has no table."""
+        """The layer that has a node's value. If there is none, one that requantises is added."""
         name = self.graph.nodes[index].name
         if index in self.products and index not in self.values:
             self.layers.append(self.plan_product(index, name, X))
@@ -256,8 +256,7 @@ class Planner:
         return wrap_map(self.emit_value(source), self.graph.nodes[source].shape[0], node)
 
     def plan_pool(self, node: MaxPool) -> Form:
-        """The largest value of each window. Padding is 0, so values that may be below are
-        raised."""
+        """Max pooling as a form. Padding is 0, so negative values are raised above 0 first."""
         (index,) = node.sources
         source, shape = self.emit_value(index), self.graph.nodes[index].shape
         least = 0.0
@@ -274,7 +273,7 @@ class Planner:
         return pooled.scale_and_shift(np.ones(shape[0]), np.full(shape[0], least))
 
     def find_least(self, index: int, source: int) -> float:
-        """The smallest value of a node, by its own grid or on the data; at most 0."""
+        """The smallest value of a node by its grid, or else on the data. It is at most 0."""
         function = self.layers[source - 1].function if source else None
         grid = function.grid() if function else None if source else self.graph.input.grid
         if grid is not None:
@@ -283,9 +282,9 @@ class Planner:
         return min(float(before.evaluate(self.data).min()), 0.0)
 
     def raise_value(self, index: int, source: int, more: float) -> int:
-        """The layer of a node's value plus ``more``, with nothing below 0.
+        """The layer that has a node's value plus ``more``, at least 0.
 
-        It is the node's own layer if nothing else reads it, otherwise one that follows it.
+        It is the node's own layer, changed, if no other node reads it. Otherwise it is a new one.
         """
         node = self.graph.nodes[index]
         layer = self.layers[source - 1] if source else None
@@ -310,7 +309,7 @@ def make_empty_form(shape: Shape) -> Form:
 
 
 def make_unique(names: list[str]) -> list[str]:
-    """Names that are each used once: a repeated name gets a number."""
+    """Makes names unique: a repeated name gets a number."""
     chosen: list[str] = []
     taken = set(names)
     for place, name in enumerate(names):
@@ -323,6 +322,6 @@ def make_unique(names: list[str]) -> list[str]:
 
 
 def is_nonnegative(function: Expression | None) -> bool:
-    """Whether no value of a function below 0 was found."""
+    """Whether a function is at least 0 at many points from -1000 to 1000."""
     samples = np.concatenate([np.linspace(-8, 8, 4001), np.linspace(-1000, 1000, 4001)])
     return function is not None and bool(np.min(function(samples)) >= 0)

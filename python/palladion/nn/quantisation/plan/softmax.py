@@ -1,9 +1,9 @@
 """Softmax in the three steps of Athena (MICRO 2025, section 3.2.3).
 
 The steps are a table of exponentials, a table of the scaled inverse of their sum, and the product
-of both. Tables hold few powers of e. So if the largest value differs much between inputs, it is
-subtracted first, approximately: it is computed from requantised values, since an error common to
-all channels does not change a softmax.
+of both. A table resolves only a few powers of e. So if the largest value differs much between
+inputs, it is subtracted first. It may be approximate, computed from requantised values: an error
+common to all channels does not change a softmax.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from palladion.nn.quantisation.plan.form import Form, Term, add_forms
 from palladion.nn.quantisation.settings import Settings
 
 LEAST = 16
-"""The least integer of the largest exponential of an input. Below it, rounding matters."""
+"""The least integer that an input's largest exponential should have. Below it, rounding matters."""
 
 Emit = Callable[[str, Form], int]
-"""Makes a layer ``relu(form)`` with the given name, and returns its number as a source."""
+"""Emits a layer ``relu(form)`` of a name, and returns its number as a source."""
 
 
 def mix_channels(name: str, shape: Shape, matrix: Array) -> Conv:
-    """A matrix over the channels of a value with rows and columns as ``shape``."""
+    """A pointwise convolution by a matrix over channels. ``shape`` has rows and columns."""
     rows = len(matrix)
     weights = matrix[:, :, None, None].astype(np.float64)
     return Conv(name, (), (rows, *shape[1:]), weights, np.zeros(rows), Geometry())
 
 
 def sum_matrices(source: int, shape: Shape, matrices: dict[int, Array], name: str) -> Form:
-    """The sum of matrices times the values of layers. ``source`` is one of the layers."""
+    """The sum over layers of a matrix times the layer's value. ``source`` is one of the layers."""
     terms = [Term(s, m.shape[1], mix_channels(name, shape, m)) for s, m in matrices.items()]
     rows = len(matrices[source])
     return Form((rows, *shape[1:]), tuple(terms), np.zeros(rows))
 
 
 def subtract_largest(form: Form, value: int, name: str, emit: Emit) -> Form:
-    """``form`` minus the largest channel of ``value``, which has the same values requantised.
+    """``form`` minus its largest channel. The layer ``value`` has the form's values, requantised.
 
     The maximum is a tree of ``max(a, b) = relu(a - b) + b`` over the channels, exact in integers.
     """
@@ -60,21 +60,21 @@ def subtract_largest(form: Form, value: int, name: str, emit: Emit) -> Form:
 
 
 def needs_shift(largest: Array, settings: Settings) -> bool:
-    """Whether a single shift for all inputs leaves the exponentials of some too small."""
+    """Whether one shift for all inputs would leave some inputs with too small exponentials."""
     return float(largest.max() - largest.min()) > log(2**settings.activations / LEAST)
 
 
 def make_exponential(reference: Array, settings: Settings) -> tuple[Expression, Grid]:
-    """``exp(x - c)``, or 1 from ``c`` on, where ``c`` is the largest value on the data."""
+    """The function ``exp(min(x - c, 0))`` and its grid. ``c`` is the largest value on the data."""
     most = 2**settings.activations - 1
     above = apply("sub", X, constant(float(reference.max())))
     return apply("exp", apply("min", above, constant(0))), Grid(1 / most, 0, most)
 
 
 def make_inverse(step: float, settings: Settings) -> tuple[Expression, Grid]:
-    """``1 / x`` for a sum of exponentials of scale ``step``. Below one step it is that of one step.
+    """The function ``1 / max(x, step)`` and its grid, for a sum of exponentials of scale ``step``.
 
-    The unit is such that an exponential times the inverse is at most the limit over the headroom.
+    The grid lets an exponential times the inverse be at most the limit divided by the headroom.
     """
     most = floor(settings.limit / settings.headroom)
     function = apply("div", constant(1), apply("max", X, constant(step)))

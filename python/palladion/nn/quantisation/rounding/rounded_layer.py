@@ -1,4 +1,4 @@
-"""Layers with rounded weights: the unit, the integers, the bound and the table, from data."""
+"""Makes layers with rounded weights: unit, integers, bound and table, chosen on the data."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Sources = dict[int, Value]
 def quantise_by_rounding(
     planned: Planned, sources: Sources, settings: Settings, *, has_data: bool
 ) -> IntegerLayer:
-    """The layer with rounded weights. Bounds hold for the data, or without data for all inputs.
+    """Makes a layer with rounded weights. Bounds hold for the data, or without data for all inputs.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def quantise_by_rounding(
 
 
 def find_worst_case(planned: Planned, group: Group, sources: Sources, settings: Settings) -> int:
-    """The largest accumulator over all inputs."""
+    """The largest accumulator that any input can cause."""
     pairs = zip(planned.form.terms, group.maps, strict=True)
     terms = tuple(replace(t, map=m.map) for t, m in pairs)
     reach = {s: v.reach for s, v in sources.items()}
@@ -77,14 +77,16 @@ def find_worst_case(planned: Planned, group: Group, sources: Sources, settings: 
 
 
 LOOKED_AT: Final = 64
-"""Number of inputs on which the cost of a coarser unit is measured."""
+"""Number of inputs on which the error of rounded weights is measured."""
 
 
 def measure_costs(
     planned: Planned, group: Group, sources: Sources, settings: Settings
 ) -> tuple[float, float]:
-    """Relative error from rounding the weights: as they are, and without the table's limit and with
-    steps for each channel. Each is a root mean square divided by that of the layer's values."""
+    """Measures the relative error of rounded weights: RMS of the error over RMS of the values.
+
+    Returns the error with these settings, and with a step for each channel and no limit.
+    """
     form = planned.form
     few = {s: v.integers[:LOOKED_AT] for s, v in sources.items()}
     steps = {s: v.scale for s, v in sources.items()}
@@ -113,9 +115,9 @@ def measure_costs(
 
 
 def drop_constant_inputs(form: Form, sources: Sources) -> Form:
-    """The form without the channels that are constant on the data.
+    """The form without input channels that are constant on the data.
 
-    The weights of such a channel act through the bias, and need not determine the unit.
+    Such a channel acts like a bias. Its weights need not determine the unit.
     """
     terms = []
     for term in form.terms:
@@ -128,7 +130,7 @@ def drop_constant_inputs(form: Form, sources: Sources) -> Form:
 def accumulate_form(
     planned: Planned, sources: Sources, settings: Settings
 ) -> tuple[Group, Array, Array]:
-    """The integers of a linear group, its accumulators, and the float network's values there."""
+    """The integers of a linear form, its accumulators, and the float network's values of it."""
     form = planned.form
     reference = evaluate_form(form, {s: v.reference for s, v in sources.items()}, form.bias)
     finest, unit = choose_units(planned, sources, reference, settings)
@@ -146,7 +148,10 @@ def accumulate_form(
 def multiply_factors(
     planned: Planned, sources: Sources, settings: Settings
 ) -> tuple[Group, Array, Array]:
-    """The same for a product, whose unit is that of its factors."""
+    """The accumulators of a product and the float network's values of it.
+
+    Its unit is the product of the units of its factors. It has no maps.
+    """
     assert planned.product is not None, "the caller has checked it"
     left, right = (sources[source] for source in planned.product)
     accumulators = left.integers * right.integers  # below 2^24 if they keep the limit
@@ -162,8 +167,7 @@ def multiply_factors(
 def choose_units(
     planned: Planned, sources: Sources, reference: Array, settings: Settings
 ) -> tuple[float, units.Unit]:
-    """The finest unit with which accumulators and biases keep the limit, and the unit to start
-    with."""
+    """The finest unit with which accumulators and biases keep the limit, and the unit to try."""
     largest = float(np.abs(reference).max()) if planned.largest is None else planned.largest
     finest = max(largest * settings.headroom, np.abs(planned.form.bias).max()) / settings.limit
     scales_of = {s: v.scale for s, v in sources.items()}
@@ -177,7 +181,7 @@ def choose_units(
 def count_parts(
     planned: Planned, unit: units.Unit, accumulators: Array, finest: float, settings: Settings
 ) -> int:
-    """Number of parts of an exact unit such that noise does not change outputs."""
+    """The number of parts into which to divide an exact unit, so that noise changes no outputs."""
     if planned.function is None or not unit.exact:
         return 1
     step = unit.step if planned.threshold else None
@@ -195,9 +199,9 @@ def fit_weights(
     unit: units.Unit,
     settings: Settings,
 ) -> tuple[Group, Array]:
-    """Integers in a unit, or in the next coarser unit with which accumulators keep the limit.
+    """Rounds weights and biases in a unit, or in the first coarser unit that keeps the limit.
 
-    Also returns the accumulators on the calibration data.
+    Returns the form in integers and its accumulators on the calibration data.
     """
     form, steps = planned.form, {s: v.scale for s, v in sources.items()}
     counted = drop_constant_inputs(form, sources)
@@ -227,7 +231,7 @@ def fit_weights(
 
 
 def centre_sign_bias(bias: Array, unit: units.Unit) -> Array:
-    """Biases of a sign. If sums are steps, 0 lies halfway between the two sums around it."""
+    """Biases of a sign. They put 0 halfway between the two possible sums around it."""
     assert unit.step is not None, "the caller has checked it"
     parts = round(unit.step / unit.value)
     centred: Array = np.floor(bias / unit.step + units.TINY) * parts + parts // 2
@@ -255,13 +259,13 @@ def choose_output_grid(
 
 
 MOST_LEVELS: Final = 16
-"""Functions of so few values have a grid that holds these values exactly."""
+"""A function with at most this many values has a grid that holds them exactly."""
 
 
 def find_level_grid(function: Expression) -> Grid | None:
-    """The grid of a step function, such as a comparison, if its values are few small integers.
+    """The grid of a step function, such as a comparison, if its values are a few small integers.
 
-    Between them, a ReLU6 has others: it is looked at from near and from far.
+    The function is sampled in narrow and in wide ranges: a ReLU6 has few values only in wide ones.
     """
     near = [np.linspace(-reach, reach, 4001) for reach in (1e-3, 0.37, 9.1, 307.3, 1e4)]
     values = np.unique(function(np.concatenate([*near, [-1e9, 0, 1e9]])))

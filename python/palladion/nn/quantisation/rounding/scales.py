@@ -1,4 +1,4 @@
-"""Scales of activations: the real values of the integers of a table's output."""
+"""Grids of activations: which real numbers the integers of a table's output stand for."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ SAMPLES: Final = 50_000
 
 
 def choose_grid(values: Array, bits: int, settings: Settings) -> Grid:
-    """A grid of ``2**bits`` integers for calibrated values. 0 is always one of them.
+    """Chooses a grid of ``2**bits`` integers for values on calibration data, by the set method.
 
-    For values that are never negative the integers are ``0..``. Otherwise they lie around 0 as the
-    values do: a table may give any integers, so symmetry is not needed.
+    The grid contains 0. If no value is negative its integers start at 0. Otherwise they cover the
+    range of the values. A table may output any integers, so symmetry is not needed.
     """
     flat = values.ravel()
     step = max(1, flat.size // SAMPLES)

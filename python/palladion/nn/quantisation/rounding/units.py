@@ -1,4 +1,4 @@
-"""Integer weights: the common unit of all terms of a layer, and the integers."""
+"""Rounds weights: chooses one unit for all terms of a layer, and the integers in it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ TINY = 1e-6
 class Unit:
     """The real value of one unit of a layer's accumulators.
 
-    ``wanted`` is the unit for the widths asked for. If the limit on accumulators allows only a
-    larger unit, ``value`` is that unit. ``step`` is a number of which all weights are multiples, if
-    there is one. Then the unit is an integer fraction of it, and all weights are exact.
+    ``wanted`` is the unit with which weights have the width in the settings. ``value`` is larger if
+    the limit on accumulators allows only a larger unit. ``step`` is a number of which all weights
+    are multiples, if there is one. Then the unit is an integer fraction of it, and all weights are
+    exact.
     """
 
     value: float
@@ -44,23 +45,22 @@ class Unit:
 
     @property
     def coarsened(self) -> float:
-        """Factor by which the unit is larger than asked for; 1 if it is not."""
+        """The factor by which the unit is larger than the wanted one. At least 1."""
         return self.value / self.wanted
 
 
 def choose_unit(
     form: Form, counted: Form, scales: Scales, finest: float, settings: Settings
 ) -> Unit:
-    """The unit for a form. ``finest`` is the smallest with which accumulators keep the limit.
+    """Chooses the unit of a form. No finer unit than ``finest`` keeps the limit of accumulators.
 
-    ``counted`` is the form with only the weights that must have the width asked for.
+    ``counted`` is the form with only the weights that must have the width in the settings.
     """
     multiple = find_common_step(form, scales)
     if multiple is not None and multiple[0] >= finest:
         step, most = multiple
         if not are_multiples(form.bias, step):
-            # Fractions of a step, so that biases lose less, within the width asked for and the
-            # limit.
+            # A fraction of the step rounds biases less. Width and limit bound its denominator.
             parts = min(largest_level(settings.weights) // most, step / max(finest, TINY * step))
             return Unit(step, step, step).divide(max(1, int(parts)))
         return Unit(step, step, step)
@@ -77,10 +77,9 @@ def choose_unit(
 
 
 def find_common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
-    """The step of which all weights times their source's scale are small multiples, if there is
-    one.
+    """A step of which every weight times its source's scale is a small multiple, if there is one.
 
-    Also returns the largest multiple.
+    Returns the step and the largest multiple.
     """
     every = [np.abs(get_weights(t.map)).ravel() * scales[t.source] for t in form.terms]
     products = np.concatenate([weights[weights > 0] for weights in every])
@@ -100,7 +99,7 @@ def are_multiples(biases: Array, step: float) -> bool:
 
 
 def get_weights(map_: Linear) -> Array:
-    """The weights, or the taps of a window."""
+    """The weights of a map, or the taps of a window."""
     return map_.taps if isinstance(map_, Window) else map_.weights
 
 
@@ -110,12 +109,12 @@ def largest_level(bits: int) -> int:
 
 
 def find_wanted_unit(term: Term, scale: float, settings: Settings) -> float:
-    """The unit in which the term's largest weight has the width asked for."""
+    """The unit in which the term's largest weight has the width in the settings."""
     return float(np.abs(get_weights(term.map)).max()) * scale / largest_level(settings.weights)
 
 
 def find_channel_units(map_: Linear, scale: float, settings: Settings) -> Array:
-    """The preferred unit of each output channel: its given step, or that of the width."""
+    """The preferred unit of each output channel: the model's step, or a step by the width."""
     if isinstance(map_, Window):
         return np.zeros(0)
     if map_.steps is not None:
@@ -141,7 +140,7 @@ class RoundedMap:
 def round_map(
     term: Term, scale: float, unit: Unit, settings: Settings, counted: Term
 ) -> RoundedMap:
-    """The map with integer weights. Those that are 0 in ``counted`` may be clipped to the width."""
+    """Rounds weights. A weight that is 0 in ``counted`` may be clipped to the width."""
     map_, factor = term.map, scale / unit.value
     if isinstance(map_, Window):
         taps = np.rint(map_.taps * factor)
@@ -175,10 +174,11 @@ def flatten_weights(term: Term) -> Array:
 def round_to_channel_grids(
     flat: Array, wanted: Array, counted: Array, widths: tuple[Array | None, Settings]
 ) -> tuple[Array, Array]:
-    """Weights ``m q``, where ``q`` has the width asked for and each channel has one integer ``m``.
+    """Rounds weights to ``m q``: ``m`` is an integer of the channel, ``q`` has the weights' width.
 
-    Of the two integers next to the wanted step, each channel takes the one with the smaller error
-    in the weights that are counted.
+    A channel takes one of the two integers next to its wanted step, the one with the smaller error
+    in the weights that are counted. ``widths`` has the model's steps and the settings. Returns the
+    rounded weights and the integers ``m``.
     """
     own_steps, settings = widths
     most = largest_level(settings.weights if own_steps is None else 8)

@@ -1,4 +1,4 @@
-"""From linear groups in integers to the layers of an integer network."""
+"""Converts linear forms in integers to the layers of an integer network."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def write_interface(
 
 
 def write_term(term: form.Term, map_: form.Linear) -> Term:
-    """One term with integer weights."""
+    """One term of a form, with ``map_`` in integers in place of its map."""
     return Term(term.source, write_map(map_))
 
 
@@ -49,11 +49,11 @@ def write_map(map_: form.Linear) -> Linear:
 
 
 def write_table(values: Array | None) -> Lut | None:
-    """The table of ``2 * bound + 1`` values, if there is one."""
+    """The table of ``2 * bound + 1`` values, or ``None`` for a layer without a table."""
     return None if values is None else Lut.from_values(write_integers(values))
 
 
 def write_integers(values: Array) -> Ints:
-    """As an integer type. The values are integers already."""
+    """The values, which are whole numbers, in an integer type."""
     integers: Ints = np.rint(values).astype(np.int64)
     return integers

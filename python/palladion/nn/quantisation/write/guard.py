@@ -1,8 +1,9 @@
-"""Functions at the end of a model that stay in their domain, as they do in the float model.
+"""Guards the functions at the end of a model: they stay in their domain as in the float model.
 
-The client computes them on numbers with a small error. A square root of 0 becomes one of a small
-negative number, which is NaN, and a quotient by a small number may become one by 0. Where the float
-model never leaves the domain on the calibration data, a number beyond is moved back into it."""
+The client computes these functions on numbers with a small error. The square root of 0 may become
+that of a small negative number, which is NaN. A quotient by a small number may become one by 0. If
+the float model never leaves a function's domain on the calibration data, a guard moves numbers
+beyond the domain back into it."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ from palladion.nn.interface import Gives
 from palladion.nn.tail import Tail
 
 ROWS: Final = 256
-"""Number of inputs on which domains are looked at."""
+"""Number of inputs that show whether the float model leaves a domain."""
 
 OPSET: Final = 9
-"""The first version with all operators that are added."""
+"""The first version of ONNX with all operators of a guard."""
 
 
 def add_guards(gives: Gives, reference: Array) -> Gives:
@@ -40,7 +41,7 @@ def add_guards(gives: Gives, reference: Array) -> Gives:
     outputs = gives.ordered(reference[rows])
     try:
         seen = {Tail.INPUT: outputs, **evaluate_tensors(gives.tail, names, outputs)}
-    except (NetworkError, ValueError):  # numbers of no row, of which nothing is known
+    except (NetworkError, ValueError):  # the tail does not run on single rows
         return gives
     model = onnx.ModelProto()
     model.CopyFrom(proto)
@@ -58,7 +59,7 @@ def add_guards(gives: Gives, reference: Array) -> Gives:
 
 
 def find_guarded_input(node: onnx.NodeProto, proto: onnx.ModelProto) -> int | None:
-    """Which of a node's inputs has a domain, if one has."""
+    """The index of a node's input that has a domain, if there is one."""
     held = {tensor.name: tensor for tensor in proto.graph.initializer}
     if node.op_type in {"Sqrt", "Log", "Reciprocal"}:
         return 0
@@ -83,7 +84,7 @@ def evaluate_tensors(tail: Tail, names: list[str], outputs: Array) -> dict[str, 
 
 
 def choose_guard(kind: str, seen: Array) -> tuple[str, Array, Array] | None:
-    """The test that numbers of the domain pass, its constant, and what replaces the others."""
+    """The operator and the constant of the test for the domain, and the replacement outside it."""
     if seen.dtype.kind != "f" or not seen.size or not np.isfinite(seen).all():
         return None
     zero = np.zeros((), seen.dtype)
@@ -103,7 +104,7 @@ def choose_guard(kind: str, seen: Array) -> tuple[str, Array, Array] | None:
 def add_guard(
     model: onnx.ModelProto, name: str, prefix: str, guard: tuple[str, Array, Array] | None
 ) -> str:
-    """The tensor ``name`` with numbers outside the domain replaced, if the domain is known."""
+    """Adds a guard of the tensor ``name`` if it has one, and returns the guarded tensor's name."""
     if guard is None:
         return name
     test, constant, instead = guard

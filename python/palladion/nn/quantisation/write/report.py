@@ -1,4 +1,4 @@
-"""The effect of quantisation on each layer, and warnings for the user."""
+"""Reports the effect of quantisation on each layer, and warns the user."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from palladion.nn.quantisation.values import IntegerLayer
 
 TENTH: Final = 0.1
-"""A larger error, as a fraction of a layer's range, gives a warning."""
+"""A layer whose error is a larger share of its range gets a warning."""
 
 QUIET: Final = 8
-"""A bound of fewer deviations of the rounding noise leaves no room for values."""
+"""A bound of fewer deviations of the rounding noise leaves too little room for values."""
 
 RARELY: Final = 0.01
 """Share of outputs that noise may change without a warning, in a layer with a small bound."""
@@ -41,8 +41,8 @@ class LayerReport:
     weight_bits: float
     """Bits of the integer weights with their sign, after any coarsening."""
     coarsened: float
-    """Factor by which the weights are coarser than asked for, to keep the limit; 1 if they are
-    not."""
+    """Factor by which the weights are coarser than their width in the settings, to keep the limit.
+    At least 1."""
     beyond: float
     """Share of accumulators beyond the bound."""
     error: float
@@ -76,7 +76,7 @@ class LayerReport:
 
 
 def report_layer(planned: Planned, layer: IntegerLayer, sigma: float) -> LayerReport:
-    """Compare a layer with the float network. ``sigma`` is the deviation of a run's noise there."""
+    """Compare a layer with the float network. ``sigma`` is the deviation of a run's noise in it."""
     value = layer.value
     if layer.table is None:
         scale, shift = (
@@ -128,7 +128,9 @@ def measure_noise(layer: IntegerLayer, sigma: float) -> tuple[float, float]:
     if layer.table is None or not len(edges):
         return 0.0, 0.0
     bound = layer.bound
-    index = np.searchsorted(edges, np.arange(2 * bound + 1))  # run of each place
+    index = np.searchsorted(
+        edges, np.arange(2 * bound + 1)
+    )  # index of the run of equal outputs, for each accumulator
     ends = np.concatenate(([-np.inf], edges + 0.5, [np.inf]))
     jumps = np.concatenate(([0.0], np.diff(layer.table)[edges].astype(np.float64), [0.0]))
     places = np.arange(2 * bound + 1)
@@ -144,7 +146,7 @@ def measure_noise(layer: IntegerLayer, sigma: float) -> tuple[float, float]:
 
 
 PARTS: Final = 128
-"""The resolution with which distances are looked up, as a fraction of a deviation."""
+"""Steps of the table of Gaussian tails in one deviation."""
 
 
 def find_tail_probability(distance: Array) -> Array:
@@ -156,13 +158,12 @@ def find_tail_probability(distance: Array) -> Array:
 
 @cache
 def tabulate_gaussian_tail() -> Array:
-    """Probabilities of more than 0, 1, .. parts of a deviation. The last one stands for never."""
+    """Probabilities that a Gaussian exceeds 0, 1, .. steps. The last entry is 0, for never."""
     return np.array([*(0.5 * erfc(k / PARTS / sqrt(2)) for k in range(12 * PARTS)), 0.0])
 
 
 def warn_of_softmax(layers: Sequence[Planned], reports: Sequence[LayerReport]) -> Iterator[str]:
-    """A warning about each softmax under encryption whose inverse is inexact, with the error of its
-    probabilities."""
+    """Yields a warning for each encrypted softmax with an inexact inverse, and its error."""
     for place, planned in enumerate(layers):
         if planned.softmax != "inverse" or reports[place].deviation <= TENTH:
             continue
@@ -183,8 +184,10 @@ def warn_of_softmax(layers: Sequence[Planned], reports: Sequence[LayerReport]) -
 
 
 def warn_of_layer(report: LayerReport, *, last: bool, softmax: bool = False) -> Iterator[str]:
-    """Warnings about a layer, each with a remedy. Of steps inside a ``softmax`` the error is that
-    of its probabilities, which :func:`softmax_warnings` says."""
+    """Yields warnings about a layer, each with a remedy.
+
+    For layers inside a softmax, :func:`warn_of_softmax` judges the error instead.
+    """
     layer = f"layer {report.name}"
     if report.deviation > TENTH and not softmax:
         why = ""
@@ -228,7 +231,7 @@ def refuse_warned(warned: Sequence[str], *, strict: bool) -> None:
 
 
 def make_limit_error(name: str, wanted: float, settings: Settings) -> NetworkError:
-    """The error for a layer that exceeds the limit in a strict run, or with exactly given weights.
+    """The error for a layer that exceeds the limit in a strict run, or with exact weights.
 
     ``wanted`` is the bound that its accumulators need.
     """
