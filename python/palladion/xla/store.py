@@ -17,7 +17,7 @@ Array = Any
 
 def read(store: Array, rows: Array) -> Array:
     """The rows ``i32[B]`` as ``u32[B, N]``."""
-    return lax.platform_dependent(store, rows, cpu=copied, default=gathered)
+    return lax.platform_dependent(store, rows, cpu=copy_rows, default=gather_rows)
 
 
 def read_all(store: Array, rows: Array) -> Array:
@@ -28,39 +28,41 @@ def read_all(store: Array, rows: Array) -> Array:
 def write(store: Array, rows: Array, words: Array) -> Array:
     """The store with other words ``u32[B, K, N]`` in the rows ``i32[B, K]``."""
     rows, words = rows.reshape(-1), words.reshape(-1, words.shape[-1])
-    return lax.platform_dependent(store, rows, words, cpu=replaced, default=scattered)
+    return lax.platform_dependent(store, rows, words, cpu=replace_rows, default=scatter_rows)
 
 
-def copied(store: Array, rows: Array) -> Array:
+def copy_rows(store: Array, rows: Array) -> Array:
     """Rows, one after the other."""
 
     def one(index: Array, found: Array) -> Array:
         row = lax.dynamic_slice_in_dim(store, rows[index], 1)
         return lax.dynamic_update_slice_in_dim(found, row, index, 0)
 
-    return lax.fori_loop(0, steps(rows), one, jnp.zeros((len(rows), store.shape[1]), store.dtype))
+    return lax.fori_loop(
+        0, hide_count(rows), one, jnp.zeros((len(rows), store.shape[1]), store.dtype)
+    )
 
 
-def replaced(store: Array, rows: Array, words: Array) -> Array:
+def replace_rows(store: Array, rows: Array, words: Array) -> Array:
     """The store with other words in its rows, one after the other."""
 
     def one(index: Array, store: Array) -> Array:
         row = lax.dynamic_slice_in_dim(words, index, 1)
         return lax.dynamic_update_slice_in_dim(store, row, rows[index], 0)
 
-    return lax.fori_loop(0, steps(rows), one, store)
+    return lax.fori_loop(0, hide_count(rows), one, store)
 
 
-def steps(rows: Array) -> Array:
+def hide_count(rows: Array) -> Array:
     """The number of rows, in a form that XLA does not know: it removes loops of one step."""
     return jnp.minimum(rows[0] + len(rows), len(rows))
 
 
-def gathered(store: Array, rows: Array) -> Array:
+def gather_rows(store: Array, rows: Array) -> Array:
     """Rows, all at once."""
     return store.at[rows].get(mode="promise_in_bounds")
 
 
-def scattered(store: Array, rows: Array, words: Array) -> Array:
+def scatter_rows(store: Array, rows: Array, words: Array) -> Array:
     """The store with other words in its rows, all at once."""
     return store.at[rows].set(words, mode="promise_in_bounds")

@@ -46,7 +46,7 @@ PUBLIC: Final = "public"
 
 
 @dataclass(frozen=True)
-class Absent:
+class AbsentDevice:
     """A device of a platform, which need not be here. Measured choices of kernels do not hold."""
 
     platform: str
@@ -92,7 +92,7 @@ class Terms:
     batch: int
     lengths: dict[str, int]
     """Bytes of the payloads of ``keys`` and ``query``."""
-    places: dict[str, Place]
+    places: dict[str, FileOffsets]
     """Where the seed and the bodies of a name lie."""
     answer: list[Json]
     """Each result: ``names`` of its components, its ``moduli``, and to hide it the ``roots`` of
@@ -100,7 +100,7 @@ class Terms:
     are ``shown``. Without a key it is written as it is."""
 
 
-class Place(NamedTuple):
+class FileOffsets(NamedTuple):
     """Offsets in the payload of a file."""
 
     file: str
@@ -121,7 +121,7 @@ def write(program: _native.Program, path: Path, platforms: Sequence[str] = DEFAU
     places = {}
     for name, of_query, (seed, bodies, body_len, end) in _native.file_places(program):
         file = "query" if of_query else "keys"
-        places[name], lengths[file] = Place(file, seed, bodies, body_len), end
+        places[name], lengths[file] = FileOffsets(file, seed, bodies, body_len), end
     waves = _native.Waves.of_program(program)
     plan = Plan(waves)
     public = places.pop(PUBLIC)
@@ -132,7 +132,7 @@ def write(program: _native.Program, path: Path, platforms: Sequence[str] = DEFAU
     return write_plan(plan, terms, path, platforms)
 
 
-def result(index: int, output: Json, plan: Plan, public: Place) -> Json:
+def result(index: int, output: Json, plan: Plan, public: FileOffsets) -> Json:
     """How the result ``index`` is hidden and written."""
     if output["parts"]:
         raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
@@ -158,8 +158,8 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
     require_flatbuffers()
     folder = Folder(path)
     loads, stores = _native.waves_moves(plan.native)
-    forms = [form_of(plan, folder, name) for name in platforms]
-    folder.arrays("plan.npz", lists_of(plan))
+    forms = [write_modules(plan, folder, name) for name in platforms]
+    folder.arrays("plan.npz", collect_lists(plan))
     named = sorted({name for kind, name, *_ in loads if kind == "constant"}, key=int)
     folder.arrays("constants.npz", {name: constant(plan.native, int(name)) for name in named})
     folder.write("run.py", Path(run.__file__).read_bytes())
@@ -192,7 +192,7 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
     return manifest
 
 
-def load(crossing: _native.Crossing, places: dict[str, Place]) -> Json:
+def load(crossing: _native.Crossing, places: dict[str, FileOffsets]) -> Json:
     """Where a value that is loaded comes from, and its rows."""
     kind, name, stream, primes, rows = crossing
     common = {"kind": kind, "primes": primes, "rows": rows}
@@ -206,7 +206,7 @@ def load(crossing: _native.Crossing, places: dict[str, Place]) -> Json:
     return {**common, "file": place.file, "at": place.bodies + int(index) * place.body_len}
 
 
-def lists_of(plan: Plan) -> dict[str, Words]:
+def collect_lists(plan: Plan) -> dict[str, Words]:
     """Waves, and rows and words of the instructions of each stage."""
     found = {"waves": np.frombuffer(plan.native.waves(), np.uint32).reshape(-1, 4)}
     for index, stage in enumerate(plan.stages):
@@ -223,9 +223,9 @@ def constant(native: _native.Waves, index: int) -> Words:
                                        np.min_scalar_type(words.max())))  # fmt: skip
 
 
-def form_of(plan: Plan, folder: Folder, platform: str) -> list[Json]:
+def write_modules(plan: Plan, folder: Folder, platform: str) -> list[Json]:
     """Write the modules of all stages for a platform, and their tables, each table once."""
-    device: Any = Absent(PLATFORMS[platform])
+    device: Any = AbsentDevice(PLATFORMS[platform])
     tables: dict[str, Words] = {}
     made: dict[object, list[str]] = {}
     forms = []
@@ -234,9 +234,9 @@ def form_of(plan: Plan, folder: Folder, platform: str) -> list[Json]:
         given = work.tables()
         leaves, tree = jax.tree.flatten(given)
         if work.key not in made:
-            made[work.key] = [kept(tables, leaf) for leaf in leaves]
+            made[work.key] = [keep_array(tables, leaf) for leaf in leaves]
         size = chunk(device, stage, plan.n)
-        module = exported(plan, stage, (work.apply, size), (leaves, tree), platform)
+        module = export_stage(plan, stage, (work.apply, size), (leaves, tree), platform)
         name = f"{index:03}-{platform}.jax"
         folder.write(name, module)
         forms.append({"file": name, "chunk": size, "tables": made[work.key]})
@@ -244,7 +244,7 @@ def form_of(plan: Plan, folder: Folder, platform: str) -> list[Json]:
     return forms
 
 
-def kept(tables: dict[str, Words], leaf: Any) -> str:
+def keep_array(tables: dict[str, Words], leaf: Any) -> str:
     """The name of an array, which has that of its content."""
     array = np.asarray(leaf)
     sum_ = hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()
@@ -252,7 +252,7 @@ def kept(tables: dict[str, Words], leaf: Any) -> str:
     return sum_[:16]
 
 
-def exported(
+def export_stage(
     plan: Plan, stage: Stage, work: tuple[Any, int], tables: tuple[list[Any], Any], platform: str
 ) -> bytes:
     """The function ``(store, first, count, reads, writes, words, tables...) -> store``."""

@@ -67,7 +67,7 @@ class Product(Protocol):
         """What is known of the left factor ``[R, C]``, whose row ``r`` is modulo ``q[r]``."""
         ...
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """Words, some less their prime, that :meth:`product` can cut into pieces."""
         ...
 
@@ -79,19 +79,19 @@ class Product(Protocol):
         ...
 
 
-def reduced(sums: jax.Array, bound: int, own: Residues) -> jax.Array:
+def reduce_sums(sums: jax.Array, bound: int, own: Residues) -> jax.Array:
     """Residues of signed integers of at most ``bound``, which is at most 2^61."""
     wide = jnp.asarray(own.q).astype(jnp.uint64)
     offset = (jnp.uint64(bound) + wide - jnp.uint64(1)) // wide * wide
     return remainder((sums + offset.astype(jnp.int64)).astype(jnp.uint64), own.division, 2 * bound)
 
 
-def centred(words: jax.Array, q: jax.Array) -> jax.Array:
+def centre_words(words: jax.Array, q: jax.Array) -> jax.Array:
     """Words, less the prime where they are beyond four signed bytes, modulo 2^32."""
     return words - jnp.where(words > LARGEST, q, jnp.uint32(0))
 
 
-def pieces(words: jax.Array, axis: int) -> jax.Array:
+def cut_pieces(words: jax.Array, axis: int) -> jax.Array:
     """The four signed bytes of centred words, on a new axis, the lowest first."""
     shape = [1] * (words.ndim + 1)
     shape[axis] = PIECES
@@ -100,20 +100,20 @@ def pieces(words: jax.Array, axis: int) -> jax.Array:
     return jax.lax.bitcast_convert_type(moved.astype(jnp.uint8), jnp.int8)
 
 
-def pieces_on_host(words: Wide, q: Wide) -> npt.NDArray[np.int8]:
+def cut_pieces_on_host(words: Wide, q: Wide) -> npt.NDArray[np.int8]:
     """The four signed bytes of residues, on a new last axis."""
     lower = (words - np.where(words > LARGEST, q, np.uint64(0))).astype(np.uint32)
     return np.ascontiguousarray((lower + OFFSET) ^ OFFSET).view(np.int8).reshape(*words.shape, 4)
 
 
-def merged(words: jax.Array, axis: int) -> jax.Array:
+def merge_axes(words: jax.Array, axis: int) -> jax.Array:
     """Axes ``axis`` and ``axis + 1`` as one. ``axis`` is negative."""
     shape = words.shape
     end = words.ndim + axis
     return words.reshape(*shape[:end], shape[end] * shape[end + 1], *shape[end + 2 :])
 
 
-def weighed(sums: jax.Array, axis: int, bits: int) -> jax.Array:
+def weigh_sums(sums: jax.Array, axis: int, bits: int) -> jax.Array:
     """The sum over an axis, whose entry ``i`` weighs ``2^(bits i)``."""
     found = jnp.zeros((), jnp.int64)
     for i in range(sums.shape[axis]):  # a reduction is not vectorised
@@ -122,7 +122,7 @@ def weighed(sums: jax.Array, axis: int, bits: int) -> jax.Array:
     return found
 
 
-def total(terms: jax.Array, axis: int) -> jax.Array:
+def sum_axis(terms: jax.Array, axis: int) -> jax.Array:
     """The sum over an axis. Few terms are written one by one: a reduction is not vectorised."""
     count = terms.shape[axis]
     if count > WRITTEN:
@@ -134,7 +134,7 @@ def total(terms: jax.Array, axis: int) -> jax.Array:
     return found
 
 
-def split(sums: jax.Array, side: Side, count: int) -> tuple[jax.Array, int]:
+def split_pieces(sums: jax.Array, side: Side, count: int) -> tuple[jax.Array, int]:
     """The rows, or for the right side the columns, of ``count`` pieces of a result apart."""
     *rest, rows, columns = sums.shape
     if side == "left":
@@ -164,27 +164,27 @@ class Aligned:
             )
         modulus = q[:, None]
         shifted = np.stack([(matrix << np.uint64(8 * d)) % modulus for d in range(PIECES)])
-        digits = pieces_on_host(shifted, np.broadcast_to(modulus, shifted.shape))
+        digits = cut_pieces_on_host(shifted, np.broadcast_to(modulus, shifted.shape))
         found = digits.transpose(3, 1, 0, 2).reshape(PIECES * rows, PIECES * columns)
         return found.astype(jnp.bfloat16) if self.unit == "bf16" else np.ascontiguousarray(found)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """Words in the range of four signed bytes."""
-        return centred(words, q)
+        return centre_words(words, q)
 
     def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """One matrix product of pieces, and their sum by weight."""
         axis = -3 if side == "left" else -2
-        cut = merged(pieces(words, axis), axis)
+        cut = merge_axes(cut_pieces(words, axis), axis)
         if self.unit == "bf16":
             cut = cut.astype(jnp.bfloat16)
         kind = jnp.float32 if self.unit == "bf16" else jnp.int32
         factors = (table, cut) if side == "left" else (cut, table)
         product = jnp.matmul(*factors, preferred_element_type=kind)
-        apart, axis = split(product, side, PIECES)
+        apart, axis = split_pieces(product, side, PIECES)
         terms = cut.shape[-2 if side == "left" else -1]
         bound = (terms << 14) * (1 + (1 << 8) + (1 << 16) + (1 << 24))  # a product is at most 2^14
-        return reduced(weighed(apart, axis, 8), bound, own)
+        return reduce_sums(weigh_sums(apart, axis, 8), bound, own)
 
 
 @dataclass(frozen=True)
@@ -201,17 +201,17 @@ class Chunks:
             )
         return matrix.astype(np.uint32)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """Words in the range of four signed bytes."""
-        return centred(words, q)
+        return centre_words(words, q)
 
     def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """Three pieces of the entries times four of the words, added up by weight."""
         assert side == "left", "entries of at most 17 bits are left factors"
         # Entries with the highest piece first, words with the lowest: the products of a weight
         # are those of neighbouring columns with neighbouring rows.
-        few = merged(pieces(table, -2)[..., ENTRY_PIECES - 1 :: -1, :], -2)
-        cut = merged(pieces(words, -3), -3)
+        few = merge_axes(cut_pieces(table, -2)[..., ENTRY_PIECES - 1 :: -1, :], -2)
+        cut = merge_axes(cut_pieces(words, -3), -3)
         inner, last = words.shape[-2], ENTRY_PIECES - 1
         sums = jnp.zeros((), jnp.int64)
         for weight in range(ENTRY_PIECES + PIECES - 1):
@@ -220,7 +220,7 @@ class Chunks:
             right = cut[..., first * inner : end * inner, :]
             part = jnp.matmul(left, right, preferred_element_type=jnp.int32)
             sums = sums + (part.astype(jnp.int64) << np.int64(8 * weight))
-        return reduced(sums, inner * int(OFFSET) << 17, own)
+        return reduce_sums(sums, inner * int(OFFSET) << 17, own)
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ class Blocks:
         """The entries."""
         return Chunks().table(matrix, q)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """Centred residues, modulo 2^32."""
         return words - jnp.where(words > q >> np.uint32(1), q, jnp.uint32(0))
 
@@ -252,7 +252,7 @@ class Blocks:
             block = slice(start, start + TERMS)
             part = jnp.matmul(entries[..., block], numbers[..., block, :])
             sums = sums + part.astype(jnp.int64)
-        return reduced(sums, inner << (17 + 31), own)
+        return reduce_sums(sums, inner << (17 + 31), own)
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ class Parts:
         centre = np.where(2 * whole > modulus, whole - modulus, whole)
         return centre.astype(np.float64 if self.unit == "f64" else np.int64)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """The words themselves."""
         return words
 
@@ -296,7 +296,7 @@ class Parts:
             if rest is not None:
                 whole = whole + (rest.astype(jnp.int64) << np.int64(bits))
                 bound += 1 << (32 + bits)
-            rest = reduced(whole, bound, own)
+            rest = reduce_sums(whole, bound, own)
         assert rest is not None
         return rest
 
@@ -314,7 +314,7 @@ class Whole:
         """The entries times 2^32."""
         return ((matrix << BITS) % q[:, None]).astype(np.uint32)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """The words themselves."""
         return words
 

@@ -11,7 +11,7 @@ The inverse takes ``x`` and ``y`` to ``x + y`` and ``(x - y) w``, which has one 
 The ``N`` words are a matrix of rows and columns. The first half of the stages pairs rows, with
 columns in vector registers. Then the matrix is transposed, and the other half does the same. So the
 innermost loop has at least 16 steps from N = 2^8 on. A transposition is a loop of its own, see
-:func:`transposed`."""
+:func:`transpose`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.kernel import Wide, Words, check_moduli
 from palladion.xla.kernels.mat import shape
 from palladion.xla.kernels.modular import Bits
 from palladion.xla.kernels.roots import root_of, tree
@@ -47,12 +47,12 @@ class Roots(NamedTuple):
 
     residues: Residues
     factors: jax.Array | Words
-    """Factors times 2^32, in the order of :func:`arranged`: ``[P, N]``."""
+    """Factors times 2^32, in the order of :func:`arrange_factors`: ``[P, N]``."""
     last: jax.Array | Words
     """The inverse's ``2^32 / N``, and that times its last factor: ``[P, 2]``."""
 
 
-def arranged(factors: Wide, rows: int) -> Wide:
+def arrange_factors(factors: Wide, rows: int) -> Wide:
     """Powers by node, as the passes read them.
 
     The first ``rows`` are those of the first half. A later stage has ``2^s rows`` nodes, ``2^s`` in
@@ -64,13 +64,13 @@ def arranged(factors: Wide, rows: int) -> Wide:
     return np.concatenate(parts)
 
 
-def roots(moduli: Words, n: int, inverse: bool) -> Roots:
+def make_roots(moduli: Words, n: int, inverse: bool) -> Roots:
     """The tables of the primes."""
     factors, last = [], []
-    for q in checked(moduli):
+    for q in check_moduli(moduli):
         root = root_of(q, n, inverse=inverse)
         by_node = to_montgomery(tree(root, n, q), q)
-        factors.append(arranged(by_node, shape(n)[0]))
+        factors.append(arrange_factors(by_node, shape(n)[0]))
         scale = pow(n, -1, q)
         last.append([(scale << 32) % q, int(by_node[1]) * scale % q])
     return Roots(Residues.of(moduli), np.array(factors, np.uint32), np.array(last, np.uint32))
@@ -90,7 +90,7 @@ class ButterflyNtt:
 
     def tables(self, moduli: Words, n: int) -> Roots:
         """The factors of the primes."""
-        return roots(moduli, n, self.inverse)
+        return make_roots(moduli, n, self.inverse)
 
     def apply(self, tables: Roots, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
@@ -113,11 +113,11 @@ class ButterflyNtt:
 
         if not self.inverse:
             a = forward(a.reshape(count, rows, columns), q, times, between_rows)
-            a = forward(transposed(a), q, times, between_columns)
-            return transposed(a).reshape(count, n)
-        a = backward(transposed(a.reshape(count, rows, columns)), q, times, between_columns)
+            a = forward(transpose(a), q, times, between_columns)
+            return transpose(a).reshape(count, n)
+        a = backward(transpose(a.reshape(count, rows, columns)), q, times, between_columns)
         scale = last[:, :, None, None, None]
-        a = backward(transposed(a), q, times, between_rows, scale)
+        a = backward(transpose(a), q, times, between_rows, scale)
         return a.reshape(count, n)
 
 
@@ -140,11 +140,11 @@ def forward(a: jax.Array, q: jax.Array, times: Times, factors: Factors) -> jax.A
         half = pairs.shape[3] // 2
         parts = []
         next_ = factors(stage)
-        for child, words in enumerate(both(pairs, q)):
+        for child, words in enumerate(add_and_subtract(pairs, q)):
             factor = next_.reshape(count, -1, 2, *next_.shape[2:])[:, :, child]
             parts += [words[:, :, :half], times(words[:, :, half:], factor)]
         pairs = jnp.stack(parts, axis=2).reshape(count, -1, 2, half, lanes)
-    return jnp.stack(both(pairs, q), axis=2).reshape(count, rows, lanes)
+    return jnp.stack(add_and_subtract(pairs, q), axis=2).reshape(count, rows, lanes)
 
 
 def backward(
@@ -156,7 +156,7 @@ def backward(
     stages = rows.bit_length() - 1
     for stage in reversed(range(stages)):
         pairs = a.reshape(count, 1 << stage, 2, rows >> (stage + 1), lanes)
-        upper, lower = both(pairs, q)
+        upper, lower = add_and_subtract(pairs, q)
         if stage or scale is None:
             lower = times(lower, factors(stage))
         else:
@@ -165,7 +165,7 @@ def backward(
     return a.reshape(count, rows, lanes)
 
 
-def transposed(a: jax.Array) -> jax.Array:
+def transpose(a: jax.Array) -> jax.Array:
     """Rows as columns, of matrices ``[B, rows, columns]``.
 
     It is written in two halves. A single transposition would be fused by XLA with the pass before
@@ -175,7 +175,7 @@ def transposed(a: jax.Array) -> jax.Array:
     return jnp.concatenate([a[:, :half].swapaxes(1, 2), a[:, half:].swapaxes(1, 2)], axis=2)
 
 
-def both(pairs: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array]:
+def add_and_subtract(pairs: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Sum and difference of words that are paired along axis 2."""
     x, y = pairs[:, :, 0], pairs[:, :, 1]
     return add(x, y, q), sub(x, y, q)

@@ -35,7 +35,7 @@ from palladion.xla.kernels.permute import Permute, Turn
 from palladion.xla.kernels.roots import least_root as root
 from palladion.xla.kernels.round import Round
 
-__all__ = ["OPERATIONS", "Choice", "chosen", "root", "variant"]
+__all__ = ["OPERATIONS", "Choice", "choose_kernels", "root", "variant"]
 
 RESIDUES: Final[tuple[Product, ...]] = (
     Aligned("s8"),
@@ -162,7 +162,7 @@ def file(device: str) -> Path:
     return root / "palladion" / f"xla-{name}.json"
 
 
-def saved(device: str) -> Mapping[str, str]:
+def load_choice(device: str) -> Mapping[str, str]:
     """The kept choice for a device under this version of JAX, or nothing."""
     try:
         fields = json.loads(file(device).read_bytes())
@@ -178,10 +178,10 @@ def name_of(device: Any) -> str:
     return f"{device.platform} {device.device_kind}"
 
 
-def chosen(device: Any | None = None) -> dict[str, Kernel]:
+def choose_kernels(device: Any | None = None) -> dict[str, Kernel]:
     """A kernel for each operation, for a device of JAX or its first one."""
     device = device or jax.devices()[0]
-    kept, defaults = saved(name_of(device)), DEFAULTS.get(device.platform, {})
+    kept, defaults = load_choice(name_of(device)), DEFAULTS.get(device.platform, {})
     found = {}
     for operation, kernels in OPERATIONS.items():
         known = {kernel.name for kernel in kernels if fits(kernel, device.platform)}

@@ -41,7 +41,7 @@ class Weights(NamedTuple):
     upper: jax.Array | Words
 
 
-def chunks(words: jax.Array) -> list[jax.Array]:
+def cut_chunks(words: jax.Array) -> list[jax.Array]:
     """The four bytes of words, the lowest first, as words of 64 bits."""
     wide = words.astype(jnp.uint64)
     return [(wide >> np.uint64(8 * d)) & np.uint64(LOW) for d in range(CHUNKS)]
@@ -66,19 +66,19 @@ class MulChunks:
 
     def apply(self, tables: Weights, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
         """The products of rows."""
-        left, right = chunks(a), chunks(b)
+        left, right = cut_chunks(a), cut_chunks(b)
         sums = [jnp.zeros_like(left[0])] * WEIGHTS
         for i in range(CHUNKS):
             for j in range(CHUNKS):
                 sums[i + j] = sums[i + j] + left[i] * right[j]
-        low = total(sums[:CHUNKS])
+        low = sum_by_weight(sums[:CHUNKS])
         division = tables.residues.division.rows(prime)
         if self.lazy:
             own = of_rows(tables.upper, prime).astype(jnp.uint64)
             for w in range(CHUNKS, WEIGHTS):
                 low = low + sums[w] * own[:, w - CHUNKS, None]
             return remainder(low, division, WEIGHTS * SUM << 32)
-        upper = total(sums[CHUNKS:]) + (low >> BITS)
+        upper = sum_by_weight(sums[CHUNKS:]) + (low >> BITS)
         # The product of two residues: its upper word is below the prime.
         return division.divide(upper.astype(jnp.uint32), low.astype(jnp.uint32))[1]
 
@@ -95,7 +95,7 @@ class ScaleAligned(OfResidues):
         """The products of rows with their words."""
         division = tables.division.rows(prime)
         multiple, found = factor[:, None], jnp.zeros(a.shape, jnp.uint64)
-        for d, chunk in enumerate(chunks(a)):
+        for d, chunk in enumerate(cut_chunks(a)):
             if d:
                 step = jnp.full_like(multiple, 1 << 8)
                 multiple = division.divide(high64(multiple, step), multiple * step)[1]
@@ -103,7 +103,7 @@ class ScaleAligned(OfResidues):
         return remainder(found, division, CHUNKS * LOW << 32)
 
 
-def total(sums: list[jax.Array]) -> jax.Array:
+def sum_by_weight(sums: list[jax.Array]) -> jax.Array:
     """Sums added up by weight, the lowest first."""
     found = sums[0]
     for w, part in enumerate(sums[1:], 1):

@@ -34,7 +34,7 @@ class Combine(OfResidues):
         own = tables.rows(prime, 2)
 
         def some(columns: jax.Array) -> jax.Array:
-            words = self.way.centred(columns, jnp.asarray(own.q))
+            words = self.way.centre(columns, jnp.asarray(own.q))
             return self.way.product(matrix, words, "left", own)
 
         groups, _, n = values.shape

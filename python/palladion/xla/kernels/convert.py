@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.bat import Product, total
+from palladion.xla.kernels.bat import Product, sum_axis
 from palladion.xla.kernels.kernel import Words
 from palladion.xla.kernels.words import BITS, Residues, column, montgomery, of_rows
 
@@ -113,7 +113,7 @@ class Convert:
             for words in (tables.hat, tables.shift, tables.reciprocal)
         )
         y = montgomery(values, hat, inverse, q)
-        words = self.way.centred(y, q)
+        words = self.way.centre(y, q)
         # A word less its prime lowers the sum of quotients by one.
         quotients = self._quotients(y, q, shift, reciprocal, tables, conversion)
         quotients = quotients - jnp.sum(words != y, axis=1, dtype=jnp.uint32)
@@ -133,7 +133,7 @@ class Convert:
     ) -> jax.Array:
         """The quotients by the product of the primes, ``u32[G, N]``."""
         fixed = (y << shift).astype(jnp.uint64) * reciprocal.astype(jnp.uint64)
-        sums = total(fixed >> np.uint64(63 - POINT), 1) + np.uint64(1 << (POINT - 1))
+        sums = sum_axis(fixed >> np.uint64(63 - POINT), 1) + np.uint64(1 << (POINT - 1))
         several = (sums >> np.uint64(POINT)).astype(jnp.uint32)
         one = (y[:, 0] > q[:, 0] >> np.uint32(1)).astype(jnp.uint32)
         return jnp.where(of_rows(tables.single, conversion) == 1, one, several)

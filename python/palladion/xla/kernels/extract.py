@@ -30,8 +30,8 @@ class Extract(OfResidues):
     ) -> jax.Array:
         """The words ``u32[B, N]``."""
         rows, _, n = values.shape
-        at = turned(places, words[:, 0], words[:, 1])
-        entries = turned(places, words[:, 2], words[:, 3])
+        at = rotate_halves(places, words[:, 0], words[:, 1])
+        entries = rotate_halves(places, words[:, 2], words[:, 3])
         # Wrapping products are right modulo a power of two.
         last = jnp.int32(2 * n - 1)
         place = ((at & (n - 1)) - entries * words[:, 4:]) & last
@@ -41,7 +41,7 @@ class Extract(OfResidues):
         return jnp.where((place >= n) & (found != 0), column(tables.q, prime) - found, found)
 
 
-def turned(places: jax.Array, index: jax.Array, steps: jax.Array) -> jax.Array:
+def rotate_halves(places: jax.Array, index: jax.Array, steps: jax.Array) -> jax.Array:
     """Rows of ``places``, with both halves rotated left."""
     half = places.shape[1] // 2
     own = jnp.arange(places.shape[1], dtype=jnp.int32)

@@ -39,7 +39,7 @@ class Kernel(Protocol):
         ...
 
 
-def checked(moduli: Words) -> list[int]:
+def check_moduli(moduli: Words) -> list[int]:
     """The moduli as integers.
 
     Raises

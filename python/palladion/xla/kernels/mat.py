@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from palladion.xla.kernels.bat import Product
-from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.kernel import Wide, Words, check_moduli
 from palladion.xla.kernels.roots import bit_reversed, powers, root_of
 from palladion.xla.kernels.words import Residues, montgomery, of_rows, to_montgomery
 
@@ -82,7 +82,7 @@ class MatNtt:
     def tables(self, moduli: Words, n: int, elements: Sequence[int] | None = None) -> Matrices:
         """The matrices of the primes. With ``elements``, entry ``k`` is the transform modulo
         ``moduli[k]`` of polynomials at ``X^elements[k]``."""
-        found = checked(moduli)
+        found = check_moduli(moduli)
         parts = [
             self._matrices(q, n, element)
             for q, element in zip(found, elements or [1] * len(found), strict=True)
@@ -109,10 +109,10 @@ class MatNtt:
         )
 
         def from_left(words: jax.Array) -> jax.Array:
-            return self.way.product(left, self.way.centred(words, q), "left", own)
+            return self.way.product(left, self.way.centre(words, q), "left", own)
 
         def from_right(words: jax.Array) -> jax.Array:
-            return self.way.product(right, self.way.centred(words, q), "right", own)
+            return self.way.product(right, self.way.centre(words, q), "right", own)
 
         first, last = (from_right, from_left) if self.inverse else (from_left, from_right)
         words = montgomery(first(a.reshape(-1, *shape(n))), between, inverse, q)

@@ -113,11 +113,11 @@ class Dot(OfResidues):
         high = HIGH[self.bits]
         sums = (jnp.zeros_like(left[:, 0]),) * 3
         for t in range(left.shape[1]):
-            sums = added(sums, left[:, t], right[:, t], high)
+            sums = add_product(sums, left[:, t], right[:, t], high)
         return remainder_of(sums, tables.division.rows(prime), high)
 
 
-def added(sums: Sums, a: jax.Array, b: jax.Array, high: High) -> Sums:
+def add_product(sums: Sums, a: jax.Array, b: jax.Array, high: High) -> Sums:
     """Three words plus a product of residues."""
     low, middle, top = sums
     product = a * b

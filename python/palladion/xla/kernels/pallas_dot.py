@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 
 from palladion.xla.kernels.kernel import Words
-from palladion.xla.kernels.modular import added, remainder_of
+from palladion.xla.kernels.modular import add_product, remainder_of
 from palladion.xla.kernels.pallas import OfPallas
 from palladion.xla.kernels.words import HIGH, Division, Residues
 
@@ -88,7 +88,7 @@ class PallasDot(OfPallas):
 
         def one_more(t: Any, sums: Any) -> Any:
             a, b = term(t)
-            return added(sums, a, b, high)
+            return add_product(sums, a, b, high)
 
         sums = jax.lax.fori_loop(0, terms, one_more, (zeros, zeros, zeros))
         division = Division(*(numbers[CONSTANTS * p + k] for k in range(CONSTANTS)))

@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import pallas as pl
 
-from palladion.xla.kernels.bat import OFFSET, PIECES, centred, pieces_on_host
-from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.bat import OFFSET, PIECES, centre_words, cut_pieces_on_host
+from palladion.xla.kernels.kernel import Wide, Words, check_moduli
 from palladion.xla.kernels.mat import matrices, shape
 from palladion.xla.kernels.pallas import OfPallas
 from palladion.xla.kernels.words import HIGH, High, montgomery, sub, to_montgomery
@@ -47,12 +47,12 @@ class Passes(NamedTuple):
     """The matrix from the right: ``s8[P, 4, 4, C, C]``."""
 
 
-def cut(matrix: Wide, q: int) -> Any:
+def cut_matrix(matrix: Wide, q: int) -> Any:
     """A matrix times 2^32 and each weight, in signed bytes: ``s8[4, 4, R, C]``."""
     modulus = np.uint64(q)
     scaled = to_montgomery(matrix, q)
     weighed = np.stack([(scaled << np.uint64(8 * d)) % modulus for d in range(PIECES)])
-    return pieces_on_host(weighed, np.full_like(weighed, modulus)).transpose(3, 0, 1, 2)
+    return cut_pieces_on_host(weighed, np.full_like(weighed, modulus)).transpose(3, 0, 1, 2)
 
 
 def bias(terms: int) -> int:
@@ -60,7 +60,7 @@ def bias(terms: int) -> int:
     return PIECES * terms << 14
 
 
-def raised(terms: int, q: int) -> int:
+def find_bias_residue(terms: int, q: int) -> int:
     """What sums by weight are larger by, divided by 2^32 modulo ``q``."""
     return bias(terms) * 0x01010101 * pow(1 << 32, -1, q) % q
 
@@ -75,10 +75,17 @@ class PallasNtt(OfPallas):
         """The matrices of the primes."""
         rows, columns = shape(n)
         parts = []
-        for q in checked(moduli):
+        for q in check_moduli(moduli):
             left, between, right = matrices(q, n, inverse=self.inverse)
-            numbers = (q, pow(q, -1, 1 << 32), raised(rows, q), raised(columns, q))
-            parts.append((np.array(numbers, np.uint32), cut(left, q), between, cut(right, q)))
+            numbers = (
+                q,
+                pow(q, -1, 1 << 32),
+                find_bias_residue(rows, q),
+                find_bias_residue(columns, q),
+            )
+            parts.append(
+                (np.array(numbers, np.uint32), cut_matrix(left, q), between, cut_matrix(right, q))
+            )
         return Passes(*(np.stack(each) for each in zip(*parts, strict=True)))
 
     def apply(self, tables: Passes, prime: jax.Array, a: jax.Array) -> jax.Array:
@@ -108,7 +115,7 @@ class PallasNtt(OfPallas):
             whole = self.unit == "gpu"
             own_rows, own_columns = pl.ds(down * tile, tile), pl.ds(across * lanes, lanes)
             part = (own_rows, slice(None)) if left else (slice(None), own_columns)
-            raised_words = (centred(own[...], q) + OFFSET) ^ OFFSET
+            raised_words = (centre_words(own[...], q) + OFFSET) ^ OFFSET
             cuts = [(raised_words >> np.uint32(8 * d)).astype(jnp.int8) for d in range(PIECES)]
             sums = []
             for weight in range(PIECES):
@@ -118,7 +125,7 @@ class PallasNtt(OfPallas):
                     pair = (known, piece) if left else (piece, known)
                     total = total + jnp.dot(*pair, preferred_element_type=jnp.int32)
                 sums.append(total.astype(jnp.uint32))
-            found = sub(reduced(sums, inverse, q, high), excess, q)
+            found = sub(reduce_weighted_sums(sums, inverse, q, high), excess, q)
             if between:
                 factor = factors[(p, own_rows, own_columns) if whole else ...]
                 found = montgomery(found, factor, inverse, q, high)
@@ -159,7 +166,9 @@ class PallasIntt(PallasNtt):
     inverse = True
 
 
-def reduced(sums: list[jax.Array], inverse: jax.Array, q: jax.Array, high: High) -> jax.Array:
+def reduce_weighted_sums(
+    sums: list[jax.Array], inverse: jax.Array, q: jax.Array, high: High
+) -> jax.Array:
     """``sum_i 2^(8 i) sums[i] / 2^32 mod q``, for sums of at most 27 bits."""
     low, upper = sums[0], jnp.zeros_like(sums[0])
     for i in range(1, PIECES):

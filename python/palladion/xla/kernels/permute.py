@@ -71,7 +71,7 @@ class Permute(OfResidues):
         values: jax.Array,
     ) -> jax.Array:
         """The words at the sources."""
-        return moved(values.reshape(len(values), -1), sources[which], column(tables.q, prime))
+        return move_words(values.reshape(len(values), -1), sources[which], column(tables.q, prime))
 
 
 @dataclass(frozen=True)
@@ -89,10 +89,10 @@ class Turn(OfResidues):
         last = jnp.uint32(2 * n - 1)
         place = (jnp.arange(n, dtype=jnp.uint32) - exponent[:, None]) & last
         sign = jnp.where(place >= n, SIGN, jnp.uint32(0))
-        return moved(values, (place & jnp.uint32(n - 1)) | sign, column(tables.q, prime))
+        return move_words(values, (place & jnp.uint32(n - 1)) | sign, column(tables.q, prime))
 
 
-def moved(values: jax.Array, sources: jax.Array, q: jax.Array) -> jax.Array:
+def move_words(values: jax.Array, sources: jax.Array, q: jax.Array) -> jax.Array:
     """The words of ``values`` at ``sources``, row by row."""
     index = (sources & (SIGN - np.uint32(1))).astype(jnp.int32)
     words = jnp.take_along_axis(values, index, axis=1, mode="promise_in_bounds")

@@ -115,7 +115,7 @@ def measure(
                 tables = kernel.tables(*given)
                 placed = jax.device_put((tables, *values), device)
                 started = time.perf_counter()
-                compiled = jax.jit(looped(kernel.apply)).lower(*placed).compile()
+                compiled = jax.jit(loop_instructions(kernel.apply)).lower(*placed).compile()
                 compile_seconds = time.perf_counter() - started
                 found = np.asarray(compiled(*placed))
                 seconds = median(partial(compiled, *placed), runs)
@@ -132,7 +132,7 @@ def measure(
             yield Measured(operation, kernel.name, each, compile_seconds)
 
 
-def looped(apply: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+def loop_instructions(apply: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     """One instruction after the other: operands and results have an axis of instructions first."""
 
     def all_of_them(tables: Any, *values: jax.Array) -> jax.Array:

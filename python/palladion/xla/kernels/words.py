@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.kernel import SMALLEST, Wide, Words, checked
+from palladion.xla.kernels.kernel import SMALLEST, Wide, Words, check_moduli
 
 High: TypeAlias = Callable[[jax.Array, jax.Array], jax.Array]
 
@@ -137,7 +137,7 @@ class Residues(NamedTuple):
     @classmethod
     def of(cls, moduli: Words) -> Residues:
         """The constants of some moduli."""
-        found = checked(moduli)
+        found = check_moduli(moduli)
         inverse = [pow(q, -1, 1 << 32) for q in found]
         square = [(1 << 64) % q for q in found]
         q, low, high = (np.array(each, np.uint32) for each in (found, inverse, square))

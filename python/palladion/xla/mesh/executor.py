@@ -46,7 +46,9 @@ def mesh_of(devices: Sequence[jax.Device], queries: int) -> Mesh:
     return Mesh(np.array(devices).reshape(queries, -1), ("queries", "limbs"))
 
 
-def on_each(mesh: Mesh, run: Callable[..., Any], given: Any, made: Any) -> Callable[..., Any]:
+def map_over_devices(
+    mesh: Mesh, run: Callable[..., Any], given: Any, made: Any
+) -> Callable[..., Any]:
     """A function that runs on each device with what it has."""
     same = {"mesh": mesh, "in_specs": given, "out_specs": made}
     mapped: Any = getattr(jax, "shard_map", None)
@@ -66,8 +68,8 @@ class MeshExecutor(Executor):
         self.split: Final = split(plan, mesh.shape["limbs"])
         self._shares = iter(self.split.shares)
         super().__init__(plan, mesh.devices[0, 0])
-        self._ordinals = ordinals(plan)
-        self._write = self._jitted(written, LIMBS, STORE)
+        self._ordinals = number_waves(plan)
+        self._write = self._jitted(write_rows, LIMBS, STORE)
         self._bring = self._jitted(partial(bring, self.split.scratch), P(), LIMBS, P())
 
     def _put(self, arrays: Any, how: Any) -> Any:
@@ -75,7 +77,7 @@ class MeshExecutor(Executor):
 
     def _jitted(self, run: Callable[..., Any], *given: Any) -> Any:
         """A function ``(store, ...) -> store``, compiled, that works on the store where it lies."""
-        return jax.jit(on_each(self.mesh, run, (STORE, *given), STORE), donate_argnums=0)
+        return jax.jit(map_over_devices(self.mesh, run, (STORE, *given), STORE), donate_argnums=0)
 
     def _prepared(self, _: Any) -> Callable[[Array, int, int], Array]:
         share = next(self._shares)
@@ -83,7 +85,7 @@ class MeshExecutor(Executor):
         if work.key not in self._tables:
             self._tables[work.key] = self._put(work.tables(), P())
         size = chunk(self.device, share.stage, self.plan.n)
-        lists = self._put(lists_of(share, size), LIMBS)
+        lists = self._put(pad_lists(share, size), LIMBS)
         starts = self._put(share.starts, P())
         run = self._jitted(partial(run_share, work.apply, size), P(), LIMBS, P(), P())
         tables = self._tables[work.key]
@@ -169,7 +171,7 @@ class MeshExecutor(Executor):
         self._rows = self._write(self._rows, self._put(to, LIMBS), self._put(words, STORE))
 
 
-def ordinals(plan: Plan) -> dict[tuple[int, int], int]:
+def number_waves(plan: Plan) -> dict[tuple[int, int], int]:
     """The number of each wave among those of its stage, by its stage and first instruction."""
     found: dict[tuple[int, int], int] = {}
     seen = [0] * len(plan.stages)
@@ -180,14 +182,14 @@ def ordinals(plan: Plan) -> dict[tuple[int, int], int]:
     return found
 
 
-def lists_of(share: Share, size: int) -> list[Any]:
+def pad_lists(share: Share, size: int) -> list[Any]:
     """Rows and words of instructions, and numbers of instructions."""
     lists = (share.reads, share.writes, share.words)
     # A chunk may begin near the end.
     return [*(np.pad(part, ((0, 0), (0, size), (0, 0))) for part in lists), share.counts]
 
 
-def written(rows: Array, to: Array, words: Array) -> Array:
+def write_rows(rows: Array, to: Array, words: Array) -> Array:
     """Write rows of one device."""
     return write_block(rows[0, 0], to[0], words[0, 0])[None, None]
 

@@ -25,7 +25,7 @@ GATHERED: Final = 4
 
 
 @dataclass(frozen=True)
-class Place:
+class LimbRows:
     """Where limbs of a value lie: a device and its row, for each."""
 
     devices: tuple[int, ...]
@@ -57,11 +57,11 @@ class Split:
     scratch: int
     """The first of the rows for what is gathered. They are the last rows of the store."""
     shares: list[Share]
-    loads: list[Place]
-    stores: list[Place]
+    loads: list[LimbRows]
+    stores: list[LimbRows]
 
 
-def owner(prime: Words, devices: int) -> Words:
+def find_owner(prime: Words, devices: int) -> Words:
     """The device of a prime, by its index.
 
     The last primes of a chain are dropped first, so primes are dealt out in turn.
@@ -70,7 +70,7 @@ def owner(prime: Words, devices: int) -> Words:
     return found
 
 
-def single(stage: Stage) -> Stage:
+def split_conversion(stage: Stage) -> Stage:
     """A stage whose instructions write one row each, in place of a stage of conversions."""
     writes = stage.writes
     if stage.kernel != "convert" or writes == 1:
@@ -91,7 +91,7 @@ def single(stage: Stage) -> Stage:
     )
 
 
-def primes_of(stage: Stage) -> Words:
+def find_primes(stage: Stage) -> Words:
     """The prime of each instruction's result, by its index."""
     if stage.kernel == "convert":
         made: Words = stage.tables["to"][stage.words[:, 0], 0].astype(np.int64)
@@ -100,7 +100,7 @@ def primes_of(stage: Stage) -> Words:
     return stage.words[:, stage.arguments.index(name)].astype(np.int64)
 
 
-class Store:
+class RowAllocator:
     """Which device has the value of a row of the plan, and in which of its rows."""
 
     def __init__(self, rows: int, devices: int) -> None:
@@ -134,9 +134,9 @@ class Writer:
     """Shares of one stage while they are written."""
 
     def __init__(self, stage: Stage, devices: int) -> None:
-        self.stage, self.devices = single(stage), devices
+        self.stage, self.devices = split_conversion(stage), devices
         self.copies = self.stage.read_rows.shape[0] // max(1, len(stage.read_rows))
-        self.owners = owner(primes_of(self.stage), devices).tolist()
+        self.owners = find_owner(find_primes(self.stage), devices).tolist()
         self.reads_of = self.stage.read_rows.tolist()
         self.writes_of = self.stage.write_rows.tolist()
         self.across = stage.kernel in ACROSS
@@ -145,7 +145,7 @@ class Writer:
         self.counts: list[list[int]] = []
         self.starts: list[tuple[int, int, int]] = []
 
-    def wave(self, wave: Wave, store: Store) -> int:
+    def wave(self, wave: Wave, store: RowAllocator) -> int:
         """Add the instructions of a wave. Returns the rows for what is gathered."""
         span = range(wave.first * self.copies, (wave.first + wave.length) * self.copies)
         kept = [index for index in span if self.writes_of[index][0] != SPARE]
@@ -168,7 +168,7 @@ class Writer:
         self.starts.append((first, gather, chunks))
         return chunks * GATHERED * self.devices
 
-    def gather(self, indices: Sequence[int], store: Store) -> dict[int, int]:
+    def gather(self, indices: Sequence[int], store: RowAllocator) -> dict[int, int]:
         """Note the rows that all devices need. Returns minus their places in what is gathered,
         less one: the first place is known when all waves are."""
         asked = dict.fromkeys(row for index in indices for row in self.reads_of[index])
@@ -210,7 +210,7 @@ class Writer:
 def split(plan: Plan, devices: int) -> Split:
     """Split a plan over a number of devices."""
     crossings = _native.waves_moves(plan.native)
-    store = Store(plan.rows, devices)
+    store = RowAllocator(plan.rows, devices)
     writers = [Writer(stage, devices) for stage in plan.stages]
     loads, stores, scratch = [], [], 0
     for wave in plan.waves:
@@ -220,14 +220,14 @@ def split(plan: Plan, devices: int) -> Split:
         for _, _, _, primes, rows in crossings[wave.stores][wave.first : wave.first + wave.length]:
             if wave.stores:
                 stores.append(
-                    Place(
+                    LimbRows(
                         tuple(max(0, store.device[row]) for row in rows),
                         tuple(store.row[row] for row in rows),
                     )
                 )
             else:
-                owners = owner(np.array(primes), devices).tolist()
+                owners = find_owner(np.array(primes), devices).tolist()
                 placed = (store.write(row, d) for row, d in zip(rows, owners, strict=True))
-                loads.append(Place(tuple(owners), tuple(placed)))
+                loads.append(LimbRows(tuple(owners), tuple(placed)))
     own = max(store.used)
     return Split(own + scratch, own, [writer.share(own) for writer in writers], loads, stores)

@@ -211,7 +211,7 @@ FARTHEST: Final = 1e9
 
 
 def find_degree_or_cap(function: Expression | None) -> int | None:
-    """As :func:`degree`, and 1 for a ReLU with a largest value."""
+    """As :func:`find_degree`, and 1 for a ReLU with a largest value."""
     return 1 if find_cap(function) is not None else find_degree(function)
 
 
