@@ -1,4 +1,4 @@
-"""From a stage of the plan to a function on rows: which kernel, with which tables."""
+"""Turns a stage of the plan into a function on rows, by a kernel and its tables."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from palladion.xla.plan import Plan, Stage, Words
 Array = Any
 
 NARROW: Final = 1 << 17
-"""Entries of the matrices of ``combine`` are below this."""
+"""Matrices with entries below this take ``combine``, others take ``combine-wide``."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a stage does to a few instructions at once."""
+    """The function of a stage, for a few instructions at once, with its tables."""
 
     apply: Callable[[Any, Array, Array, Array], Array]
-    """``apply(tables, store, rows, words)`` gives ``u32[B, writes, N]`` of the rows ``i32[B,
-    reads]`` and the words ``u32[B, arguments]``."""
+    """``apply(tables, store, rows, words)``: the results ``u32[B, writes, N]`` of ``B`` instructions
+    with the operands ``rows: i32[B, reads]`` and the arguments ``words: u32[B, arguments]``."""
     tables: Any
     """Arrays in numpy. Stages whose tables have one key share them."""
     key: object
 
 
 def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
-    """The function and the tables of a stage, by the kernel that the device takes."""
+    """The function and the tables of a stage, with the kernel that the device uses."""
     name, primes = stage.kernel, plan.primes
     if name == "combine" and stage.tables["matrices"].max(initial=0) >= NARROW:
         name = "combine-wide"
@@ -82,7 +82,7 @@ def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
 
 
 def add_table(tables: Callable[[], Any], others: Words) -> Any:
-    """The tables of a kernel, and what instructions choose from."""
+    """The tables of a kernel, and the arrays from which an instruction takes one row."""
     return tables(), others
 
 
@@ -92,7 +92,7 @@ def prime(words: Array) -> Array:
 
 
 def run_on_rows(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    """A kernel whose operands are single rows."""
+    """Runs a kernel whose operands are single rows."""
     operands = [store.read(rows_of, rows[:, k]) for k in range(rows.shape[1])]
     return apply(tables, prime(words), *operands)[:, None]
 
@@ -112,14 +112,14 @@ def run_digit(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array
 
 
 def run_dot(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    """An inner product, with the left rows first."""
+    """Runs an inner product. The left rows come first."""
     terms = rows.shape[1] // 2
     left, right = (store.read_all(rows_of, part) for part in (rows[:, :terms], rows[:, terms:]))
     return apply(tables, prime(words), left, right)[:, None]
 
 
 def run_dot_of_store(kernel: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    """An inner product by a kernel that reads the store."""
+    """Runs an inner product with a kernel that reads the store itself."""
     return kernel.of_store(tables, prime(words), rows_of, rows)[:, None]
 
 

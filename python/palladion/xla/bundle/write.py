@@ -208,12 +208,12 @@ def load(crossing: _native.Crossing, places: dict[str, FileOffsets]) -> Json:
 
 def collect_lists(plan: Plan) -> dict[str, Words]:
     """Waves, and rows and words of the instructions of each stage."""
-    found = {"waves": np.frombuffer(plan.native.waves(), np.uint32).reshape(-1, 4)}
+    lists = {"waves": np.frombuffer(plan.native.waves(), np.uint32).reshape(-1, 4)}
     for index, stage in enumerate(plan.stages):
-        found[f"{index}/reads"] = stage.read_rows
-        found[f"{index}/writes"] = stage.write_rows
-        found[f"{index}/words"] = stage.words
-    return found
+        lists[f"{index}/reads"] = stage.read_rows
+        lists[f"{index}/writes"] = stage.write_rows
+        lists[f"{index}/words"] = stage.words
+    return lists
 
 
 def constant(native: _native.Waves, index: int) -> Words:
@@ -227,19 +227,19 @@ def write_modules(plan: Plan, folder: Folder, platform: str) -> list[Json]:
     """Write the modules of all stages for a platform, and their tables, each table once."""
     device: Any = AbsentDevice(PLATFORMS[platform])
     tables: dict[str, Words] = {}
-    made: dict[object, list[str]] = {}
+    names_of: dict[object, list[str]] = {}
     forms = []
     for index, stage in enumerate(plan.stages):
         work = stages.work(plan, stage, device)
-        given = work.tables()
-        leaves, tree = jax.tree.flatten(given)
-        if work.key not in made:
-            made[work.key] = [keep_array(tables, leaf) for leaf in leaves]
+        arrays = work.tables()
+        leaves, tree = jax.tree.flatten(arrays)
+        if work.key not in names_of:
+            names_of[work.key] = [keep_array(tables, leaf) for leaf in leaves]
         size = chunk(device, stage, plan.n)
         module = export_stage(plan, stage, (work.apply, size), (leaves, tree), platform)
         name = f"{index:03}-{platform}.jax"
         folder.write(name, module)
-        forms.append({"file": name, "chunk": size, "tables": made[work.key]})
+        forms.append({"file": name, "chunk": size, "tables": names_of[work.key]})
     folder.arrays(f"tables-{platform}.npz", tables)
     return forms
 
@@ -258,9 +258,9 @@ def export_stage(
     """The function ``(store, first, count, reads, writes, words, tables...) -> store``."""
     (apply, size), (leaves, tree) = work, tables
 
-    def function(rows: Any, first: Any, count: Any, *given: Any) -> Any:
-        own = jax.tree.unflatten(tree, given[3:])
-        return run_chunks(apply, size, rows, first, count, tables=own, lists=given[:3])
+    def function(rows: Any, first: Any, count: Any, *arrays: Any) -> Any:
+        own = jax.tree.unflatten(tree, arrays[3:])
+        return run_chunks(apply, size, rows, first, count, tables=own, lists=arrays[:3])
 
     lists = (stage.read_rows, stage.write_rows, stage.words)
     shaped: Any = jax.ShapeDtypeStruct
@@ -271,5 +271,5 @@ def export_stage(
         *(shaped((len(part) + size, part.shape[1]), part.dtype) for part in lists),
         *(shaped(np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves),
     ]
-    made = jax.export.export(jax.jit(function), platforms=[platform])(*shapes)
-    return bytes(made.serialize())
+    module = jax.export.export(jax.jit(function), platforms=[platform])(*shapes)
+    return bytes(module.serialize())

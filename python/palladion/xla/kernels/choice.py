@@ -123,13 +123,13 @@ def variant(operation: str, name: str, platform: str | None = None) -> Kernel:
         raise UsageError(
             f"no variant {name!r} of {operation}, expected one of {', '.join(by_name)}"
         )
-    found: Kernel = by_name[name]
-    if platform is not None and not fits(found, platform):
+    wanted: Kernel = by_name[name]
+    if platform is not None and not fits(wanted, platform):
         others = ", ".join(kernel.name for kernel in by_name.values() if fits(kernel, platform))
         raise UsageError(
             f"the variant {name} of {operation} is not for a {platform}, expected one of {others}"
         )
-    return found
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class Choice:
 
 def file(device: str) -> Path:
     """The file that keeps the choice for a device, in the user's cache."""
-    if given := os.environ.get("XDG_CACHE_HOME"):
-        root = Path(given)
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        root = Path(folder)
     elif sys.platform == "win32":
         root = Path(os.environ.get("LOCALAPPDATA", Path.home()))
     else:
@@ -182,11 +182,11 @@ def choose_kernels(device: Any | None = None) -> dict[str, Kernel]:
     """A kernel for each operation, for a device of JAX or its first one."""
     device = device or jax.devices()[0]
     kept, defaults = load_choice(name_of(device)), DEFAULTS.get(device.platform, {})
-    found = {}
+    choices = {}
     for operation, kernels in OPERATIONS.items():
         known = {kernel.name for kernel in kernels if fits(kernel, device.platform)}
         name = kept.get(operation)
         if name is None or name not in known:  # by a version with other names
             name = defaults.get(operation, kernels[0].name)
-        found[operation] = variant(operation, name, device.platform)
-    return found
+        choices[operation] = variant(operation, name, device.platform)
+    return choices

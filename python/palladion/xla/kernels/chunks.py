@@ -94,18 +94,18 @@ class ScaleAligned(OfResidues):
     ) -> jax.Array:
         """The products of rows with their words."""
         division = tables.division.rows(prime)
-        multiple, found = factor[:, None], jnp.zeros(a.shape, jnp.uint64)
+        multiple, sums = factor[:, None], jnp.zeros(a.shape, jnp.uint64)
         for d, chunk in enumerate(cut_chunks(a)):
             if d:
                 step = jnp.full_like(multiple, 1 << 8)
                 multiple = division.divide(high64(multiple, step), multiple * step)[1]
-            found = found + chunk * multiple.astype(jnp.uint64)
-        return remainder(found, division, CHUNKS * LOW << 32)
+            sums = sums + chunk * multiple.astype(jnp.uint64)
+        return remainder(sums, division, CHUNKS * LOW << 32)
 
 
 def sum_by_weight(sums: list[jax.Array]) -> jax.Array:
     """Sums added up by weight, the lowest first."""
-    found = sums[0]
+    total = sums[0]
     for w, part in enumerate(sums[1:], 1):
-        found = found + (part << np.uint64(8 * w))
-    return found
+        total = total + (part << np.uint64(8 * w))
+    return total

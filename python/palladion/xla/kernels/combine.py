@@ -41,10 +41,10 @@ class Combine(OfResidues):
         if n <= BLOCK:
             return some(values)
 
-        def block(index: jax.Array, found: jax.Array) -> jax.Array:
+        def block(index: jax.Array, result: jax.Array) -> jax.Array:
             columns = jax.lax.dynamic_slice_in_dim(values, index * BLOCK, BLOCK, 2)
-            return jax.lax.dynamic_update_slice_in_dim(found, some(columns), index * BLOCK, 2)
+            return jax.lax.dynamic_update_slice_in_dim(result, some(columns), index * BLOCK, 2)
 
         empty = jnp.zeros((groups, matrix.shape[1], n), jnp.uint32)
-        found: jax.Array = jax.lax.fori_loop(0, n // BLOCK, block, empty)
-        return found
+        result: jax.Array = jax.lax.fori_loop(0, n // BLOCK, block, empty)
+        return result

@@ -87,8 +87,8 @@ class ConstantGeometryNtt:
             x, y = a[:, : n // 2], montgomery(a[:, n // 2 :], factor, inverse, q)
             return interleave(add(x, y, q), sub(x, y, q))
 
-        found: jax.Array = jax.lax.fori_loop(0, roots.shape[1], stage, a)
-        return found
+        result: jax.Array = jax.lax.fori_loop(0, roots.shape[1], stage, a)
+        return result
 
 
 @dataclass(frozen=True)
@@ -113,5 +113,5 @@ class ConstantGeometryIntt:
             upper = montgomery(sub(x, y, q), factor, inverse, q)
             return jnp.concatenate([add(x, y, q), upper], axis=1)
 
-        found = jax.lax.fori_loop(0, count, stage, a)
-        return montgomery(found, column(tables.last, prime), inverse, q)
+        result = jax.lax.fori_loop(0, count, stage, a)
+        return montgomery(result, column(tables.last, prime), inverse, q)

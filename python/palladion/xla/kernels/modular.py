@@ -98,13 +98,13 @@ class Dot(OfResidues):
     ) -> jax.Array:
         """The inner products of rows."""
         q = column(tables.q, prime)
-        found = None
+        total = None
         for start in range(0, left.shape[1], TERMS):
             some = slice(start, start + TERMS)
             part = self._some(tables, prime, left[:, some], right[:, some])
-            found = part if found is None else add(found, part, q)
-        assert found is not None, "an inner product has at least one term"
-        return found
+            total = part if total is None else add(total, part, q)
+        assert total is not None, "an inner product has at least one term"
+        return total
 
     def _some(
         self, tables: Residues, prime: jax.Array, left: jax.Array, right: jax.Array

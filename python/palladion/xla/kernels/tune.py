@@ -45,14 +45,14 @@ class Measured:
 
 def primes(n: int, count: int) -> list[int]:
     """The largest primes below 0xFEFEFEFF with a transform of degree ``n``."""
-    found: list[int] = []
+    chosen: list[int] = []
     q = (0xFEFEFEFF - 2) // (2 * n) * (2 * n) + 1
-    while len(found) < count:
+    while len(chosen) < count:
         # Fermat's test to five bases is enough for a measurement.
         if all(pow(base, q - 1, q) == 1 for base in (2, 3, 5, 7, 11)):
-            found.append(q)
+            chosen.append(q)
         q -= 2 * n
-    return found
+    return chosen
 
 
 def operands(operation: str, n: int, rows: int) -> tuple[list[Any], list[Any], int]:
@@ -106,26 +106,28 @@ def measure(
     """
     loops = LOOPED if device.platform == "cpu" else 1
     for operation in operations:
-        given, values, count = operands(operation, n, rows)
+        table_inputs, values, count = operands(operation, n, rows)
         values = [np.stack([value] * loops) for value in values]
-        want = None
+        expected = None
         for kernel in OPERATIONS[operation]:
             try:
                 variant(operation, kernel.name, device.platform)
-                tables = kernel.tables(*given)
+                tables = kernel.tables(*table_inputs)
                 placed = jax.device_put((tables, *values), device)
                 started = time.perf_counter()
                 compiled = jax.jit(loop_instructions(kernel.apply)).lower(*placed).compile()
                 compile_seconds = time.perf_counter() - started
-                found = np.asarray(compiled(*placed))
+                result = np.asarray(compiled(*placed))
                 seconds = median(partial(compiled, *placed), runs)
             except (UsageError, jax.errors.JaxRuntimeError) as error:
                 note = str(error).splitlines()[0]
                 yield Measured(operation, kernel.name, float("nan"), 0.0, note)
                 continue
-            want = found if want is None else want
-            if not np.array_equal(found, want):
-                note = f"{np.count_nonzero(found != want)} of {prod(found.shape)} words differ"
+            expected = result if expected is None else expected
+            if not np.array_equal(result, expected):
+                note = (
+                    f"{np.count_nonzero(result != expected)} of {prod(result.shape)} words differ"
+                )
                 yield Measured(operation, kernel.name, float("nan"), compile_seconds, note)
                 continue
             each = seconds / (loops * count) * 1e6
@@ -136,8 +138,8 @@ def loop_instructions(apply: Callable[..., jax.Array]) -> Callable[..., jax.Arra
     """One instruction after the other: operands and results have an axis of instructions first."""
 
     def all_of_them(tables: Any, *values: jax.Array) -> jax.Array:
-        found: jax.Array = lax.map(lambda own: apply(tables, *own), values)
-        return found
+        results: jax.Array = lax.map(lambda own: apply(tables, *own), values)
+        return results
 
     return all_of_them
 

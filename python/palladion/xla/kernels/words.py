@@ -137,11 +137,11 @@ class Residues(NamedTuple):
     @classmethod
     def of(cls, moduli: Words) -> Residues:
         """The constants of some moduli."""
-        found = check_moduli(moduli)
-        inverse = [pow(q, -1, 1 << 32) for q in found]
-        square = [(1 << 64) % q for q in found]
-        q, low, high = (np.array(each, np.uint32) for each in (found, inverse, square))
-        return cls(q, low, high, Division.of(found))
+        primes = check_moduli(moduli)
+        inverse = [pow(q, -1, 1 << 32) for q in primes]
+        square = [(1 << 64) % q for q in primes]
+        q, low, high = (np.array(each, np.uint32) for each in (primes, inverse, square))
+        return cls(q, low, high, Division.of(primes))
 
     def rows(self, prime: jax.Array, axes: int = 1) -> Residues:
         """The constants of each row's prime, with ``axes`` more axes of length 1."""
@@ -161,8 +161,8 @@ class OfResidues:
 
 def column(words: jax.Array | Words, prime: jax.Array, axes: int = 1) -> jax.Array:
     """The word of each row's prime, with ``axes`` more axes of length 1."""
-    found = of_rows(words, prime)
-    return found.reshape(*found.shape, *[1] * axes)
+    entries = of_rows(words, prime)
+    return entries.reshape(*entries.shape, *[1] * axes)
 
 
 def of_rows(table: jax.Array | Words, prime: jax.Array) -> jax.Array:
