@@ -29,8 +29,8 @@ class Work:
     """The function of a stage, for a few instructions at once, with its tables."""
 
     apply: Callable[[Any, Array, Array, Array], Array]
-    """``apply(tables, store, rows, words)``: the results ``u32[B, writes, N]`` of ``B`` instructions
-    with the operands ``rows: i32[B, reads]`` and the arguments ``words: u32[B, arguments]``."""
+    """``apply(tables, store, rows, words)``: the results ``u32[B, writes, N]`` of ``B``
+    instructions, with operands ``rows: i32[B, reads]`` and arguments ``words: u32[B, arguments]``."""
     tables: Any
     """Arrays in numpy. Stages whose tables have one key share them."""
     key: object

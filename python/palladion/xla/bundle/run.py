@@ -2,8 +2,8 @@
 
     python run.py --keys evaluation.key --output answer query
 
-The device is the one that JAX chooses; the variable JAX_PLATFORMS names another. The answer shows
-its outputs alone, as that of `palladion run`: everything else in it is hidden by fresh randomness.
+JAX chooses the device, unless the variable JAX_PLATFORMS names one. The answer shows its outputs
+only, as an answer of `palladion run` does: fresh randomness hides the rest.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ FORMAT = "palladion-bundle/3"
 HEADER, CHECKSUM, SEED, NUMBER = 56, 32, 32, 8
 """Bytes of the parts of a file."""
 SPARE = 1
-"""The row to which results go that nothing reads."""
+"""The row for results that no instruction reads."""
 LOADED = 64
-"""Rows that are brought to the device at once."""
+"""Number of rows that one transfer brings to the device."""
 SIGMA = 3.19
 """Standard deviation of errors."""
 
 
 class Refused(Exception):  # noqa: N818
-    """What is given does not fit. The text says why."""
+    """An input of this program that it cannot use. The text is for the user."""
 
 
 class Sealed:
@@ -105,7 +105,7 @@ def chacha(seed: bytes, stream: int, start: int, blocks: int) -> Words:
 
 
 def uniform(seed: bytes, stream: int, q: int, n: int) -> Words:
-    """``n`` uniform residues: low bits of words of a stream, without those that are none."""
+    """``n`` uniform residues: the low bits of words of a stream, if they are below ``q``."""
     mask = np.uint32((1 << q.bit_length()) - 1)
     residues, start = np.empty(0, np.uint32), 0
     while len(residues) < n:
@@ -116,7 +116,7 @@ def uniform(seed: bytes, stream: int, q: int, n: int) -> Words:
 
 
 def tree(root: int, n: int, q: int) -> Words:
-    """``root^bitrev(k)`` at ``k``: the order in which butterflies read powers."""
+    """``root^bitrev(k)`` at index ``k``: the order in which butterflies read powers."""
     powers, order = np.ones(1, np.uint64), np.zeros(1, np.int64)
     while len(order) < n:
         step = np.uint64(pow(root, len(order), q))
@@ -138,7 +138,7 @@ def transformed(words: Words, root: int, q: int) -> Words:
 
 
 def coefficients(words: Words, root: int, q: int) -> Words:
-    """The polynomial with the given values: the inverse of :func:`transformed`."""
+    """The coefficients of a polynomial from its values: the inverse of :func:`transformed`."""
     n, modulus = len(words), np.uint64(q)
     factors, values, blocks = tree(pow(root, -1, q), n, q), words.astype(np.uint64), n // 2
     while blocks:
@@ -206,7 +206,7 @@ def centred(bits: int) -> int:
 
 
 class Bundle:
-    """The folder: what it says, and its arrays."""
+    """The folder of this program: its manifest and its arrays."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -221,7 +221,7 @@ class Bundle:
         self.constants = np.load(self.file("constants.npz"))
 
     def file(self, name: str) -> Path:
-        """A file, with the content that it was written with."""
+        """The path of a file, after a check of the file's checksum."""
         path = self.folder / name
         try:
             checksum = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -232,7 +232,7 @@ class Bundle:
         return path
 
     def value(self, load: dict[str, Any], files: dict[str, Sealed]) -> Words:
-        """The rows of a value that is loaded."""
+        """The rows of a value to load: a constant, a mask from its seed, or limbs of a file."""
         moduli = [self.primes[index] for index in load["primes"]]
         if load["kind"] == "constant":
             words = self.constants[load["name"]].astype(np.int64)
@@ -248,7 +248,7 @@ class Bundle:
         return np.stack(limbs)
 
     def answer(self, results: dict[str, list[Words]], files: dict[str, Sealed]) -> bytes:
-        """The bytes of the answer file, which shows the outputs alone."""
+        """The bytes of the answer file, which shows only the outputs."""
         query = files["query"]
         images = bytes(query.payload[SEED : SEED + NUMBER])
         count = int.from_bytes(images, "little")
@@ -335,7 +335,7 @@ class Device:
         self.rows = jax.jit(lambda: jax.numpy.zeros((manifest["rows"], bundle.n), "uint32"))
 
     def run(self, files: dict[str, Sealed]) -> dict[str, list[Words]]:
-        """All waves. Returns the limbs of what is stored, by name."""
+        """Runs all waves. Returns the limbs of each stored value, by its name."""
         manifest, results = self.bundle.manifest, dict[str, list[Words]]()
         rows = self.rows()
         for what, first, count, _ in self.bundle.plan["waves"].tolist():
@@ -362,12 +362,12 @@ class Device:
 
 
 def writable(path: Path) -> None:
-    """Refuse a place that cannot be written, before the run.
+    """Refuse an output that cannot be written, before the run.
 
     Raises
     ------
     Refused
-        The message names it.
+        The message names the path.
     """
     folder = path.resolve().parent
     if path.is_dir():

@@ -30,7 +30,7 @@ from palladion.xla.kernels.roots import root_of
 from palladion.xla.plan import Plan, Stage, Words
 
 PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
-"""Platforms that modules are made for, and the kind of device that each is."""
+"""Platforms of modules, and the kind of device of each."""
 DEFAULT: Final = ("cpu", "cuda", "tpu")
 
 KINDS: Final = {
@@ -42,19 +42,19 @@ KINDS: Final = {
 
 
 PUBLIC: Final = "public"
-"""Name of the public key among the places of a file."""
+"""Name of the public key among the offsets of a file."""
 
 
 @dataclass(frozen=True)
 class AbsentDevice:
-    """A device of a platform, which need not be here. Measured choices of kernels do not hold."""
+    """A device of a platform. It need not be present, so no measured choice of kernels applies."""
 
     platform: str
     device_kind: str = "of a bundle"
 
 
 def require_flatbuffers() -> None:
-    """JAX writes modules with flatbuffers, and does not install it."""
+    """Check that flatbuffers is installed. JAX writes modules with it and does not install it."""
     try:
         import_module("flatbuffers")
     except ImportError:
@@ -64,7 +64,7 @@ def require_flatbuffers() -> None:
 
 
 class Folder:
-    """A folder that is being written, and the checksums of its files."""
+    """The folder of a bundle, and the checksums of the files written so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,12 +72,12 @@ class Folder:
         make_folder(path)
 
     def write(self, name: str, data: bytes) -> None:
-        """A file."""
+        """Write a file."""
         files.write(self.path / name, data)
         self.sums[name] = hashlib.sha256(data).hexdigest()
 
     def arrays(self, name: str, arrays: dict[str, Words]) -> None:
-        """A file of arrays."""
+        """Write a file of arrays."""
         data = io.BytesIO()
         np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
         self.write(name, data.getvalue())
@@ -85,7 +85,7 @@ class Folder:
 
 @dataclass(frozen=True)
 class Terms:
-    """What files a program reads and writes."""
+    """The contents of a program's files: of keys, query and answer."""
 
     network: str
     fingerprint: str
@@ -93,11 +93,11 @@ class Terms:
     lengths: dict[str, int]
     """Bytes of the payloads of ``keys`` and ``query``."""
     places: dict[str, FileOffsets]
-    """Where the seed and the bodies of a name lie."""
+    """The offsets of each name's seed and bodies."""
     answer: list[Json]
-    """Each result: ``names`` of its components, its ``moduli``, and to hide it the ``roots`` of
-    their transforms, the place of the ``public`` key, and pairs of an image and a coefficient that
-    are ``shown``. Without a key it is written as it is."""
+    """One entry for each result: the ``names`` of its components and its ``moduli``. To hide it:
+    the ``roots`` of the moduli's transforms, the offsets of the ``public`` key, and the ``shown``
+    pairs of an image and a coefficient. Without a public key the result is not hidden."""
 
 
 class FileOffsets(NamedTuple):
@@ -133,7 +133,7 @@ def write(program: _native.Program, path: Path, platforms: Sequence[str] = DEFAU
 
 
 def result(index: int, output: Json, plan: Plan, public: FileOffsets) -> Json:
-    """How the result ``index`` is hidden and written."""
+    """The manifest's entry for the result ``index``: how it is hidden and written."""
     if output["parts"]:
         raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
                          "bundles do not hide: run it with `palladion run`")  # fmt: skip
@@ -193,7 +193,7 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
 
 
 def load(crossing: _native.Crossing, places: dict[str, FileOffsets]) -> Json:
-    """Where a value that is loaded comes from, and its rows."""
+    """The manifest's entry for a value to load: its source and its rows."""
     kind, name, stream, primes, rows = crossing
     common = {"kind": kind, "primes": primes, "rows": rows}
     if kind == "constant":
@@ -207,7 +207,7 @@ def load(crossing: _native.Crossing, places: dict[str, FileOffsets]) -> Json:
 
 
 def collect_lists(plan: Plan) -> dict[str, Words]:
-    """Waves, and rows and words of the instructions of each stage."""
+    """The waves, and the rows and words of each stage's instructions."""
     lists = {"waves": np.frombuffer(plan.native.waves(), np.uint32).reshape(-1, 4)}
     for index, stage in enumerate(plan.stages):
         lists[f"{index}/reads"] = stage.read_rows
@@ -224,7 +224,7 @@ def constant(native: _native.Waves, index: int) -> Words:
 
 
 def write_modules(plan: Plan, folder: Folder, platform: str) -> list[Json]:
-    """Write the modules of all stages for a platform, and their tables, each table once."""
+    """Write the modules of all stages for a platform, and each of their tables once."""
     device: Any = AbsentDevice(PLATFORMS[platform])
     tables: dict[str, Words] = {}
     names_of: dict[object, list[str]] = {}
@@ -245,7 +245,7 @@ def write_modules(plan: Plan, folder: Folder, platform: str) -> list[Json]:
 
 
 def keep_array(tables: dict[str, Words], leaf: Any) -> str:
-    """The name of an array, which has that of its content."""
+    """Adds an array to ``tables``. Returns its name, a checksum of its content."""
     array = np.asarray(leaf)
     sum_ = hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()
     tables[sum_[:16]] = array
@@ -255,7 +255,7 @@ def keep_array(tables: dict[str, Words], leaf: Any) -> str:
 def export_stage(
     plan: Plan, stage: Stage, work: tuple[Any, int], tables: tuple[list[Any], Any], platform: str
 ) -> bytes:
-    """The function ``(store, first, count, reads, writes, words, tables...) -> store``."""
+    """Exports a stage: ``(store, first, count, reads, writes, words, tables...) -> store``."""
     (apply, size), (leaves, tree) = work, tables
 
     def function(rows: Any, first: Any, count: Any, *arrays: Any) -> Any:

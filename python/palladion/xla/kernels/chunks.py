@@ -1,13 +1,13 @@
-"""Products word by word through bytes, as CROSS has them, for comparison with those of whole words.
+"""Products word by word through bytes, as in CROSS, for comparison with products of whole words.
 
 A word is four chunks of 8 bits, and a product of two words is sixteen products of chunks, which
 have seven weights ``2^(8 w)``. There are two ways on:
 
-- *Full*: the sums are added up by weight to a product of 64 bits, which is divided.
-- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``, so that nothing
-  is carried and all weights are reduced at once, at the end.
+- *Full*: the sums are added up by weight to a product of 64 bits, which is reduced.
+- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``. So there is no
+  carry, and one reduction at the end.
 
-Where one factor is known, its multiples ``2^(8 d) f mod q`` take the place of the weights: the
+If one factor is known, its multiples ``2^(8 d) f mod q`` take the place of the weights: the
 basis-aligned transformation of one word. Then a product is four products of a chunk and a word, and
 one lazy reduction.
 
@@ -55,7 +55,7 @@ class MulChunks:
 
     @property
     def name(self) -> str:
-        """Whether the upper weights are reduced before they are added."""
+        """The variant: the lazy one has no carries, and one reduction at the end."""
         return "chunks-lazy" if self.lazy else "chunks"
 
     def tables(self, moduli: Words, n: int | None = None) -> Weights:
@@ -79,13 +79,13 @@ class MulChunks:
                 low = low + sums[w] * own[:, w - CHUNKS, None]
             return remainder(low, division, WEIGHTS * SUM << 32)
         upper = sum_by_weight(sums[CHUNKS:]) + (low >> BITS)
-        # The product of two residues: its upper word is below the prime.
+        # The upper word of a product of two residues is below the prime.
         return division.divide(upper.astype(jnp.uint32), low.astype(jnp.uint32))[1]
 
 
 @dataclass(frozen=True)
 class ScaleAligned(OfResidues):
-    """A row times a word of its own, whose multiples are made once for the row."""
+    """A row times a word of its own. The word's multiples are computed once for the row."""
 
     name = "bat-lazy"
 
@@ -104,7 +104,7 @@ class ScaleAligned(OfResidues):
 
 
 def sum_by_weight(sums: list[jax.Array]) -> jax.Array:
-    """Sums added up by weight, the lowest first."""
+    """Adds sums up by weight. The lowest weight comes first."""
     total = sums[0]
     for w, part in enumerate(sums[1:], 1):
         total = total + (part << np.uint64(8 * w))

@@ -1,8 +1,8 @@
-"""The transform with one form for all stages, in a loop: it compiles at once.
+"""The transform as a loop of equal stages, which compiles quickly.
 
 A stage pairs words ``j`` and ``j + N/2``, and writes their results to ``2 j`` and ``2 j + 1``. So
-the bits of an index turn by one place, and after all stages a word is at the place where
-butterflies in place leave it. The node of pair ``j`` in stage ``s`` is ``2^s + (j mod 2^s)``.
+each stage rotates the bits of an index by one. After all stages a word is at the same place as
+after butterflies in place. The node of pair ``j`` in stage ``s`` is ``2^s + (j mod 2^s)``.
 
 Source: Pease, "An adaptation of the fast Fourier transform for parallel processing", J. ACM 1968.
 """
@@ -53,16 +53,16 @@ def make_stages(moduli: Words, n: int, inverse: bool) -> Stages:
 
 
 def interleave(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Words of ``x`` at even places and of ``y`` at odd ones.
+    """Puts words of ``x`` at even indices and words of ``y`` at odd ones.
 
-    They are words of 64 bits in between: XLA on a CPU does not vectorise a transposition of pairs,
-    which takes eight times as long."""
+    Each pair is one word of 64 bits in between. XLA on a CPU does not vectorise a transposition of
+    pairs, which takes eight times as long."""
     pairs = x.astype(jnp.uint64) | (y.astype(jnp.uint64) << BITS)
     return jax.lax.bitcast_convert_type(pairs, jnp.uint32).reshape(len(x), -1)
 
 
 def split_pairs(a: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The words at even places, and those at odd ones."""
+    """The words at even indices, and the words at odd ones."""
     pairs = jax.lax.bitcast_convert_type(a.reshape(len(a), -1, 2), jnp.uint64)
     return pairs.astype(jnp.uint32), (pairs >> BITS).astype(jnp.uint32)
 

@@ -40,8 +40,8 @@ class Passes(NamedTuple):
     constants: jax.Array | Words
     """``q``, ``q^-1 mod 2^32``, and for the left and the right pass ``bias / 2^32 mod q``."""
     left: Any
-    """The matrix from the left, ``s8[P, 4, 4, R, R]``. The axes of 4 are the weight of the result and
-    the piece of the operand."""
+    """The matrix from the left, ``s8[P, 4, 4, R, R]``. The axes of 4 are weights of the result
+    and pieces of the operand."""
     between: jax.Array | Words
     """Factors word by word, times 2^32: ``[P, R, C]``."""
     right: Any

@@ -9,8 +9,7 @@ from palladion.errors import UsageError
 from palladion.xla.kernels.kernel import Wide
 
 TRIES = 64
-"""Number of bases to try. Half of all bases of a prime give a root, so 64 of them fail for one prime
-in 2^64."""
+"""Number of bases to try. Half of a prime's bases give a root: 64 fail with probability 2^-64."""
 
 
 def least_root(q: int, n: int) -> int:

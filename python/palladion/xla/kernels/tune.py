@@ -20,25 +20,24 @@ from palladion.xla.kernels.choice import OPERATIONS, Choice, name_of, variant
 from palladion.xla.kernels.convert import Bases
 
 MODULI: Final = 4
-"""Primes of the rows that are measured."""
+"""Number of primes of the rows in a measurement."""
 TERMS: Final = 8
 """Terms of an inner product, and limbs of both bases of a conversion."""
 LOOPED: Final = 16
-"""Instructions of a call on a CPU, where a wave of a run is a loop of them. A call of one takes
-longer to launch than the smallest kernels compute."""
+"""Instructions of one call on a CPU, where a wave of a run is a loop. The launch of a call takes
+longer than one instruction of the smallest kernels."""
 COMBINED: Final = (256, 256, 2048)
 """Rows, terms and columns of a combination."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The time of a variant."""
+    """The measured time of a variant."""
 
     operation: str
     variant: str
     microseconds: float
-    """Of one row: the median of the runs. Not a number if the variant gave other words or
-    failed."""
+    """Time of one row, the median of the runs. NaN if the variant failed or gave wrong words."""
     compile_seconds: float
     note: str = ""
 
@@ -56,7 +55,7 @@ def primes(n: int, count: int) -> list[int]:
 
 
 def operands(operation: str, n: int, rows: int) -> tuple[list[Any], list[Any], int]:
-    """What the tables of an operation need, the operands of ``apply``, and the rows it works on."""
+    """The arguments of ``tables``, the operands of ``apply``, and the number of rows."""
     rng = np.random.default_rng(1)
     moduli = np.array(primes(n, 2 * TERMS), np.uint32)
     some = np.arange(rows, dtype=np.int32) % MODULI
@@ -135,7 +134,7 @@ def measure(
 
 
 def loop_instructions(apply: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """One instruction after the other: operands and results have an axis of instructions first."""
+    """``apply`` in a loop. The first axis of operands and results counts instructions."""
 
     def all_of_them(tables: Any, *values: jax.Array) -> jax.Array:
         results: jax.Array = lax.map(lambda own: apply(tables, *own), values)
@@ -145,7 +144,7 @@ def loop_instructions(apply: Callable[..., jax.Array]) -> Callable[..., jax.Arra
 
 
 def median(run: Callable[[], jax.Array], runs: int) -> float:
-    """The median seconds of some runs, after one that is not counted."""
+    """The median seconds of some runs. A first run is not counted."""
     run().block_until_ready()
     taken = []
     for _ in range(runs):
@@ -156,7 +155,7 @@ def median(run: Callable[[], jax.Array], runs: int) -> float:
 
 
 def fastest(device: Any, n: int, measured: list[Measured]) -> Choice:
-    """The choice that measurements lead to."""
+    """The choice of the fastest variants in the measurements."""
     best: dict[str, Measured] = {}
     for entry in measured:
         known = best.get(entry.operation)

@@ -1,6 +1,6 @@
-"""Residues in words of 32 bits: what every kernel computes with.
+"""Arithmetic on residues in words of 32 bits, for all kernels.
 
-Primes take all 32 bits, so a sum of two residues may not fit a word. Sums compare before they add.
+Primes may take all 32 bits, so a sum of two residues may not fit a word. Sums compare first.
 
 ``High`` is the upper half of a product of two words, in one of two ways: with words of 64 bits,
 which LLVM turns into ``vpmuludq``, or with halves of 16 bits on machines whose words have 32 bits.
@@ -71,7 +71,7 @@ def montgomery(
 
 
 class Division(NamedTuple):
-    """Constants with which a pair of words is divided by a prime."""
+    """The constants for the division of a pair of words by a prime."""
 
     shift: jax.Array | Words
     """Number of bits by which the prime is shifted left, so that its highest bit is set."""
@@ -98,11 +98,12 @@ class Division(NamedTuple):
         """Quotient and remainder of ``2^32 upper + lower``, where ``upper`` is below the prime.
 
         Source: Moeller and Granlund, "Improved division by invariant integers", IEEE Transactions
-        on Computers 2011, algorithm 4. The quotient that it begins with is at most one off.
+        on Computers 2011, algorithm 4. The first guess of the quotient is wrong by at most
+        one.
         """
         one, divisor = jnp.uint32(1), jnp.asarray(self.divisor)
         shift, reciprocal = jnp.asarray(self.shift), jnp.asarray(self.reciprocal)
-        # In two shifts, since a shift by 32 bits has no meaning.
+        # Two shifts, since a shift by 32 bits is undefined.
         upper = (upper << shift) | ((lower >> one) >> (jnp.uint32(31) - shift))
         lower = lower << shift
         low = reciprocal * upper + lower
@@ -152,7 +153,7 @@ class Residues(NamedTuple):
 
 
 class OfResidues:
-    """What kernels have in common that need no tables but the constants of the moduli."""
+    """The base of kernels whose tables are only the constants of the moduli."""
 
     def tables(self, moduli: Words, n: int | None = None) -> Residues:
         """The constants of the moduli, whatever ``n``."""
@@ -168,9 +169,9 @@ def column(words: jax.Array | Words, prime: jax.Array, axes: int = 1) -> jax.Arr
 def of_rows(table: jax.Array | Words, prime: jax.Array) -> jax.Array:
     """The entry of each row's prime.
 
-    XLA computes a gather of two rows or more once. That of one row would become part of every
-    kernel that reads it: transforms of one row then take five times the time on a CPU. So one more
-    is read."""
+    XLA computes a gather of two rows or more once. It would fuse a gather of one row into every
+    kernel that reads the row: then a transform of one row takes five times as long on a CPU. So one
+    more row is gathered."""
     again = jnp.concatenate([prime, prime[:1]])
     return jnp.asarray(table)[again][: len(prime)]
 

@@ -71,7 +71,7 @@ def find_owner(prime: Words, devices: int) -> Words:
 
 
 def split_conversion(stage: Stage) -> Stage:
-    """Splits conversions into instructions that write one row each. Other stages stay as they are."""
+    """Splits conversions into instructions that write one row each. Other stages are unchanged."""
     writes = stage.writes
     if stage.kernel != "convert" or writes == 1:
         return stage
