@@ -69,8 +69,8 @@ def chunk(device: jax.Device, stage: Stage, n: int) -> int:
     return max(1, min(256, SPREAD // each))
 
 
-def check_memory(plan: Plan, device: jax.Device, what: str) -> int:
-    """The bytes that a run needs on the device. Errors call the run ``what``.
+def check_memory(plan: Plan, device: jax.Device, label: str) -> int:
+    """The bytes that a run needs on the device. Errors call the run ``label``.
 
     Raises
     ------
@@ -83,10 +83,10 @@ def check_memory(plan: Plan, device: jax.Device, what: str) -> int:
     shared = plan.permutations.nbytes + plan.places.nbytes
     widest = max((s.reads + 3 * s.writes for s in plan.stages), default=0)
     needed = plan.store_bytes + tables + lists + shared + 16 * widest * plan.n
-    return check_bytes(needed, device, what)
+    return check_bytes(needed, device, label)
 
 
-def check_bytes(needed: int, device: jax.Device, what: str, devices: int = 1) -> int:
+def check_bytes(needed: int, device: jax.Device, label: str, devices: int = 1) -> int:
     """Check that each of ``devices`` like this one has ``needed`` bytes. Returns ``needed``.
 
     Raises
@@ -96,12 +96,12 @@ def check_bytes(needed: int, device: jax.Device, what: str, devices: int = 1) ->
     """
     remedy = "compile with a smaller batch, or take a device with more memory"
     if device.platform == "cpu":
-        memory.check(what, needed * devices, remedy)
+        memory.check(label, needed * devices, remedy)
         return needed
     left = (device.memory_stats() or {}).get("bytes_limit")
     if left is not None and needed > left:
         raise BudgetError(
-            f"{what} needs {size(needed)} of memory on {device.device_kind} and it has "
+            f"{label} needs {size(needed)} of memory on {device.device_kind} and it has "
             f"{size(left)}: {remedy}"
         )
     return needed

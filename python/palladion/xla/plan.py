@@ -105,7 +105,7 @@ class Plan:
     def waves(self) -> list[Wave]:
         """The waves, in order."""
         rows = words(self.native.waves(), np.uint32, 4).tolist()
-        return [Wave(what - 2 if what > 1 else None, what == 1, *rest) for what, *rest in rows]
+        return [Wave(kind - 2 if kind > 1 else None, kind == 1, *rest) for kind, *rest in rows]
 
     def name(self, wave: Wave) -> str:
         """The name of a wave in reports: load, store, or the name of its stage."""

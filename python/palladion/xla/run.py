@@ -26,8 +26,8 @@ class Prepared:
     device_memory_bytes: int
 
     @staticmethod
-    def of(waves: _native.Waves, device: jax.Device, what: str) -> Prepared:
-        """Bring the tables of a plan to the device. Errors call the run ``what``.
+    def of(waves: _native.Waves, device: jax.Device, label: str) -> Prepared:
+        """Bring the tables of a plan to the device. Errors call the run ``label``.
 
         Raises
         ------
@@ -36,7 +36,7 @@ class Prepared:
         """
         compilations.keep()
         plan = Plan(waves)
-        needed = check_memory(plan, device, what)
+        needed = check_memory(plan, device, label)
         return Prepared(Executor(plan, device), needed)
 
     def execute(
@@ -108,8 +108,8 @@ class Run:
         """
         saving = saving or checkpoint is not None
         waves = _native.Waves.of_program(program, saving=saving, checkpoint=checkpoint)
-        what = f"a run of {program.facts()['network']}"
-        return Run(program, Prepared.of(waves, device, what), checkpoint, saving)
+        label = f"a run of {program.facts()['network']}"
+        return Run(program, Prepared.of(waves, device, label), checkpoint, saving)
 
     def run(
         self,

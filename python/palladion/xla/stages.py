@@ -30,7 +30,7 @@ class Work:
 
     apply: Callable[[Any, Array, Array, Array], Array]
     """``apply(tables, store, rows, words)``: the results ``u32[B, writes, N]`` of ``B``
-    instructions, with operands ``rows: i32[B, reads]`` and arguments ``words: u32[B, arguments]``."""
+    instructions. Rows ``i32[B, reads]`` are operands, words ``u32[B, arguments]`` arguments."""
     tables: Any
     """Arrays in numpy. Stages whose tables have one key share them."""
     key: object

@@ -338,11 +338,11 @@ class Device:
         """Runs all waves. Returns the limbs of each stored value, by its name."""
         manifest, results = self.bundle.manifest, dict[str, list[Words]]()
         rows = self.rows()
-        for what, first, count, _ in self.bundle.plan["waves"].tolist():
-            if what >= 2:
-                stage, lists = self.stages[what - 2]
+        for kind, first, count, _ in self.bundle.plan["waves"].tolist():
+            if kind >= 2:
+                stage, lists = self.stages[kind - 2]
                 rows = stage(rows, np.int32(first), np.int32(count), *lists)
-            elif what == 0:
+            elif kind == 0:
                 for load in manifest["loads"][first : first + count]:
                     rows = self.load(rows, load["rows"], self.bundle.value(load, files))
             else:

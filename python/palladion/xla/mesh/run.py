@@ -43,9 +43,9 @@ class MeshRun:
         mesh = mesh_of(several_devices(devices, kind), queries)
         compilations.keep()
         executor = MeshExecutor(Plan(_native.Waves.of_program(program)), mesh)
-        what = f"a run of {program.facts()['network']} on {devices} devices"
+        label = f"a run of {program.facts()['network']} on {devices} devices"
         store = 4 * executor.plan.n * executor.split.rows
-        return MeshRun(program, executor, check_bytes(store, executor.device, what, devices))
+        return MeshRun(program, executor, check_bytes(store, executor.device, label, devices))
 
     def run(
         self,
