@@ -300,7 +300,7 @@ def test_products_of_matrices_at_the_bounds_of_their_sums(
 
     def product(table: Any, words: Any) -> Any:
         zero = jax.numpy.zeros(1, np.int32)
-        centred, own = way.centred(words, modulus), residues.rows(zero)
+        centred, own = way.centre(words, modulus), residues.rows(zero)
         return way.product(table, centred, "left", own)
 
     compiled_product = jax.jit(product)
