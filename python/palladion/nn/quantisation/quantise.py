@@ -12,8 +12,9 @@ from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation.collect import data_notes, statistics
+from palladion.nn.quantisation.collect import data_notes
 from palladion.nn.quantisation.collect.features import normalise_features
+from palladion.nn.quantisation.collect.statistics import collect_statistics, evaluate_form
 from palladion.nn.quantisation.compare import improve
 from palladion.nn.quantisation.compare.answers import Answers, compare_answers
 from palladion.nn.quantisation.grids.exact_layer import quantise_exactly
@@ -39,14 +40,14 @@ FACTOR_BITS: Final = 7
 the limit, and is large compared with the rounding noise of a run. A product has no weights that
 could enlarge it."""
 
-MADE_UP: Final = 256
+RANDOM_INPUTS: Final = 256
 """Number of random inputs that replace calibration data. A model that has its own grids for all
 values needs no data."""
 
-SAMPLE: Final = 256
+STATISTICS_INPUTS: Final = 256
 """Number of inputs on which the statistics of channels are collected."""
 
-TRIED: Final = 128
+ADVICE_INPUTS: Final = 128
 """Number of inputs on which a warning's advice tries other settings."""
 
 
@@ -169,7 +170,7 @@ class Judge:
     def try_settings(self, settings: Settings) -> Answers:
         """Quantises with other settings on a few inputs, and compares the answers."""
         settings = replace(settings, strict=False)
-        inputs = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
+        inputs = self.first.reference[:: max(1, len(self.first.reference) // ADVICE_INPUTS)]
         own = self.first.own_grid
         grid = self.graph.input.grid or choose_input_grid(inputs, settings)
         first = make_input_value(inputs, grid, own=own)
@@ -219,7 +220,9 @@ def guard_domains(graph: Graph, reference: Array) -> Graph:
 def draw_inputs(shape: tuple[int, int, int], grid: Grid) -> Array:
     """Inputs drawn uniformly from the integers of a grid."""
     rng = np.random.default_rng(1)
-    drawn: Array = rng.integers(grid.lo, grid.hi, (MADE_UP, *shape), endpoint=True) * grid.scale
+    drawn: Array = (
+        rng.integers(grid.lo, grid.hi, (RANDOM_INPUTS, *shape), endpoint=True) * grid.scale
+    )
     return drawn.astype(np.float32)
 
 
@@ -238,22 +241,26 @@ def prepare_layers(
 
     Returns the layers, the client's correction of the outputs, and warnings.
     """
-    sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
-    seen = statistics.collect_statistics(layers, sample, settings)
-    ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
+    sample = first.reference[:: max(1, len(first.reference) // STATISTICS_INPUTS)]
+    statistics = collect_statistics(layers, sample, settings)
+    ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in statistics]
     ends[0] = (
         float(first.reach.low.min() * first.scale),
         float(first.reach.high.max() * first.scale),
     )
     exact = first.own_grid and settings.exact  # for any input, not only for these
-    layers, gone = dead.fold_constants(layers, seen, ends, measured=has_data and not exact)
+    layers, gone = dead.fold_constants(layers, statistics, ends, measured=has_data and not exact)
     if gone:
-        seen = statistics.collect_statistics(layers, sample, settings)
+        statistics = collect_statistics(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
-    layers, shift = equalise.centre_outputs(equalise.equalise(layers, seen, settings), seen)
+    layers, shift = equalise.centre_outputs(
+        equalise.equalise(layers, statistics, settings), statistics
+    )
     if shift.any():
-        seen[-1] = replace(seen[-1], low=seen[-1].low - shift, high=seen[-1].high - shift)
-    layers, rows = equalise.equalise_outputs(layers, seen)
+        statistics[-1] = replace(
+            statistics[-1], low=statistics[-1].low - shift, high=statistics[-1].high - shift
+        )
+    layers, rows = equalise.equalise_outputs(layers, statistics)
     return layers, Outputs(rows, shift), warned
 
 
@@ -313,7 +320,7 @@ def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Sett
     form = planned.form
     if planned.softmax == "exponential":
         references = {s: values[s].reference for s in planned.sources}
-        before = statistics.evaluate_form(form, references, form.bias)
+        before = evaluate_form(form, references, form.bias)
         function, grid = softmax.make_exponential(before, settings)
     else:
         (source,) = planned.sources

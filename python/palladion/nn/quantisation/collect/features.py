@@ -13,10 +13,10 @@ import numpy as np
 from palladion.nn.graph import Activation, Add, Affine, Array, Graph, Mul, Node
 from palladion.nn.importer.simplify import affine_before
 
-ALIKE: Final = 4
+SIMILAR_RANGES: Final = 4
 """Features stay unchanged if their ranges differ by at most this factor, as colours do."""
 
-WHOLE: Final = 255
+LARGEST_BYTE: Final = 255
 """Largest unsigned integer of 8 bits."""
 
 
@@ -37,7 +37,10 @@ def normalise_features(graph: Graph, data: Array) -> Graph:
     varying = half[half > 0]
     if model_input.grid is not None or not len(varying):
         return graph
-    if varying.max() <= ALIKE * varying.min() and np.abs(middle).max() <= ALIKE * varying.min():
+    if (
+        varying.max() <= SIMILAR_RANGES * varying.min()
+        and np.abs(middle).max() <= SIMILAR_RANGES * varying.min()
+    ):
         return graph
     half = np.where(half > 0, half, 1.0)
     before = replace(
@@ -45,7 +48,11 @@ def normalise_features(graph: Graph, data: Array) -> Graph:
     )
     restore = Affine("features", (0,), model_input.shape, half, middle)
     # Small whole numbers stay as they are: a grid holds them, and comparisons must stay exact.
-    whole = inputs.min() >= 0 and inputs.max() <= WHOLE and np.array_equal(inputs, np.rint(inputs))
+    whole = (
+        inputs.min() >= 0
+        and inputs.max() <= LARGEST_BYTE
+        and np.array_equal(inputs, np.rint(inputs))
+    )
     nodes: list[Node] = [before]
     number = {0: 0}
     for index, node in enumerate(graph.nodes[1:], start=1):

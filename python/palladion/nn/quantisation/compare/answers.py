@@ -15,19 +15,19 @@ from palladion.nn.graph import Array
 from palladion.nn.interface import Interface
 from palladion.records import Json
 
-ROWS: Final = 256
+COMPARED_INPUTS: Final = 256
 """Number of inputs whose answers are compared."""
 
-ALIKE: Final = 0.97
+LEAST_AGREEMENT: Final = 0.97
 """A smaller share of equal classes gives a warning."""
 
-APART: Final = 0.05
+MOST_ERROR: Final = 0.05
 """A larger error of numbers, as a share of their range, gives a warning."""
 
-LOGITS: Final = 0.1
+MOST_LOGIT_ERROR: Final = 0.1
 """The same for numbers of which the largest is the class. The class counts more than they do."""
 
-GOOD: Final = 0.985
+GOOD_AGREEMENT: Final = 0.985
 """Answers with such a share of equal classes are not improved further."""
 
 
@@ -48,7 +48,7 @@ class Answers:
     @property
     def good(self) -> bool:
         """Whether the answers need no improvement."""
-        alike = self.agreement is None or self.agreement >= GOOD
+        alike = self.agreement is None or self.agreement >= GOOD_AGREEMENT
         return alike and (self.limit is None or (self.error or 0.0) <= self.limit / 2)
 
     @property
@@ -61,7 +61,7 @@ class Answers:
     @property
     def differ(self) -> bool:
         """Whether the answers differ enough for a warning."""
-        unlike = self.agreement is not None and self.agreement < ALIKE
+        unlike = self.agreement is not None and self.agreement < LEAST_AGREEMENT
         return unlike or (self.limit is not None and (self.error or 0.0) > self.limit)
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Answers:
 def compare_answers(ends: Interface, integers: Array, reference: Array) -> Answers:
     """Compare the last layer's integers, of shape (N, C, H, W), with its values in the float
     model."""
-    rows = np.unique(np.linspace(0, len(integers) - 1, ROWS).astype(int))
+    rows = np.unique(np.linspace(0, len(integers) - 1, COMPARED_INPUTS).astype(int))
     flat = integers[rows].reshape(len(rows), -1)
     outputs = ends.gives.outputs(ends.gives.real(flat.astype(np.int64)))
     wanted = ends.gives.outputs(ends.gives.ordered(reference[rows].reshape(len(rows), -1)))
@@ -94,13 +94,13 @@ def compare_outputs(
 ) -> Answers:
     """Compare outputs by name, each of shape (N, ...)."""
     classes, right = ends.classes(outputs), ends.classes(wanted)
-    agreement, limit = None, APART
+    agreement, limit = None, MOST_ERROR
     judged = True
     if classes is not None and right is not None:
         name, kind = ends.deciding(wanted)
         if kind != "number":
             agreement = float(np.mean(classes == right))
-            limit = LOGITS
+            limit = MOST_LOGIT_ERROR
         judged = kind in ("number", "numbers") and not sums_to_one(wanted[name])
     count = len(next(iter(wanted.values())))
     error = max(measure_output_errors(outputs, wanted), default=None)

@@ -19,7 +19,7 @@ WIDTHS: Final = (8, 9, 10, 11)
 """Widths to try for values before the last layer. At the largest, the rounding noise of a run is
 about a tenth of a step."""
 
-LEAST: Final = 0.003
+LEAST_GAIN: Final = 0.003
 """A change of the settings helps if it gains at least this share of equal classes or of error."""
 
 Compute = Callable[[Sequence[Planned], Sequence[IntegerLayer]], list[IntegerLayer]]
@@ -91,7 +91,7 @@ def advise(settings: Settings, try_settings: Callable[[Settings], Answers]) -> s
             answers = try_settings(changed)
         except NetworkError:
             continue
-        if answers.quality[0] > best.quality[0] + LEAST:
+        if answers.quality[0] > best.quality[0] + LEAST_GAIN:
             best, words = answers, name
     if not words:
         return ("none of " + ", ".join(changes) + " helps: train with values of alike sizes, as "

@@ -165,9 +165,9 @@ def choose_room(planned: Planned, grid: Grid, settings: Settings) -> int:
     return max(settings.resolution, ceil(ROOM * NOISE * sqrt(planned.samples)))
 
 
-def limit_to_data(sums: Sums, seen: Array, settings: Settings) -> Sums:
+def limit_to_data(sums: Sums, data_sums: Array, settings: Settings) -> Sums:
     """Limits the ranges of sums to the sums on the data, with headroom."""
-    low, high = (np.asarray(end(seen, axis=(0, 2, 3)), np.float64) for end in (np.min, np.max))
+    low, high = (np.asarray(end(data_sums, axis=(0, 2, 3)), np.float64) for end in (np.min, np.max))
     more = (high - low) * (settings.headroom - 1) / 2 + sums.stride
     low = sums.low + np.maximum((low - more - sums.low) // sums.stride, 0) * sums.stride
     high = sums.high - np.maximum((sums.high - high - more) // sums.stride, 0) * sums.stride
@@ -266,8 +266,8 @@ def finish_last_layer(
         if ends.max() <= settings.limit:
             break
         if factors.max() == 1:
-            seen = float(np.abs(added.sums + offsets[:, None, None]).max())
-            if seen * settings.headroom > settings.limit:
+            largest_on_data = float(np.abs(added.sums + offsets[:, None, None]).max())
+            if largest_on_data * settings.headroom > settings.limit:
                 return f"its sums need a bound of {int(largest)}, the limit is {settings.limit}"
             break
         unit *= 2

@@ -11,7 +11,7 @@ from palladion.nn.graph import Array, Conv, Dense, Window
 from palladion.nn.quantisation.plan.form import Form, Linear, Term, to_conv
 from palladion.nn.quantisation.rounding.units import TINY
 
-PARTS: Final = 64
+COMMON_PARTS: Final = 64
 """The largest number by which the smaller of two steps is divided in search of a common step."""
 
 
@@ -115,7 +115,7 @@ def find_common_steps(left: Array, right: Array) -> Array | None:
             common[c] = a or b
             continue
         small, large = sorted((a, b))
-        for parts in range(1, PARTS + 1):
+        for parts in range(1, COMMON_PARTS + 1):
             ratio = large * parts / small
             if abs(ratio - np.rint(ratio)) < TINY * ratio:
                 common[c] = small / parts

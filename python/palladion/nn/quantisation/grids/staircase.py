@@ -30,10 +30,10 @@ GUARD: Final = 76
 UNITS: Final = 160
 """Number of units to try, from the finest to the coarsest."""
 
-PARTS_TRIED: Final = 40
+GROUP_UNITS: Final = 40
 """Number of units to try if channels need their own parts of the table."""
 
-MORE: Final = 24
+EXTRA_UNITS: Final = 24
 """Number of coarser units to try after an exact one whose sums lie near the steps."""
 
 
@@ -163,7 +163,7 @@ def place_steps(
         if now is not None and (best is None or now.distance > best.distance):
             best = now
         attempts += best is not None
-        if best is not None and (best.distance > room or attempts > MORE):
+        if best is not None and (best.distance > room or attempts > EXTRA_UNITS):
             return best
     return (
         best
@@ -357,7 +357,7 @@ def place_groups(sums: Sums, changes: Stairs, moving: Array, limit: int) -> Shar
     order = moving[np.argsort(sums.scale[moving], kind="stable")]
     steps = (sums.scale * sums.stride)[moving]
     spans = (sums.high - sums.low)[moving]
-    for unit in np.geomspace(steps.min() / GUARD, steps.max(), PARTS_TRIED):
+    for unit in np.geomspace(steps.min() / GUARD, steps.max(), GROUP_UNITS):
         ideal = np.clip(np.rint(sums.scale / unit), 1, GUARD)  # more does not help a single channel
         factors = np.where(changes.constant, 0, ideal).astype(np.int64)
         if int((factors[moving] * spans).max()) > 2 * limit:

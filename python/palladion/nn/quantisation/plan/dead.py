@@ -18,7 +18,7 @@ from palladion.nn.quantisation.plan.planner import Planned
 
 Range = tuple[float, float]
 
-SAMPLES = 513
+POINTS = 513
 """Number of points of an interval at which a function is evaluated."""
 
 
@@ -47,7 +47,11 @@ class DeadChannels:
 
 
 def fold_constants(
-    layers: list[Planned], seen: list[ChannelStatistics], ranges: list[Range], *, measured: bool
+    layers: list[Planned],
+    statistics: list[ChannelStatistics],
+    ranges: list[Range],
+    *,
+    measured: bool,
 ) -> tuple[list[Planned], list[DeadChannels]]:
     """Removes constant channels. Returns the layers and the removed channels.
 
@@ -60,7 +64,7 @@ def fold_constants(
             continue
         if any(isinstance(t.map, Window) for t in layer.form.terms):
             continue
-        entry, (low, high) = seen[k], bound_form(layer.form, ranges)
+        entry, (low, high) = statistics[k], bound_form(layer.form, ranges)
         proven = is_constant(layer.function, low, high)
         width = entry.high - entry.low
         by_data = is_constant(layer.function, entry.low - width, entry.high + width) & ~proven
@@ -94,7 +98,7 @@ def bound_form(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
 
 def is_constant(function: Expression, low: Array, high: Array) -> Array:
     """For each channel, whether the function has one value from ``low`` to ``high``."""
-    shares = np.linspace(0, 1, SAMPLES)[:, None]
+    shares = np.linspace(0, 1, POINTS)[:, None]
     values = function(low + shares * (high - low))
     constant: Array = (values == values[0]).all(axis=0)
     return constant

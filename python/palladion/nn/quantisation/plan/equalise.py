@@ -36,33 +36,35 @@ from palladion.nn.quantisation.settings import Settings
 POWERS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Exponents of the factors to try. With 0 sizes stay as they are, with 1 they become equal."""
 
-WORTH: Final = 0.8
+WORTHWHILE: Final = 0.8
 """Channels are scaled only if that lowers the predicted error to this fraction or below."""
 
-ALIKE: Final = 8
+SIMILAR_SIZES: Final = 8
 """Channels of the last layer keep one unit if their sizes differ by at most this factor. Then their
 integers can be compared."""
 
-NEGATIVE: Final = 2
+NEGATIVE_DIVISOR: Final = 2
 """Divisor of a channel's largest absolute value before the function. The quotient is the least size
 of the channel: negative values need room in the accumulators, not in the table's output."""
 
 
 def equalise(
-    layers: list[Planned], seen: list[ChannelStatistics], settings: Settings
+    layers: list[Planned], statistics: list[ChannelStatistics], settings: Settings
 ) -> list[Planned]:
     """The layers with channels scaled if that reduces the predicted error of rounding."""
     groups = tie_layers(layers)
-    scales = [np.ones(len(entry.low)) for entry in seen]
-    error = ErrorModel(layers, seen, scales, settings)
+    scales = [np.ones(len(entry.low)) for entry in statistics]
+    error = ErrorModel(layers, statistics, scales, settings)
     for group in groups:
-        size = np.max([measure_sizes(seen[k], error.degrees[k]) for k in group], axis=0)
+        size = np.max([measure_sizes(statistics[k], error.degrees[k]) for k in group], axis=0)
         if not size.any():
             continue
         size = np.where(size > 0, size, size.max())
-        room = np.min([limit_factors(layers[k - 1], seen[k], settings) for k in group], axis=0)
+        room = np.min(
+            [limit_factors(layers[k - 1], statistics[k], settings) for k in group], axis=0
+        )
         capped = bool(np.isfinite(room).any())
-        best, least = np.ones_like(size), error.predict(group, np.ones_like(size)) * WORTH
+        best, least = np.ones_like(size), error.predict(group, np.ones_like(size)) * WORTHWHILE
         for power in POWERS[1:]:
             # Below a largest value, channels that reach it stay as they are, and others grow.
             wanted = size.max() if capped else np.exp(np.log(size).mean())
@@ -79,14 +81,14 @@ def equalise(
 
 
 def equalise_outputs(
-    layers: list[Planned], seen: list[ChannelStatistics]
+    layers: list[Planned], statistics: list[ChannelStatistics]
 ) -> tuple[list[Planned], Array]:
     """Scales the last layer's channels to equal sizes, if the sizes differ much.
 
     Returns the layers and the factors of these channels.
     """
     *others, last = layers
-    reach, ones = seen[-1].reach, np.ones(len(seen[-1].reach))
+    reach, ones = statistics[-1].reach, np.ones(len(statistics[-1].reach))
     if last.product or last.largest is not None or not reach.any():
         return layers, ones
     # Other inputs may give larger values. With these factors, no channel can leave the bound
@@ -96,10 +98,10 @@ def equalise_outputs(
         if isinstance(term.map, Window) or term.map.steps is not None:
             return layers, ones
         weights = np.abs(term.map.weights).reshape(len(most), -1)
-        most = most + weights.sum(axis=1) * seen[term.source].top.max()
+        most = most + weights.sum(axis=1) * statistics[term.source].top.max()
     size = np.maximum(reach, most * (reach.max() / most.max()))
     size = np.where(size > 0, size, size.max())
-    if size.max() <= ALIKE * size.min():
+    if size.max() <= SIMILAR_SIZES * size.min():
         return layers, ones
     rows = size.max() / size
     terms = tuple(term.scale_outputs(rows) for term in last.form.terms)
@@ -107,13 +109,13 @@ def equalise_outputs(
     return [*others, replace(last, form=form)], rows
 
 
-FAR: Final = 4
+FAR_FROM_ZERO: Final = 4
 """The last layer's channels are moved to 0 if the middle of one is further from 0 than this many
 times half of the largest range."""
 
 
 def centre_outputs(
-    layers: list[Planned], seen: list[ChannelStatistics]
+    layers: list[Planned], statistics: list[ChannelStatistics]
 ) -> tuple[list[Planned], Array]:
     """Moves the last layer's channels to 0 if they are far from it.
 
@@ -121,9 +123,14 @@ def centre_outputs(
     fill the accumulators.
     """
     *others, last = layers
-    middle = (seen[-1].low + seen[-1].high) / 2
-    half = float((seen[-1].high - seen[-1].low).max()) / 2
-    if last.product or last.largest is not None or np.abs(middle).max() <= FAR * half or not half:
+    middle = (statistics[-1].low + statistics[-1].high) / 2
+    half = float((statistics[-1].high - statistics[-1].low).max()) / 2
+    if (
+        last.product
+        or last.largest is not None
+        or np.abs(middle).max() <= FAR_FROM_ZERO * half
+        or not half
+    ):
         return layers, np.zeros(len(middle))
     if any(isinstance(t.map, Window) or t.map.steps is not None for t in last.form.terms):
         return layers, np.zeros(len(middle))
@@ -133,7 +140,7 @@ def centre_outputs(
 
 def measure_sizes(entry: ChannelStatistics, degree: int) -> Array:
     """The size of each channel: its largest absolute value. Constant channels have size 0."""
-    top = np.maximum(entry.top, entry.reach / NEGATIVE) if degree == 1 else entry.top
+    top = np.maximum(entry.top, entry.reach / NEGATIVE_DIVISOR) if degree == 1 else entry.top
     size: Array = top * (entry.variance > 0)
     return size
 
@@ -236,11 +243,11 @@ class ErrorModel:
     def __init__(
         self,
         layers: list[Planned],
-        seen: list[ChannelStatistics],
+        statistics: list[ChannelStatistics],
         scales: list[Array],
         settings: Settings,
     ) -> None:
-        self.layers, self.seen, self.scales = layers, seen, scales
+        self.layers, self.statistics, self.scales = layers, statistics, scales
         self.settings = settings
         self.degrees = [1, *(find_degree_or_cap(layer.function) or 1 for layer in layers)]
         """The degree of each layer's function, layers from index 1. Factors apply after it."""
@@ -262,7 +269,7 @@ class ErrorModel:
 
     def predict_value_noise(self, k: int, chosen: dict[int, Array]) -> Array:
         """The variance of the rounding error of each channel, after the function."""
-        here, rows = self.seen[k], self.get_factors(k, chosen)
+        here, rows = self.statistics[k], self.get_factors(k, chosen)
         bits, slope = self.settings.activations, here.active
         step = (rows * here.top).max() / (2**bits - 1) / rows
         if (d := self.degrees[k]) > 1:  # the function's steepest slope on the data
@@ -272,7 +279,7 @@ class ErrorModel:
 
     def predict_weight_noise(self, k: int, chosen: dict[int, Array]) -> Array:
         """The variance that rounded weights add to each channel, before the function."""
-        layer, here = self.layers[k - 1], self.seen[k]
+        layer, here = self.layers[k - 1], self.statistics[k]
         rows = self.get_factors(k, chosen) ** (1 / self.degrees[k])
         finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
         noise = np.zeros(len(rows))
@@ -286,13 +293,15 @@ class ErrorModel:
             asked = widest / largest_level(self.settings.weights)
             # Steps are whole units. The limit allows no finer unit.
             steps = np.maximum(np.ceil(asked / (finest or 1.0)), 1) * finest / rows
-            power = (columns**2 * self.seen[term.source].power).mean() * term.map.weights[0].size
+            power = (columns**2 * self.statistics[term.source].power).mean() * term.map.weights[
+                0
+            ].size
             noise += steps**2 / 12 * power
         return noise
 
     def find_largest(self, term: Term, factor: Array) -> Array:
         """The largest weight of each output channel. Inputs that are constant do not count."""
-        counted = drop_inputs(term, ~self.seen[term.source].varies)
+        counted = drop_inputs(term, ~self.statistics[term.source].varies)
         largest: Array = measure_weights(counted, factor)[1].max(axis=1)
         return largest
 
@@ -300,7 +309,7 @@ class ErrorModel:
         self, k: int, noise: dict[int, Array], chosen: dict[int, Array]
     ) -> float:
         """Noise to signal before a layer's function: the mean over its channels."""
-        layer, here = self.layers[k - 1], self.seen[k]
+        layer, here = self.layers[k - 1], self.statistics[k]
         total = np.zeros(len(here.low)) if k in chosen else self.predict_weight_noise(k, chosen)
         for term in layer.form.terms:
             added = noise.get(term.source)

@@ -19,7 +19,7 @@ from palladion.nn.graph import Array, Conv, Shape
 from palladion.nn.quantisation.plan.form import Form, Term, add_forms
 from palladion.nn.quantisation.settings import Settings
 
-LEAST = 16
+LEAST_EXPONENTIAL = 16
 """The least integer that an input's largest exponential should have. Below it, rounding matters."""
 
 Emit = Callable[[str, Form], int]
@@ -61,7 +61,7 @@ def subtract_largest(form: Form, value: int, name: str, emit: Emit) -> Form:
 
 def needs_shift(largest: Array, settings: Settings) -> bool:
     """Whether one shift for all inputs would leave some inputs with too small exponentials."""
-    return float(largest.max() - largest.min()) > log(2**settings.activations / LEAST)
+    return float(largest.max() - largest.min()) > log(2**settings.activations / LEAST_EXPONENTIAL)
 
 
 def make_exponential(reference: Array, settings: Settings) -> tuple[Expression, Grid]:

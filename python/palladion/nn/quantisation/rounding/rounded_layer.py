@@ -76,7 +76,7 @@ def find_worst_case(planned: Planned, group: Group, sources: Sources, settings: 
     return max(needed, 1)
 
 
-LOOKED_AT: Final = 64
+COST_INPUTS: Final = 64
 """Number of inputs on which the error of rounded weights is measured."""
 
 
@@ -88,7 +88,7 @@ def measure_costs(
     Returns the error with these settings, and with a step for each channel and no limit.
     """
     form = planned.form
-    few = {s: v.integers[:LOOKED_AT] for s, v in sources.items()}
+    few = {s: v.integers[:COST_INPUTS] for s, v in sources.items()}
     steps = {s: v.scale for s, v in sources.items()}
     exact = evaluate_form(form, {s: x * steps[s] for s, x in few.items()}, form.bias)
     signal = float(np.sqrt(np.mean(np.square(exact, dtype=np.float64)))) or 1.0

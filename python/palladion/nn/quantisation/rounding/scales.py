@@ -10,7 +10,7 @@ from palladion.nn.expression import Grid
 from palladion.nn.graph import Array
 from palladion.nn.quantisation.settings import Settings
 
-SAMPLES: Final = 50_000
+SEARCH_VALUES: Final = 50_000
 """Number of values that a search uses."""
 
 
@@ -21,7 +21,7 @@ def choose_grid(values: Array, bits: int, settings: Settings) -> Grid:
     range of the values. A table may output any integers, so symmetry is not needed.
     """
     flat = values.ravel()
-    step = max(1, flat.size // SAMPLES)
+    step = max(1, flat.size // SEARCH_VALUES)
     low, high = float(flat.min()), float(flat.max())
     if settings.method == "percentile":
         low, high = np.percentile(flat[::step], [100 - settings.percentile, settings.percentile])

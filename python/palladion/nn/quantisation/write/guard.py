@@ -19,7 +19,7 @@ from palladion.nn.graph import Array
 from palladion.nn.interface import Gives
 from palladion.nn.tail import Tail
 
-ROWS: Final = 256
+DOMAIN_INPUTS: Final = 256
 """Number of inputs that show whether the float model leaves a domain."""
 
 OPSET: Final = 9
@@ -37,10 +37,10 @@ def add_guards(gives: Gives, reference: Array) -> Gives:
     if not wanted or max(versions, default=1) < OPSET:
         return gives
     names = sorted({proto.graph.node[p].input[which] for p, which in wanted.items()} - {Tail.INPUT})
-    rows = np.unique(np.linspace(0, len(reference) - 1, ROWS).astype(int))
+    rows = np.unique(np.linspace(0, len(reference) - 1, DOMAIN_INPUTS).astype(int))
     outputs = gives.ordered(reference[rows])
     try:
-        seen = {Tail.INPUT: outputs, **evaluate_tensors(gives.tail, names, outputs)}
+        values = {Tail.INPUT: outputs, **evaluate_tensors(gives.tail, names, outputs)}
     except (NetworkError, ValueError):  # the tail does not run on single rows
         return gives
     model = onnx.ModelProto()
@@ -51,8 +51,8 @@ def add_guards(gives: Gives, reference: Array) -> Gives:
         guarded.CopyFrom(node)
         if (which := wanted.get(place)) is not None:
             name = node.input[which]
-            kind = seen[name].dtype if name != Tail.INPUT else gives.tail.input_type
-            guard = choose_guard(node.op_type, seen[name].astype(kind))
+            kind = values[name].dtype if name != Tail.INPUT else gives.tail.input_type
+            guard = choose_guard(node.op_type, values[name].astype(kind))
             guarded.input[which] = add_guard(model, name, f"palladion.guard.{place}", guard)
         model.graph.node.append(guarded)
     return replace(gives, tail=replace(gives.tail, model=model.SerializeToString()))
@@ -83,21 +83,21 @@ def evaluate_tensors(tail: Tail, names: list[str], outputs: Array) -> dict[str, 
     return Tail(proto.SerializeToString(), tail.batched).run(outputs)
 
 
-def choose_guard(kind: str, seen: Array) -> tuple[str, Array, Array] | None:
+def choose_guard(kind: str, values: Array) -> tuple[str, Array, Array] | None:
     """The operator and the constant of the test for the domain, and the replacement outside it."""
-    if seen.dtype.kind != "f" or not seen.size or not np.isfinite(seen).all():
+    if values.dtype.kind != "f" or not values.size or not np.isfinite(values).all():
         return None
-    zero = np.zeros((), seen.dtype)
-    if kind == "Sqrt" and seen.min() >= 0:
+    zero = np.zeros((), values.dtype)
+    if kind == "Sqrt" and values.min() >= 0:
         return "Greater", zero, zero
-    if kind == "Pow" and seen.min() > 0:
-        return "Greater", zero, np.asarray(seen.min())
-    if kind == "Pow" and seen.min() == 0:
+    if kind == "Pow" and values.min() > 0:
+        return "Greater", zero, np.asarray(values.min())
+    if kind == "Pow" and values.min() == 0:
         return "Greater", zero, zero
-    if seen.min() > 0:
-        return "Greater", zero, np.asarray(seen.min())
-    if kind in {"Div", "Reciprocal"} and seen.max() < 0:
-        return "Less", zero, np.asarray(seen.max())
+    if values.min() > 0:
+        return "Greater", zero, np.asarray(values.min())
+    if kind in {"Div", "Reciprocal"} and values.max() < 0:
+        return "Less", zero, np.asarray(values.max())
     return None
 
 

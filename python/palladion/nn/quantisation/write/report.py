@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from palladion.nn.quantisation.plan.planner import Planned
     from palladion.nn.quantisation.values import IntegerLayer
 
-TENTH: Final = 0.1
+LARGE_ERROR: Final = 0.1
 """A layer whose error is a larger share of its range gets a warning."""
 
-QUIET: Final = 8
+DEVIATIONS: Final = 8
 """A bound of fewer deviations of the rounding noise leaves too little room for values."""
 
-RARELY: Final = 0.01
+RARE_CHANGE: Final = 0.01
 """Share of outputs that noise may change without a warning, in a layer with a small bound."""
 
 
@@ -108,7 +108,7 @@ def report_layer(planned: Planned, layer: IntegerLayer, sigma: float) -> LayerRe
         deviation=float(np.sqrt(np.mean(squares))) / (span or 1.0),
         weights_error=layer.costs[0],
         weights_error_free=layer.costs[1],
-        lost=int(((high - low > TENTH * span) & ~moves).sum()),
+        lost=int(((high - low > LARGE_ERROR * span) & ~moves).sum()),
         sigma=sigma,
         changed=changed,
         noise=noise,
@@ -145,27 +145,27 @@ def measure_noise(layer: IntegerLayer, sigma: float) -> tuple[float, float]:
     return float((down + up) @ weight), float(np.sqrt(square)) / span
 
 
-PARTS: Final = 128
+TAIL_STEPS: Final = 128
 """Steps of the table of Gaussian tails in one deviation."""
 
 
 def find_tail_probability(distance: Array) -> Array:
     """Probability that a Gaussian exceeds a distance, in deviations."""
     tail = tabulate_gaussian_tail()
-    probabilities: Array = tail[np.minimum(distance * PARTS, len(tail) - 1).astype(np.int64)]
+    probabilities: Array = tail[np.minimum(distance * TAIL_STEPS, len(tail) - 1).astype(np.int64)]
     return probabilities
 
 
 @cache
 def tabulate_gaussian_tail() -> Array:
     """Probabilities that a Gaussian exceeds 0, 1, .. steps. The last entry is 0, for never."""
-    return np.array([*(0.5 * erfc(k / PARTS / sqrt(2)) for k in range(12 * PARTS)), 0.0])
+    return np.array([*(0.5 * erfc(k / TAIL_STEPS / sqrt(2)) for k in range(12 * TAIL_STEPS)), 0.0])
 
 
 def warn_of_softmax(layers: Sequence[Planned], reports: Sequence[LayerReport]) -> Iterator[str]:
     """Yields a warning for each encrypted softmax with an inexact inverse, and its error."""
     for place, planned in enumerate(layers):
-        if planned.softmax != "inverse" or reports[place].deviation <= TENTH:
+        if planned.softmax != "inverse" or reports[place].deviation <= LARGE_ERROR:
             continue
         product = next(
             (
@@ -189,7 +189,7 @@ def warn_of_layer(report: LayerReport, *, last: bool, softmax: bool = False) -> 
     For layers inside a softmax, :func:`warn_of_softmax` judges the error instead.
     """
     layer = f"layer {report.name}"
-    if report.deviation > TENTH and not softmax:
+    if report.deviation > LARGE_ERROR and not softmax:
         why = ""
         if report.weights_error > 1.5 * report.weights_error_free:
             why = (f"; rounding of weights alone makes {report.weights_error:.1%} of its sums' "
@@ -199,12 +199,12 @@ def warn_of_layer(report: LayerReport, *, last: bool, softmax: bool = False) -> 
     if report.lost:
         yield (f"{layer}: {report.lost} channels are constant, which they are not in the float "
                "network: they are much smaller than others beside them")  # fmt: skip
-    if not last and report.bound < QUIET * report.sigma and report.changed > RARELY:
+    if not last and report.bound < DEVIATIONS * report.sigma and report.changed > RARE_CHANGE:
         yield (
-            f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
+            f"{layer}: its bound of {report.bound} is less than {DEVIATIONS} deviations of the "
             f"rounding noise ({report.sigma:.2f}): give weights more bits, or --resolution more"
         )
-    elif report.noise > TENTH:
+    elif report.noise > LARGE_ERROR:
         yield (
             f"{layer}: the rounding noise of a run changes {report.changed:.1%} of its outputs, by "
             f"{report.noise:.1%} of their range: sums lie too near to the steps of its table. "
