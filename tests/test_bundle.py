@@ -66,7 +66,7 @@ class Made:
 
         rng = np.random.default_rng(7)
         writer = random_trace(rng, N, 1 << 16, 40)
-        keys, places, values = SEED, {"seed": write.Place("keys", 0, 0, 0)}, {}
+        keys, places, values = SEED, {"seed": write.FileOffsets("keys", 0, 0, 0)}, {}
         for name, value in writer.inputs.items():
             moduli = [writer.moduli[limb] for limb in value.limbs]
             values[name] = [rng.integers(q, size=N).tolist() for q in moduli]
@@ -75,7 +75,7 @@ class Made:
             writer.lines = [
                 line.replace(f"load {name}", f"load in{index}/0") for line in writer.lines
             ]
-            places[f"in{index}"] = write.Place("keys", 0, len(keys), 0)
+            places[f"in{index}"] = write.FileOffsets("keys", 0, len(keys), 0)
             keys += b"".join(
                 packed(limb, q.bit_length()) for limb, q in zip(values[name], moduli, strict=True)
             )

@@ -10,9 +10,9 @@ from palladion import IntNetwork, Model
 from palladion.errors import NetworkError, UsageError
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import Quantised, Settings, quantise
-from palladion.nn.quantisation.plan import unique
-from palladion.nn.quantisation.scales import error, fitted, grid
-from palladion.nn.quantisation.settings import LIMIT, most
+from palladion.nn.quantisation.plan.planner import make_unique
+from palladion.nn.quantisation.rounding.scales import choose_grid, fit_grid, measure_grid_error
+from palladion.nn.quantisation.settings import LIMIT, find_limit
 
 from tests import naive
 from tests.models import QONNX, Array, floats, model, node, reference
@@ -137,8 +137,8 @@ def test_bounds_leave_room_for_the_noise_of_their_samples(rng: np.random.Generat
     settings = Settings(weights=8, activations=8, headroom=4)
     found = quantise(from_model(residual_net(rng)), floats(rng, 64, *SHAPE), settings)
     bounds = [(len(layer.terms), layer.bound) for layer in found.network.layers[:-1]]
-    assert all(bound <= most(terms) for terms, bound in bounds)
-    assert (2, most(2)) in bounds  # its noise is 1.4 times that of one sample
+    assert all(bound <= find_limit(terms) for terms, bound in bounds)
+    assert (2, find_limit(2)) in bounds  # its noise is 1.4 times that of one sample
     assert Model(found.network).compile().facts.predicted_log2_failure <= -40
 
 
@@ -234,7 +234,7 @@ def test_names_of_layers_are_unique(rng: np.random.Generator) -> None:
         made.name = "same"
     found = quantise(from_model(model(IMAGE, nodes, tensors)), floats(rng, 4, *SHAPE))
     assert [layer.name for layer in found.network.layers] == ["same", "same.2", "same.3"]
-    assert unique(["a", "", "a", "a.2", "a"]) == ["a", "layer2", "a.3", "a.2", "a.4"]
+    assert make_unique(["a", "", "a", "a.2", "a"]) == ["a", "layer2", "a.3", "a.2", "a.4"]
 
 
 PADDED: dict[str, Any] = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
@@ -287,11 +287,11 @@ def test_settings_are_checked(wrong: dict[str, Any]) -> None:
 def test_grids_of_activations(rng: np.random.Generator) -> None:
     values = np.abs(rng.normal(size=10_000))
     values[0] = 100.0  # an outlier, which clipping gives up
-    clipped = grid(values[:, None], 4, Settings())
-    whole = fitted(0.0, 100.0, 4)
+    clipped = choose_grid(values[:, None], 4, Settings())
+    whole = fit_grid(0.0, 100.0, 4)
     assert (clipped.lo, clipped.hi) == (0, 15)
-    assert error(values[1:], clipped) < error(values[1:], whole) / 4
-    signed = grid(rng.normal(size=(10_000, 1)), 4, Settings())
+    assert measure_grid_error(values[1:], clipped) < measure_grid_error(values[1:], whole) / 4
+    signed = choose_grid(rng.normal(size=(10_000, 1)), 4, Settings())
     assert signed.hi - signed.lo == 15
     assert signed.lo < 0 < signed.hi
 

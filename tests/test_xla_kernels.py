@@ -300,7 +300,7 @@ def test_products_of_matrices_at_the_bounds_of_their_sums(
 
     def product(table: Any, words: Any) -> Any:
         zero = jax.numpy.zeros(1, np.int32)
-        centred, own = way.centred(words, modulus), residues.rows(zero)
+        centred, own = way.centre(words, modulus), residues.rows(zero)
         return way.product(table, centred, "left", own)
 
     compiled_product = jax.jit(product)
@@ -454,17 +454,17 @@ def test_the_fastest_kernels_are_kept_for_their_device(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     device = jax.devices()[0]
-    names = {name: kernel.name for name, kernel in choice.chosen(device).items()}
+    names = {name: kernel.name for name, kernel in choice.choose_kernels(device).items()}
     assert names["ntt"] == "butterflies-u64"
     other = {**names, "ntt": "constant-geometry", "mul": "no such variant"}
     kept = choice.Choice(choice.name_of(device), jax.__version__, 16, other)
     assert kept.save().parent == tmp_path / "palladion"
-    found = {name: kernel.name for name, kernel in choice.chosen(device).items()}
+    found = {name: kernel.name for name, kernel in choice.choose_kernels(device).items()}
     assert found == {**names, "ntt": "constant-geometry"}
     choice.Choice(kept.device, "0.0.0", 16, other).save()
-    assert choice.chosen(device)["ntt"].name == "butterflies-u64"
+    assert choice.choose_kernels(device)["ntt"].name == "butterflies-u64"
     choice.file(kept.device).write_text("{")
-    assert choice.chosen(device)["ntt"].name == "butterflies-u64"
+    assert choice.choose_kernels(device)["ntt"].name == "butterflies-u64"
 
 
 @pytest.mark.parametrize(("unit", "platform"), [("gpu", "cuda"), ("tpu", "tpu")])
@@ -504,7 +504,7 @@ def test_a_measurement_on_a_cpu_is_a_loop_of_instructions() -> None:
     (kernel,) = choice.OPERATIONS["add"]
     given, values, _ = tune.operands("add", 64, 1)
     stacked = [np.stack([value] * tune.LOOPED) for value in values]
-    loop = tune.looped(kernel.apply)
+    loop = tune.loop_instructions(kernel.apply)
     text = jax.jit(loop).lower(kernel.tables(*given), *stacked).as_text()
     assert "stablehlo.while" in text
     found = np.asarray(loop(kernel.tables(*given), *stacked))

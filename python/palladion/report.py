@@ -11,7 +11,7 @@ from palladion.text import table, times
 
 if TYPE_CHECKING:
     from palladion.nn.quantisation import Quantised
-    from palladion.nn.quantisation.answers import Answers
+    from palladion.nn.quantisation.compare.answers import Answers
 
 
 SHOWN: Final = {

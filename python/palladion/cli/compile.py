@@ -32,7 +32,7 @@ from palladion.deployment import client_file
 from palladion.errors import UsageError
 from palladion.hybrid import Link
 from palladion.nn.export import is_ours
-from palladion.nn.quantisation.report import refuse_warned
+from palladion.nn.quantisation.write.report import refuse_warned
 from palladion.prediction import threads
 from palladion.records import to_json
 from palladion.text import at_most, size

@@ -29,7 +29,7 @@ from palladion.cli.why import show_why
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.facts import Facts, WorstStep
-from palladion.nn.quantisation.report import refuse_warned
+from palladion.nn.quantisation.write.report import refuse_warned
 from palladion.prediction import threads
 from palladion.records import to_json
 from palladion.text import at_most, size, times

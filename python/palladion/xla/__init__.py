@@ -1,7 +1,7 @@
-"""Traces executed through XLA, on whatever JAX finds: CPU, GPU or TPU.
+"""Executes traces through XLA, on any device of JAX: CPU, GPU or TPU.
 
-Needs JAX: ``pip install 'palladion[xla]'``. Words of 64 bits are a setting of JAX for the whole
-process, which its default refuses: :func:`enable` allows them.
+Needs JAX: ``pip install 'palladion[xla]'``. By default JAX refuses words of 64 bits. They are a
+setting of the whole process, which :func:`enable` changes.
 """
 
 from __future__ import annotations

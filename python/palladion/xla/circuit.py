@@ -1,4 +1,4 @@
-"""A circuit on a device: from ciphertexts to ciphertexts.
+"""Runs a circuit on a device: from ciphertexts to ciphertexts.
 
 :func:`palladion.xla.enable` must be called before this is used.
 """
@@ -29,7 +29,7 @@ class CircuitRun:
 
     @staticmethod
     def of(circuit: Written, lowered: Lowered, device: jax.Device) -> CircuitRun:
-        """Plan a circuit that was lowered, and bring its tables to the device.
+        """Plan a lowered circuit, and bring its tables to the device.
 
         Raises
         ------
@@ -49,10 +49,10 @@ class CircuitRun:
         *,
         profile: bool = False,
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Run the circuit. Its ciphertexts have the bytes of those of :meth:`Written.run`.
+        """Run the circuit. The ciphertexts have the same bytes as from :meth:`Written.run`.
 
-        Plaintexts among the inputs are those that the circuit was lowered with. The report is that
-        of :meth:`palladion.xla.run.Prepared.execute`.
+        Inputs that are plaintexts have the values with which the circuit was lowered. The report is
+        the one of :meth:`palladion.xla.run.Prepared.execute`.
 
         Raises
         ------
@@ -61,9 +61,9 @@ class CircuitRun:
         StoppedError
             If ``progress`` returned ``False``.
         """
-        given = {name: self.circuit.given(name, value) for name, value in inputs.items()}
+        native_inputs = {name: self.circuit.given(name, value) for name, value in inputs.items()}
         of = (self.circuit.native, self.circuit.params.native)
-        outside = _native.WavesOutside.of_circuit(*of, given, keys.native)
+        outside = _native.WavesOutside.of_circuit(*of, native_inputs, keys.native)
         report = self.prepared.execute(outside, progress, profile=profile)
-        found = outside.outputs().items()
-        return {name: self.circuit.made(native, keys) for name, native in found}, report
+        outputs = outside.outputs().items()
+        return {name: self.circuit.made(native, keys) for name, native in outputs}, report

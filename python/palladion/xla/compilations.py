@@ -1,4 +1,4 @@
-"""What JAX compiled: kept for later runs, and counted."""
+"""Keeps JAX's compilations for later runs, and counts them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any, Final
 import jax
 
 MISSED: Final = "/jax/compilation_cache/cache_misses"
-"""JAX's event for something that was compiled and kept."""
+"""JAX's event for an executable that it compiled and kept."""
 
 _events: list[str] = []
-"""Of this process, since compilations are kept."""
+"""The events of this process since the first call of :func:`keep`."""
 _listens: list[bool] = []
 
 
 def keep() -> None:
-    """Keep what JAX compiles in the user's cache directory, unless JAX has one of its own."""
+    """Keep compilations in the user's cache directory, unless JAX has a directory of its own."""
     config: Any = jax.config
     if config.jax_compilation_cache_dir is None:
         config.update("jax_compilation_cache_dir", str(private(folder() / "compiled")))
@@ -29,12 +29,12 @@ def keep() -> None:
 
 
 def count() -> int:
-    """How many executables this process compiled and kept: those that it did not find."""
+    """How many executables this process compiled and kept, as the cache did not have them."""
     return len(_events)
 
 
 def folder() -> Path:
-    """The folder for what can be made again."""
+    """The folder of this package in the user's cache. Its files can be made again at any time."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -45,7 +45,7 @@ def folder() -> Path:
 
 
 def private(path: Path) -> Path:
-    """The folder, for this user alone: JAX runs what it finds there."""
+    """Make a folder for this user alone, as JAX executes its files. Returns the folder."""
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     if sys.platform != "win32":
         path.chmod(0o700)

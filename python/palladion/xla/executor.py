@@ -1,7 +1,7 @@
-"""Runs plans on a device, whose store of rows stays there. The core walks over the waves.
+"""Runs plans on a device. The store of rows stays on the device, and the core walks the waves.
 
-A wave is a loop over chunks of a few instructions each. So each stage is compiled once, whatever
-the number of instructions of a wave, and the store is updated where it lies.
+A wave is a loop over chunks of a few instructions each. So each stage is compiled once for waves of
+any length, and the store is updated in place.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ Array = Any
 Progress = Callable[[str, float, float], bool | None]
 
 LOADED: Final = 64
-"""Rows that are brought to the device at once."""
+"""Number of rows that one transfer brings to the device."""
 
 
 @dataclass
 class Report:
-    """What a run took."""
+    """The times of a run: in all, of each step and of each stage."""
 
     seconds: float = 0.0
     steps: list[dict[str, Any]] = field(default_factory=list)
     kernels: dict[str, float] = field(default_factory=dict)
-    """Seconds by stage, if they were measured."""
+    """Seconds by stage. Only a profile has them."""
 
 
 class Executor:
-    """A plan on a device, with its tables there and its stages compiled when first needed.
+    """A plan with its tables on a device. A stage is compiled when it first runs.
 
-    One run uses it at a time.
+    Runs use an executor one after the other.
     """
 
     def __init__(self, plan: Plan, device: jax.Device) -> None:
@@ -59,7 +59,7 @@ class Executor:
         if work.key not in self._tables:
             self._tables[work.key] = jax.device_put(work.tables(), self.device)
         size = chunk(self.device, stage, self.plan.n)
-        # A chunk may begin near the end.
+        # The last chunk may read beyond the end.
         lists = (stage.read_rows, stage.write_rows, stage.words)
         padded = [np.pad(part, ((0, size), (0, 0))) for part in lists]
         rows = jax.device_put(padded, self.device)
@@ -74,10 +74,10 @@ class Executor:
         save: Callable[[bytes], object] | None = None,
         profile: bool = False,
     ) -> Report:
-        """Run the plan. Values come from ``outside`` and go to it.
+        """Run the plan. ``outside`` has the values to load, and takes the values to store.
 
-        ``save`` gets the bytes of checkpoints, if the outside makes some. With ``profile``, every
-        wave is waited for, and the report has the seconds of each stage.
+        ``save`` gets the bytes of each checkpoint, if the outside makes checkpoints. With
+        ``profile`` the run waits for every wave, and the report has the seconds of each stage.
         """
         return self._run([outside], progress, save=save, profile=profile)
 
@@ -96,27 +96,27 @@ class Executor:
         finally:
             del self._rows, self._clock
 
-    # The methods of a machine with a store of rows, which the core calls: see docs/backends.md.
+    # The core calls these methods: they make a machine with a store of rows. See docs/backends.md.
 
     def begin(self) -> None:
-        """Make the store, with zeros."""
+        """Make the store, filled with zeros."""
         self._rows = self.empty()
         self._waiting: list[tuple[Words, Words]] = []
 
     def write(self, load: int, words: list[bytes]) -> None:
-        """Write a value into its rows, a few at a time."""
+        """Take a value's words, which go to the device with the words of other values."""
         rows = np.array(self.plan.load_rows[load], np.int32)
         self._waiting.append((rows, np.frombuffer(words[0], np.uint32).reshape(-1, self.plan.n)))
         if sum(len(rows) for rows, _ in self._waiting) >= LOADED:
             self._flush()
 
     def run_stage(self, stage: int, first: int, count: int) -> None:
-        """Run instructions of a stage."""
+        """Run ``count`` instructions of a stage, from ``first`` on."""
         self._flush()
         self._rows = self._stages[stage](self._rows, first, count)
 
     def read(self, store: int) -> list[bytes]:
-        """The words of a value that is stored."""
+        """The words of a value to store."""
         self._flush()
         rows = np.array(self.plan.store_rows[store], np.int32)
         return [np.asarray(self._rows[rows]).tobytes()]
@@ -126,19 +126,19 @@ class Executor:
         self._rows.block_until_ready()
 
     def end_wave(self, index: int) -> None:
-        """Note the time of a wave."""
+        """Take the time after a wave, if it is needed."""
         if self._clock.waits(index):
             self._flush()
             self.wait()
         self._clock.end_wave(index)
 
     def empty(self) -> Array:
-        """The store before a run."""
+        """A store of zeros on the device."""
         zeros = jnp.zeros((self.plan.rows, self.plan.n), jnp.uint32)
         return jax.device_put(zeros, self.device)
 
     def _flush(self) -> None:
-        """Bring the words that wait to the device."""
+        """Bring the waiting words to the device."""
         if not self._waiting:
             return
         rows, words = (np.concatenate(part) for part in zip(*self._waiting, strict=True))
@@ -187,7 +187,7 @@ class Clock:
 
 
 def write_block(rows: Array, to: Array, words: Array) -> Array:
-    """Write rows one after the other."""
+    """The store ``rows`` with ``words`` in the rows ``to``, written one after the other."""
 
     def one(index: Array, rows: Array) -> Array:
         return lax.dynamic_update_slice_in_dim(rows, words[index][None], to[index], 0)
@@ -203,7 +203,7 @@ def run_chunks(
     def one(index: Array, rows: Array) -> Array:
         start = first + index * size
         read, write, words = (lax.dynamic_slice_in_dim(part, start, size) for part in lists)
-        # What follows the last instruction belongs to another wave.
+        # Instructions after the last one belong to another wave: they write to the spare row.
         inside = (jnp.arange(size) < count - index * size)[:, None]
         read, write = jnp.where(inside, read, ZERO), jnp.where(inside, write, SPARE)
         return store.write(rows, write, apply(tables, rows, read, words))

@@ -1,6 +1,6 @@
-"""The plan of a trace: what the waves of a run do, as arrays.
+"""The plan of a trace: the stages, waves and instructions of a run, as arrays.
 
-All arrays are views of bytes that the core made.
+All arrays are views of the core's bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Words = np.ndarray[Any, Any]
 ZERO: Final = 0
 """The row of zeros."""
 SPARE: Final = 1
-"""The row to which results go that nothing reads."""
+"""The row for results that no instruction reads."""
 
 
 class Wave(NamedTuple):
@@ -27,7 +27,7 @@ class Wave(NamedTuple):
     stage: int | None
     """Index of the stage; ``None`` for a load or a store."""
     stores: bool
-    """Whether it stores."""
+    """Whether the wave stores values."""
     first: int
     """First instruction: index in the stage, among the loads or among the stores."""
     length: int
@@ -37,7 +37,7 @@ class Wave(NamedTuple):
 
 @dataclass(frozen=True)
 class Stage:
-    """A kernel with its numbers of rows, and all instructions that run it."""
+    """A kernel with its numbers of operands and results, and all instructions that run it."""
 
     kernel: str
     reads: int
@@ -48,16 +48,16 @@ class Stage:
     write_rows: Words
     words: Words
     tables: dict[str, Words]
-    """Matrices, or the parts of conversions."""
+    """The matrices of combinations, or the parts of conversions."""
 
     @property
     def name(self) -> str:
-        """The kernel with its rows."""
+        """The kernel with the numbers of rows that it reads and writes."""
         return f"{self.kernel} {self.reads} to {self.writes}"
 
     @staticmethod
     def of(fields: dict[str, Any]) -> Stage:
-        """The stage of what :meth:`palladion._native.Waves.stages` gives."""
+        """The stage from an entry of :meth:`palladion._native.Waves.stages`."""
         reads, writes = fields["reads"], fields["writes"]
         arguments = tuple(fields["arguments"])
         shapes = {
@@ -84,7 +84,7 @@ class Stage:
 
 
 class Plan:
-    """What a machine with a store of rows does to run a trace."""
+    """The work of a machine with a store of rows that runs a trace."""
 
     def __init__(self, native: _native.Waves) -> None:
         self.native = native
@@ -105,16 +105,16 @@ class Plan:
     def waves(self) -> list[Wave]:
         """The waves, in order."""
         rows = words(self.native.waves(), np.uint32, 4).tolist()
-        return [Wave(what - 2 if what > 1 else None, what == 1, *rest) for what, *rest in rows]
+        return [Wave(kind - 2 if kind > 1 else None, kind == 1, *rest) for kind, *rest in rows]
 
     def name(self, wave: Wave) -> str:
-        """What a wave does, for reports."""
+        """The name of a wave in reports: load, store, or the name of its stage."""
         if wave.stage is None:
             return "store" if wave.stores else "load"
         return self.stages[wave.stage].name
 
     def cost(self, wave: Wave) -> float:
-        """Work of a wave, about in passes over rows."""
+        """An estimate of a wave's work, in passes over rows."""
         if wave.stage is None:
             loads = self.load_rows[wave.first : wave.first + wave.length]
             return float(wave.length if wave.stores else 2 * sum(map(len, loads)))

@@ -1,4 +1,4 @@
-"""A program on a device: from keys and query to the answer.
+"""Runs a program on a device: from keys and query to the answer.
 
 :func:`palladion.xla.enable` must be called before this is used.
 """
@@ -26,8 +26,8 @@ class Prepared:
     device_memory_bytes: int
 
     @staticmethod
-    def of(waves: _native.Waves, device: jax.Device, what: str) -> Prepared:
-        """Bring the tables of a plan to the device. Messages call it ``what``.
+    def of(waves: _native.Waves, device: jax.Device, label: str) -> Prepared:
+        """Bring the tables of a plan to the device. Errors call the run ``label``.
 
         Raises
         ------
@@ -36,7 +36,7 @@ class Prepared:
         """
         compilations.keep()
         plan = Plan(waves)
-        needed = check_memory(plan, device, what)
+        needed = check_memory(plan, device, label)
         return Prepared(Executor(plan, device), needed)
 
     def execute(
@@ -49,10 +49,10 @@ class Prepared:
     ) -> dict[str, Any]:
         """Execute the trace. Returns the report.
 
-        It has ``seconds`` and ``steps``, as that of :meth:`palladion.Program.run`, and ``device``,
-        ``device_memory_bytes``, ``waves``, ``executables`` and ``compiled``, the number of those
-        that were not found in the cache; with ``profile`` also ``kernels``, the seconds of each
-        stage.
+        It has ``seconds`` and ``steps``, as the report of :meth:`palladion.Program.run`, and
+        ``device``, ``device_memory_bytes``, ``waves``, ``executables``, and ``compiled``: the
+        number of executables that the cache did not have. With ``profile`` it also has
+        ``kernels``: the seconds of each stage.
 
         Raises
         ------
@@ -81,9 +81,9 @@ class Run:
     program: _native.Program
     prepared: Prepared
     checkpoint: bytes | None
-    """The checkpoint from which it goes on."""
+    """The checkpoint from which the run goes on, if it does not begin at the start."""
     saving: bool
-    """Whether it makes checkpoints."""
+    """Whether the run can make checkpoints."""
 
     @staticmethod
     def of(
@@ -95,7 +95,7 @@ class Run:
     ) -> Run:
         """Plan a program and bring its tables to the device.
 
-        With a ``checkpoint``, which a run on any target made, only the rest is planned. A run with
+        A ``checkpoint`` comes from a run on any target. Then only the rest is planned. A run with
         ``saving`` can make checkpoints of its own.
 
         Raises
@@ -108,8 +108,8 @@ class Run:
         """
         saving = saving or checkpoint is not None
         waves = _native.Waves.of_program(program, saving=saving, checkpoint=checkpoint)
-        what = f"a run of {program.facts()['network']}"
-        return Run(program, Prepared.of(waves, device, what), checkpoint, saving)
+        label = f"a run of {program.facts()['network']}"
+        return Run(program, Prepared.of(waves, device, label), checkpoint, saving)
 
     def run(
         self,
@@ -120,12 +120,12 @@ class Run:
         *,
         profile: bool = False,
     ) -> tuple[_native.Answer, dict[str, Any]]:
-        """Run the program on ciphertexts. Before it is hidden, the answer is that of a run on the
-        CPU: ``raw_digest`` of the report is the same.
+        """Run the program on ciphertexts.
 
-        ``save`` gets the bytes of a checkpoint after each layer but the last, if the run is one
-        with ``saving``. The report is that of :meth:`Prepared.execute` with ``resumed_steps``, as
-        that of :meth:`palladion.Program.run`.
+        The answer equals the answer of a run on the CPU before it is hidden, so ``raw_digest`` of
+        the report is the same. ``save`` gets the bytes of a checkpoint after each layer but the
+        last, if the run was planned with ``saving``. The report is the one of
+        :meth:`Prepared.execute` with ``resumed_steps``, as :meth:`palladion.Program.run` has it.
 
         Raises
         ------
@@ -136,8 +136,8 @@ class Run:
             If ``progress`` returned ``False``.
         """
         saving = self.saving and save is not None
-        given = (self.program, keys, query, self.checkpoint)
-        outside = _native.WavesOutside.of_run(*given, saving=saving)
+        inputs = (self.program, keys, query, self.checkpoint)
+        outside = _native.WavesOutside.of_run(*inputs, saving=saving)
         report = self.prepared.execute(outside, progress, save=save, profile=profile)
         answer, digest = outside.answer()
         return answer, {

@@ -1,4 +1,4 @@
-"""From a stage of the plan to a function on rows: which kernel, with which tables."""
+"""Turns a stage of the plan into a function on rows, by a kernel and its tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from palladion.errors import InternalError
 from palladion.xla import store
-from palladion.xla.kernels.choice import chosen
+from palladion.xla.kernels.choice import choose_kernels
 from palladion.xla.kernels.convert import Bases
 from palladion.xla.kernels.words import of_rows
 from palladion.xla.plan import Plan, Stage, Words
@@ -21,65 +21,68 @@ from palladion.xla.plan import Plan, Stage, Words
 Array = Any
 
 NARROW: Final = 1 << 17
-"""Entries of the matrices of ``combine`` are below this."""
+"""Matrices with entries below this take ``combine``, others take ``combine-wide``."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a stage does to a few instructions at once."""
+    """The function of a stage, for a few instructions at once, with its tables."""
 
     apply: Callable[[Any, Array, Array, Array], Array]
-    """``apply(tables, store, rows, words)`` gives ``u32[B, writes, N]`` of the rows ``i32[B,
-    reads]`` and the words ``u32[B, arguments]``."""
+    """``apply(tables, store, rows, words)``: the results ``u32[B, writes, N]`` of ``B``
+    instructions. Rows ``i32[B, reads]`` are operands, words ``u32[B, arguments]`` arguments."""
     tables: Any
     """Arrays in numpy. Stages whose tables have one key share them."""
     key: object
 
 
 def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
-    """The function and the tables of a stage, by the kernel that the device takes."""
+    """The function and the tables of a stage, with the kernel that the device uses."""
     name, primes = stage.kernel, plan.primes
     if name == "combine" and stage.tables["matrices"].max(initial=0) >= NARROW:
         name = "combine-wide"
-    of = chosen(device).get(name)
+    of = choose_kernels(device).get(name)
     if of is None:
         raise InternalError(f"no kernel {name}, expected one of a plan")
-    tables, form, key = partial(of.tables, primes), partial(single, of.apply), name
+    tables, form, key = partial(of.tables, primes), partial(run_on_rows, of.apply), name
     match name:
         case "ntt" | "intt":
             tables = partial(of.tables, primes, plan.n)
         case "dot" if getattr(of, "reads_store", False):
-            form = partial(dotted_rows, of)
+            form = partial(run_dot_of_store, of)
         case "dot":
-            form = partial(dotted, of.apply)
+            form = partial(run_dot, of.apply)
         case "scale":
-            form = partial(scaled, of.apply)
+            form = partial(run_scale, of.apply)
         case "round":
-            form = partial(rounded, of.apply)
+            form = partial(run_round, of.apply)
         case "digit":
-            form = partial(digit, of.apply)
+            form = partial(run_digit, of.apply)
         case "permute":
-            form, tables = partial(permuted, of.apply), partial(beside, tables, plan.permutations)
+            form, tables = (
+                partial(run_permute, of.apply),
+                partial(add_table, tables, plan.permutations),
+            )
         case "extract":
-            form, tables = partial(extracted, of.apply), partial(beside, tables, plan.places)
+            form, tables = partial(run_extract, of.apply), partial(add_table, tables, plan.places)
         case "combine" | "combine-wide":
             form, tables = (
-                partial(combined, of.apply),
-                partial(beside, tables, stage.tables["matrices"]),
+                partial(run_combine, of.apply),
+                partial(add_table, tables, stage.tables["matrices"]),
             )
             key = stage.name
         case "convert":
             parts = (stage.tables[part] for part in ("from", "to", "hat_inverse", "matrix"))
             form, tables = (
-                partial(converted, of.apply),
+                partial(run_convert, of.apply),
                 partial(of.tables, primes, plan.n, Bases(*parts)),
             )
             key = stage.name
     return Work(form, tables, key)
 
 
-def beside(tables: Callable[[], Any], others: Words) -> Any:
-    """The tables of a kernel, and what instructions choose from."""
+def add_table(tables: Callable[[], Any], others: Words) -> Any:
+    """The tables of a kernel, and the arrays from which an instruction takes one row."""
     return tables(), others
 
 
@@ -88,54 +91,54 @@ def prime(words: Array) -> Array:
     return words[:, 0].astype(np.int32)
 
 
-def single(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    """A kernel whose operands are single rows."""
+def run_on_rows(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    """Runs a kernel whose operands are single rows."""
     operands = [store.read(rows_of, rows[:, k]) for k in range(rows.shape[1])]
     return apply(tables, prime(words), *operands)[:, None]
 
 
-def scaled(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def run_scale(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), words[:, 1])[:, None]
 
 
-def rounded(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def run_round(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     to = jnp.asarray(tables.q)[words[:, 1].astype(np.int32)]
     return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), to)[:, None]
 
 
-def digit(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def run_digit(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     own = (words[:, place] for place in (1, 2, 3))
     return apply(tables, prime(words), store.read(rows_of, rows[:, 0]), *own)[:, None]
 
 
-def dotted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    """An inner product, with the left rows first."""
+def run_dot(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    """Runs an inner product. The left rows come first."""
     terms = rows.shape[1] // 2
     left, right = (store.read_all(rows_of, part) for part in (rows[:, :terms], rows[:, terms:]))
     return apply(tables, prime(words), left, right)[:, None]
 
 
-def dotted_rows(kernel: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
-    """An inner product by a kernel that reads the store."""
+def run_dot_of_store(kernel: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+    """Runs an inner product with a kernel that reads the store itself."""
     return kernel.of_store(tables, prime(words), rows_of, rows)[:, None]
 
 
-def combined(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def run_combine(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     own, matrices = tables
     matrix = of_rows(matrices, words[:, 1].astype(np.int32))
     return apply(own, prime(words), matrix, store.read_all(rows_of, rows))
 
 
-def converted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def run_convert(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     return apply(tables, prime(words), store.read_all(rows_of, rows))
 
 
-def permuted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def run_permute(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     own, sources = tables
     which, values = words[:, 1].astype(np.int32), store.read_all(rows_of, rows)
     return apply(own, prime(words), sources, which, values)[:, None]
 
 
-def extracted(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
+def run_extract(apply: Any, tables: Any, rows_of: Array, rows: Array, words: Array) -> Array:
     (own, places), signed = tables, words[:, 1:].astype(np.int32)
     return apply(own, prime(words), places, signed, store.read_all(rows_of, rows))[:, None]

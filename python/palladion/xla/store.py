@@ -1,8 +1,8 @@
 """The store: rows of ``N`` words, which instructions read and write by number.
 
-On a CPU rows are copied by loops. What a loop makes is a border for XLA, which would else compute
-which row it is for every word, within the kernels that read or write it: a transform then took 3.5
-times as long. Other devices gather and scatter many rows at once.
+On a CPU a loop copies one row after the other. XLA does not fuse a loop with the kernels that use
+its result. Without loops it computed the row's number again for every word, inside these kernels:
+a transform took 3.5 times as long. Other devices gather and scatter many rows at once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = Any
 
 def read(store: Array, rows: Array) -> Array:
     """The rows ``i32[B]`` as ``u32[B, N]``."""
-    return lax.platform_dependent(store, rows, cpu=copied, default=gathered)
+    return lax.platform_dependent(store, rows, cpu=copy_rows, default=gather_rows)
 
 
 def read_all(store: Array, rows: Array) -> Array:
@@ -26,41 +26,43 @@ def read_all(store: Array, rows: Array) -> Array:
 
 
 def write(store: Array, rows: Array, words: Array) -> Array:
-    """The store with other words ``u32[B, K, N]`` in the rows ``i32[B, K]``."""
+    """The store with the words ``u32[B, K, N]`` written to the rows ``i32[B, K]``."""
     rows, words = rows.reshape(-1), words.reshape(-1, words.shape[-1])
-    return lax.platform_dependent(store, rows, words, cpu=replaced, default=scattered)
+    return lax.platform_dependent(store, rows, words, cpu=replace_rows, default=scatter_rows)
 
 
-def copied(store: Array, rows: Array) -> Array:
-    """Rows, one after the other."""
+def copy_rows(store: Array, rows: Array) -> Array:
+    """The rows, copied one after the other."""
 
-    def one(index: Array, found: Array) -> Array:
+    def one(index: Array, copies: Array) -> Array:
         row = lax.dynamic_slice_in_dim(store, rows[index], 1)
-        return lax.dynamic_update_slice_in_dim(found, row, index, 0)
+        return lax.dynamic_update_slice_in_dim(copies, row, index, 0)
 
-    return lax.fori_loop(0, steps(rows), one, jnp.zeros((len(rows), store.shape[1]), store.dtype))
+    return lax.fori_loop(
+        0, hide_count(rows), one, jnp.zeros((len(rows), store.shape[1]), store.dtype)
+    )
 
 
-def replaced(store: Array, rows: Array, words: Array) -> Array:
-    """The store with other words in its rows, one after the other."""
+def replace_rows(store: Array, rows: Array, words: Array) -> Array:
+    """The store with the words written to its rows, one after the other."""
 
     def one(index: Array, store: Array) -> Array:
         row = lax.dynamic_slice_in_dim(words, index, 1)
         return lax.dynamic_update_slice_in_dim(store, row, rows[index], 0)
 
-    return lax.fori_loop(0, steps(rows), one, store)
+    return lax.fori_loop(0, hide_count(rows), one, store)
 
 
-def steps(rows: Array) -> Array:
-    """The number of rows, in a form that XLA does not know: it removes loops of one step."""
+def hide_count(rows: Array) -> Array:
+    """The number of rows, in a form that XLA cannot evaluate: it would remove loops of one step."""
     return jnp.minimum(rows[0] + len(rows), len(rows))
 
 
-def gathered(store: Array, rows: Array) -> Array:
-    """Rows, all at once."""
+def gather_rows(store: Array, rows: Array) -> Array:
+    """The rows, gathered all at once."""
     return store.at[rows].get(mode="promise_in_bounds")
 
 
-def scattered(store: Array, rows: Array, words: Array) -> Array:
-    """The store with other words in its rows, all at once."""
+def scatter_rows(store: Array, rows: Array, words: Array) -> Array:
+    """The store with the words written to its rows, all at once."""
     return store.at[rows].set(words, mode="promise_in_bounds")

@@ -1,13 +1,18 @@
 """Post-training quantisation: from a float graph to an integer network.
 
-Concept: ``plan`` cuts the graph into linear groups with one function each. ``quantise`` processes
-the groups in order on calibration data, and chooses units, integers, bounds and tables.
-``document`` converts them to the layers of docs/int-network.md.
+``quantise`` runs the phases in this order, and each phase is a folder:
+
+- ``collect`` measures the calibration data: ranges of features, statistics of channels.
+- ``plan`` cuts the graph into layers of one linear form and one function, still in real numbers.
+- ``grids`` makes a layer exact if its values lie on grids of the model's own. ``rounding`` makes
+  every other layer: it rounds weights, and chooses units, bounds and tables on the data.
+- ``compare`` compares the integer network's answers with the float model's, and improves them.
+- ``write`` converts the layers to those of docs/int-network.md, and reports about them.
 """
 
 from palladion.nn.quantisation.quantise import Quantised, quantise
-from palladion.nn.quantisation.report import LayerReport
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group
+from palladion.nn.quantisation.write.report import LayerReport
 
 __all__ = ["Group", "LayerReport", "Quantised", "Settings", "quantise"]

@@ -1,4 +1,4 @@
-"""Layer after layer on calibration data: units, integers, biases, bounds, tables."""
+"""Runs the phases of quantisation, and quantises one layer after the other."""
 
 from __future__ import annotations
 
@@ -12,57 +12,55 @@ from palladion.errors import NetworkError
 from palladion.nn.expression import Grid
 from palladion.nn.graph import Array, Graph
 from palladion.nn.network import IntNetwork, Layer
-from palladion.nn.quantisation import (
-    dead,
-    document,
-    equalise,
-    floats,
-    improve,
-    ranges,
-    scales,
-    softmax,
-)
-from palladion.nn.quantisation.answers import Answers, compared
-from palladion.nn.quantisation.features import normalised
-from palladion.nn.quantisation.grids import on_grids
-from palladion.nn.quantisation.guard import guarded
-from palladion.nn.quantisation.lattice import Integers
-from palladion.nn.quantisation.plan import Planned, plan
-from palladion.nn.quantisation.report import (
-    LayerReport,
-    layer_report,
-    refuse_warned,
-    softmax_warnings,
-    warnings,
-)
-from palladion.nn.quantisation.rounded import rounded
+from palladion.nn.quantisation.collect import data_notes
+from palladion.nn.quantisation.collect.features import normalise_features
+from palladion.nn.quantisation.collect.statistics import collect_statistics, evaluate_form
+from palladion.nn.quantisation.compare import improve
+from palladion.nn.quantisation.compare.answers import Answers, compare_answers
+from palladion.nn.quantisation.grids.exact_layer import quantise_exactly
+from palladion.nn.quantisation.grids.lattice import Integers
+from palladion.nn.quantisation.plan import dead, equalise, softmax
+from palladion.nn.quantisation.plan.planner import Planned, plan
+from palladion.nn.quantisation.rounding import scales
+from palladion.nn.quantisation.rounding.rounded_layer import quantise_by_rounding
 from palladion.nn.quantisation.settings import Settings
-from palladion.nn.quantisation.values import Group, Made, Value
+from palladion.nn.quantisation.values import Group, IntegerLayer, Value
+from palladion.nn.quantisation.write import document
+from palladion.nn.quantisation.write.guard import add_guards
+from palladion.nn.quantisation.write.report import (
+    LayerReport,
+    refuse_warned,
+    report_layer,
+    warn_of_layer,
+    warn_of_softmax,
+)
 
 FACTOR_BITS: Final = 7
-"""Bits of a product's factors, independent of the settings. Their product fits the limit, and is
-large compared with the rounding noise of a run. No weight can make it larger."""
+"""Bits of each factor of a product, whatever the settings are. A product of two such factors keeps
+the limit, and is large compared with the rounding noise of a run. A product has no weights that
+could enlarge it."""
 
-MADE_UP: Final = 256
-"""Number of inputs that replace calibration data if a model has a grid for everything."""
+RANDOM_INPUTS: Final = 256
+"""Number of random inputs that replace calibration data. A model that has its own grids for all
+values needs no data."""
 
-SAMPLE: Final = 256
-"""Number of inputs on which channels are compared."""
+STATISTICS_INPUTS: Final = 256
+"""Number of inputs on which the statistics of channels are collected."""
 
-TRIED: Final = 128
-"""Number of inputs on which other settings are tried."""
+ADVICE_INPUTS: Final = 128
+"""Number of inputs on which a warning's advice tries other settings."""
 
 
 @dataclass(frozen=True)
 class Quantised:
-    """The integer network, and the results for each layer."""
+    """The integer network with its layers, reports and warnings."""
 
     network: IntNetwork
     layers: tuple[LayerReport, ...]
     planned: tuple[Planned, ...]
     """The planned layers, in floats."""
     groups: tuple[Group, ...]
-    """The layers in integers, with the meaning of their integers."""
+    """The linear form of each layer in integers, with its unit and grids."""
     notes: tuple[str, ...] = ()
     """Notes on unusual calibration data."""
     warnings: tuple[str, ...] = ()
@@ -70,15 +68,15 @@ class Quantised:
     output_scale: tuple[float, ...] = (1.0,)
     """Real value of the integer 1 in the output, for each channel or for all."""
     output_shift: tuple[float, ...] = (0.0,)
-    """The number to add to the output."""
+    """The number that the client adds to the output, for each channel or for all."""
     answers: Answers | None = None
-    """The answers on the calibration data, compared with the float model's."""
+    """The comparison with the float model's answers on the calibration data, if there are data."""
 
 
 def quantise(
     graph: Graph, data: Array | None = None, settings: Settings | None = None
 ) -> Quantised:
-    """Quantise a float graph on real inputs of the model.
+    """Quantise a float graph, on inputs of the model in real numbers.
 
     A model with its own grids for its input and after each layer needs no data.
 
@@ -89,49 +87,58 @@ def quantise(
         are missing, or if ``settings.strict`` is set and there is a warning.
     """
     settings = settings or Settings()
-    given, real_data = graph.input, data is not None
+    model_input, has_data = graph.input, data is not None
     if data is not None:
         data = graph.arranged(data)
-        graph = normalised(graph, data)
-        given = graph.input
-        real = replace(given, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
-    elif given.grid is not None:
-        real = made_up(given.shape, given.grid)
-        data = real * given.std[:, None, None] + given.mean[:, None, None]
+        graph = normalise_features(graph, data)
+        model_input = graph.input
+        inputs = (
+            replace(model_input, grid=None).evaluate(data.astype(np.float32)).astype(np.float32)
+        )
+    elif model_input.grid is not None:
+        inputs = draw_inputs(model_input.shape, model_input.grid)
+        data = inputs * model_input.std[:, None, None] + model_input.mean[:, None, None]
     else:
-        raise NetworkError(f"the input {given.name} has no grid of the model's own: give "
+        raise NetworkError(f"the input {model_input.name} has no grid of the model's own: give "
                            "calibration data (--data, or `calibrate` in Python)")  # fmt: skip
-    grid = given.grid or input_grid(real, settings)
-    first = input_value(real, grid, own=given.grid is not None)
+    grid = model_input.grid or choose_input_grid(inputs, settings)
+    first = make_input_value(inputs, grid, own=model_input.grid is not None)
     layers = plan(graph, data, settings)
-    layers, factors, warned = prepared(layers, first, settings, real=real_data)
-    found = every_layer(layers, first, settings, real=real_data)
+    layers, factors, warned = prepare_layers(layers, first, settings, has_data=has_data)
+    computed = quantise_layers(layers, first, settings, has_data=has_data)
     answers = None
-    if real_data:
-        graph = within_domains(graph, factors.restored(found[-1]))
+    if has_data:
+        graph = guard_domains(graph, factors.restore(computed[-1]))
         judge = Judge(graph, first, factors, settings)
-        layers, found, answers = improve.widened(layers, found, judge.compute, judge.compare)
-    entries = [entry(*pair) for pair in zip(layers, found, strict=True)]
-    scale, shift = factors.of(found[-1])
-    interface = document.interface(graph, scale, shift)
-    network = IntNetwork(graph.name, document.input_of(given, grid), tuple(entries), interface)
+        layers, computed, answers = improve.widen_last_inputs(
+            layers, computed, judge.compute, judge.compare
+        )
+    entries = [write_layer(*pair) for pair in zip(layers, computed, strict=True)]
+    scale, shift = factors.interpret(computed[-1])
+    interface = document.write_interface(graph, scale, shift)
+    network = IntNetwork(
+        graph.name, document.write_input(model_input, grid), tuple(entries), interface
+    )
     sigmas = [*network.sigmas(), 0.0]
-    reports = [layer_report(*of) for of in zip(layers, found, sigmas, strict=True)]
-    for planned, report, made in zip(layers, reports, found, strict=True):
+    reports = [report_layer(*of) for of in zip(layers, computed, sigmas, strict=True)]
+    for planned, report, layer in zip(layers, reports, computed, strict=True):
         inside = planned.softmax is not None
-        warned += [*made.warnings, *warnings(report, last=made.table is None, softmax=inside)]
-    warned += softmax_warnings(layers, reports)
+        warned += [
+            *layer.warnings,
+            *warn_of_layer(report, last=layer.table is None, softmax=inside),
+        ]
+    warned += warn_of_softmax(layers, reports)
     if answers is not None and answers.differ:
         warned.append(f"the answers differ from the float model's: {answers}; "
-                      f"{improve.advice(settings, judge.tried)}")  # fmt: skip
+                      f"{improve.advise(settings, judge.try_settings)}")  # fmt: skip
     refuse_warned(warned, strict=settings.strict)
     network = replace(network, interface=replace(interface, warnings=tuple(warned)))
     return Quantised(
         network,
         tuple(reports),
         tuple(layers),
-        tuple(made.group for made in found),
-        () if not real_data else ranges.notes(graph, data),
+        tuple(layer.group for layer in computed),
+        () if not has_data else data_notes.note_data_range(graph, data),
         tuple(warned),
         scale,
         shift,
@@ -148,46 +155,50 @@ class Judge:
     outputs: Outputs
     settings: Settings
 
-    def compute(self, layers: Sequence[Planned], made: Sequence[Made]) -> list[Made]:
-        """The layers in integers, of which the first ones are known."""
-        return every_layer(layers, self.first, self.settings, real=True, known=made)
+    def compute(
+        self, layers: Sequence[Planned], known: Sequence[IntegerLayer]
+    ) -> list[IntegerLayer]:
+        """Returns all layers in integers. ``known`` holds the first ones, already quantised."""
+        return quantise_layers(layers, self.first, self.settings, has_data=True, known=known)
 
-    def compare(self, made: Sequence[Made]) -> Answers:
-        """The answers of the last of these layers."""
-        last = made[-1]
-        ends = document.interface(self.graph, *self.outputs.of(last))
-        return compared(ends, last.accumulators, self.outputs.restored(last))
+    def compare(self, computed: Sequence[IntegerLayer]) -> Answers:
+        """Compares the last layer's answers with the float network's."""
+        last = computed[-1]
+        ends = document.write_interface(self.graph, *self.outputs.interpret(last))
+        return compare_answers(ends, last.accumulators, self.outputs.restore(last))
 
-    def tried(self, settings: Settings) -> Answers:
-        """The answers with other settings, on some of the data."""
+    def try_settings(self, settings: Settings) -> Answers:
+        """Quantises with other settings on a few inputs, and compares the answers."""
         settings = replace(settings, strict=False)
-        real = self.first.reference[:: max(1, len(self.first.reference) // TRIED)]
-        own = self.first.given
-        grid = self.graph.input.grid or input_grid(real, settings)
-        first = input_value(real, grid, own=own)
-        data = real * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
-        layers, outputs, _ = prepared(plan(self.graph, data, settings), first, settings, real=True)
+        inputs = self.first.reference[:: max(1, len(self.first.reference) // ADVICE_INPUTS)]
+        own = self.first.own_grid
+        grid = self.graph.input.grid or choose_input_grid(inputs, settings)
+        first = make_input_value(inputs, grid, own=own)
+        data = inputs * self.graph.input.std[:, None, None] + self.graph.input.mean[:, None, None]
+        layers, outputs, _ = prepare_layers(
+            plan(self.graph, data, settings), first, settings, has_data=True
+        )
         judge = Judge(self.graph, first, outputs, settings)
-        found = every_layer(layers, first, settings, real=True)
-        return improve.widened(layers, found, judge.compute, judge.compare)[2]
+        computed = quantise_layers(layers, first, settings, has_data=True)
+        return improve.widen_last_inputs(layers, computed, judge.compute, judge.compare)[2]
 
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the client does to the last layer's channels: it divides by ``rows``, then adds
+    """The client's correction of the last layer's channels: it divides by ``rows``, then adds
     ``shift``."""
 
     rows: Array
     shift: Array
 
-    def restored(self, last: Made) -> Array:
-        """The float network's last values, as the client has them."""
+    def restore(self, last: IntegerLayer) -> Array:
+        """Returns the float network's last values, corrected as the client corrects them."""
         rows, shift = (part[:, None, None] for part in (self.rows, self.shift))
-        found: Array = last.value.reference / rows + shift
-        return found
+        restored: Array = last.value.reference / rows + shift
+        return restored
 
-    def of(self, last: Made) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """The scale and the shift of the outputs, for each channel or for all alike."""
+    def interpret(self, last: IntegerLayer) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Returns scale and shift of the outputs, for each channel or one for all."""
         scale, shift = last.output_scale, last.output_shift
         if not np.all(self.rows == 1):
             scale, shift = (tuple((np.array(p) / self.rows).tolist()) for p in (scale, shift))
@@ -196,140 +207,151 @@ class Outputs:
         return scale, shift
 
 
-def within_domains(graph: Graph, reference: Array) -> Graph:
-    """The graph with functions of the client that stay in their domains."""
+def guard_domains(graph: Graph, reference: Array) -> Graph:
+    """The graph with guards, so that the client's functions stay in their domains.
+
+    ``reference`` holds the float network's last values.
+    """
     ends = graph.ends
-    gives = guarded(ends.gives, reference.reshape(len(reference), -1))
+    gives = add_guards(ends.gives, reference.reshape(len(reference), -1))
     return replace(graph, interface=replace(ends, gives=gives))
 
 
-def made_up(shape: tuple[int, int, int], grid: Grid) -> Array:
+def draw_inputs(shape: tuple[int, int, int], grid: Grid) -> Array:
     """Inputs drawn uniformly from the integers of a grid."""
     rng = np.random.default_rng(1)
-    found: Array = rng.integers(grid.lo, grid.hi, (MADE_UP, *shape), endpoint=True) * grid.scale
-    return found.astype(np.float32)
+    drawn: Array = (
+        rng.integers(grid.lo, grid.hi, (RANDOM_INPUTS, *shape), endpoint=True) * grid.scale
+    )
+    return drawn.astype(np.float32)
 
 
-def input_value(real: Array, grid: Grid, *, own: bool) -> Value:
-    """The input on its grid. A model with its own grid rounds its input itself."""
-    integers = to_integers(real, grid)
-    reference = integers.astype(np.float64) * grid.scale if own else real
-    reach = Integers.alike(real.shape[1], int(grid.lo), int(grid.hi))
+def make_input_value(inputs: Array, grid: Grid, *, own: bool) -> Value:
+    """The input on its grid. With ``own``, it is the model's, which rounds the input itself."""
+    integers = to_integers(inputs, grid)
+    reference = integers.astype(np.float64) * grid.scale if own else inputs
+    reach = Integers.alike(inputs.shape[1], int(grid.lo), int(grid.hi))
     return Value(integers, reference, grid.scale, reach, own)
 
 
-def prepared(
-    layers: list[Planned], first: Value, settings: Settings, *, real: bool
+def prepare_layers(
+    layers: list[Planned], first: Value, settings: Settings, *, has_data: bool
 ) -> tuple[list[Planned], Outputs, list[str]]:
-    """The layers without dead channels and with channels of similar size, what the client does to
-    the outputs, and warnings."""
-    sample = first.reference[:: max(1, len(first.reference) // SAMPLE)]
-    seen = floats.seen(layers, sample, settings)
-    ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in seen]
+    """Removes constant channels and scales the others to similar sizes.
+
+    Returns the layers, the client's correction of the outputs, and warnings.
+    """
+    sample = first.reference[:: max(1, len(first.reference) // STATISTICS_INPUTS)]
+    statistics = collect_statistics(layers, sample, settings)
+    ends = [(float(e.least.min(initial=0)), float(e.most.max(initial=0))) for e in statistics]
     ends[0] = (
         float(first.reach.low.min() * first.scale),
         float(first.reach.high.max() * first.scale),
     )
-    exact = first.given and settings.exact  # for any input, not only for these
-    layers, gone = dead.fold(layers, seen, ends, measured=real and not exact)
+    exact = first.own_grid and settings.exact  # for any input, not only for these
+    layers, gone = dead.fold_constants(layers, statistics, ends, measured=has_data and not exact)
     if gone:
-        seen = floats.seen(layers, sample, settings)
+        statistics = collect_statistics(layers, sample, settings)
     warned = [warning for entry in gone if (warning := entry.warning())]
-    layers, shift = equalise.centred(equalise.equalise(layers, seen, settings), seen)
+    layers, shift = equalise.centre_outputs(
+        equalise.equalise(layers, statistics, settings), statistics
+    )
     if shift.any():
-        seen[-1] = replace(seen[-1], low=seen[-1].low - shift, high=seen[-1].high - shift)
-    layers, rows = equalise.outputs(layers, seen)
+        statistics[-1] = replace(
+            statistics[-1], low=statistics[-1].low - shift, high=statistics[-1].high - shift
+        )
+    layers, rows = equalise.equalise_outputs(layers, statistics)
     return layers, Outputs(rows, shift), warned
 
 
-def every_layer(
+def quantise_layers(
     layers: Sequence[Planned],
     first: Value,
     settings: Settings,
     *,
-    real: bool,
-    known: Sequence[Made] = (),
-) -> list[Made]:
-    """Each layer in integers, on the values that the integer layers before it give.
+    has_data: bool,
+    known: Sequence[IntegerLayer] = (),
+) -> list[IntegerLayer]:
+    """Quantises each layer on the outputs of the integer layers before it.
 
-    ``known`` are the first ones, if they are computed already.
+    ``known`` holds the first layers, if they are quantised already.
     """
     values = {0: first}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     factors = {s for planned in layers for s in planned.product or ()}
-    found: list[Made] = []
+    computed: list[IntegerLayer] = []
     for index, planned in enumerate(layers):
         if index < len(known):
-            made = known[index]
+            layer = known[index]
         else:
             if planned.softmax is not None:
-                planned = calibrated(planned, values, settings)
+                planned = calibrate_softmax(planned, values, settings)
             elif index + 1 in factors:
                 planned = replace(planned, bits=FACTOR_BITS)
-            made = one_layer(planned, values, settings, real=real)
-        found.append(made)
-        values[index + 1] = made.value
+            layer = quantise_layer(planned, values, settings, has_data=has_data)
+        computed.append(layer)
+        values[index + 1] = layer.value
         for source in [s for s in values if last_use.get(s, -1) == index]:
             del values[source]
-    return found
+    return computed
 
 
-def one_layer(
-    planned: Planned, values: dict[int, Value], settings: Settings, *, real: bool
-) -> Made:
-    """An exact layer if the model's own grids allow it, otherwise one with rounded weights."""
+def quantise_layer(
+    planned: Planned, values: dict[int, Value], settings: Settings, *, has_data: bool
+) -> IntegerLayer:
+    """Makes an exact layer if the model's own grids allow it, otherwise one of rounded weights."""
     if planned.function is not None:
-        settings = settings.of_samples(planned.samples)
+        settings = settings.limit_to_samples(planned.samples)
     sources = {source: values[source] for source in planned.sources}
-    exact = on_grids(planned, sources, settings, real=real)
-    if isinstance(exact, Made):
+    exact = quantise_exactly(planned, sources, settings, has_data=has_data)
+    if isinstance(exact, IntegerLayer):
         return exact
     needs_data = planned.function is not None and planned.function.grid() is None
-    if not real and (needs_data or planned.softmax):
+    if not has_data and (needs_data or planned.softmax):
         raise NetworkError(f"layer {planned.name}: has no grid of the model's own, give "
                            "calibration data, --data")  # fmt: skip
-    made = rounded(planned, sources, settings, real=real)
-    on_own = settings.exact and any(value.given for value in sources.values())
-    return replace(made, why=exact) if on_own else made
+    layer = quantise_by_rounding(planned, sources, settings, has_data=has_data)
+    on_own = settings.exact and any(value.own_grid for value in sources.values())
+    return replace(layer, why=exact) if on_own else layer
 
 
-def calibrated(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
-    """A step of a softmax, with its function."""
+def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Settings) -> Planned:
+    """A softmax's exponential or inverse with its function and grid, chosen on the data."""
     form = planned.form
     if planned.softmax == "exponential":
         references = {s: values[s].reference for s in planned.sources}
-        before = floats.sum_of(form, references, form.bias)
-        function, grid = softmax.exponential(before, settings)
+        before = evaluate_form(form, references, form.bias)
+        function, grid = softmax.make_exponential(before, settings)
     else:
         (source,) = planned.sources
-        function, grid = softmax.inverse(values[source].scale, settings)
+        function, grid = softmax.make_inverse(values[source].scale, settings)
     return replace(planned, function=function, grid=grid)
 
 
-def input_grid(real: Array, settings: Settings) -> Grid:
-    """The grid for the input: unsigned if it is never negative, otherwise symmetric.
+def choose_input_grid(inputs: Array, settings: Settings) -> Grid:
+    """The grid of the input: unsigned if no input is negative, otherwise symmetric.
 
-    Whole numbers that fit are integers of the grid, so that comparisons of them stay exact.
+    Inputs that are small whole numbers become integers of the grid. So comparisons stay exact.
     """
-    if real.min() >= 0:
+    if inputs.min() >= 0:
         most = 2**settings.inputs - 1
-        largest = float(real.max()) or 1.0
-        if largest <= most and np.array_equal(real, np.rint(real)):
+        largest = float(inputs.max()) or 1.0
+        if largest <= most and np.array_equal(inputs, np.rint(inputs)):
             return Grid(1 / int(most // largest), 0, most)
         return Grid(largest / most, 0, most)
-    return scales.symmetric(real, settings.inputs)
+    return scales.make_symmetric_grid(inputs, settings.inputs)
 
 
-def to_integers(real: Array, grid: Grid) -> Array:
+def to_integers(inputs: Array, grid: Grid) -> Array:
     """The nearest integers of the grid, as float32, which holds them exactly."""
-    found: Array = np.clip(np.rint(real / grid.scale), grid.lo, grid.hi).astype(np.float32)
-    return found
+    integers: Array = np.clip(np.rint(inputs / grid.scale), grid.lo, grid.hi).astype(np.float32)
+    return integers
 
 
-def entry(planned: Planned, made: Made) -> Layer:
-    """The layer in the form of the integer network."""
-    pairs = zip(planned.form.terms, made.group.maps, strict=True)
-    terms = tuple(document.term(t, m.map) for t, m in pairs)
-    bias, lut = document.whole(made.group.bias), document.table(made.table)
-    scale = float(made.value.scale)
-    return Layer(planned.name, terms, bias, made.bound, lut, scale, planned.product)
+def write_layer(planned: Planned, layer: IntegerLayer) -> Layer:
+    """The layer as an integer network has it."""
+    pairs = zip(planned.form.terms, layer.group.maps, strict=True)
+    terms = tuple(document.write_term(t, m.map) for t, m in pairs)
+    bias, lut = document.write_integers(layer.group.bias), document.write_table(layer.table)
+    scale = float(layer.value.scale)
+    return Layer(planned.name, terms, bias, layer.bound, lut, scale, planned.product)

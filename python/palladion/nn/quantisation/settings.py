@@ -10,19 +10,20 @@ from typing import Final, Literal, get_args
 from palladion.errors import UsageError
 
 HALF: Final = 32_768
-"""(t - 1) / 2 for t = 65537. Accumulators with their noise stay below it."""
+"""(t - 1) / 2 for t = 65537. An accumulator plus its noise must stay below it."""
 NOISE: Final = 8.453
 """Deviation of the rounding noise of one sample."""
 ROOM: Final = 10.05
-"""Deviations reserved for noise: 2^35 values exceed them with a probability below 2^-40."""
+"""Deviations of noise that the limit keeps free. One of 2^35 values exceeds them with a probability
+below 2^-40."""
 
 
-def most(samples: int) -> int:
+def find_limit(samples: int) -> int:
     """The largest accumulator that leaves room for the noise of a sum of ``samples`` samples."""
     return HALF - 2 - ceil(ROOM * NOISE * sqrt(samples))
 
 
-LIMIT: Final = most(1)
+LIMIT: Final = find_limit(1)
 """Largest accumulator of any layer."""
 
 Method = Literal["mse", "max", "percentile"]
@@ -64,10 +65,10 @@ class Settings:
 
     def __post_init__(self) -> None:
         for entry in fields(self):
-            found = getattr(self, entry.name)
+            value = getattr(self, entry.name)
             wanted = KINDS[str(entry.type)]
-            if not isinstance(found, wanted) or (isinstance(found, bool) and wanted is not bool):
-                raise UsageError(f"{entry.name} is {found!r}, expected {entry.type}")
+            if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+                raise UsageError(f"{entry.name} is {value!r}, expected {entry.type}")
         if self.method not in get_args(Method):
             raise UsageError(f"method {self.method!r}, expected {', '.join(get_args(Method))}")
         for name in ("weights", "activations", "inputs"):
@@ -82,6 +83,6 @@ class Settings:
         if not 50 < self.percentile <= 100:
             raise UsageError(f"percentile {self.percentile:g}, expected 50 to 100")
 
-    def of_samples(self, samples: int) -> Settings:
+    def limit_to_samples(self, samples: int) -> Settings:
         """These settings for a layer whose accumulators are sums of ``samples`` samples."""
-        return replace(self, limit=min(self.limit, most(samples)))
+        return replace(self, limit=min(self.limit, find_limit(samples)))

@@ -1,5 +1,4 @@
-"""Data passed between the steps of quantisation: values of layers, and linear groups in
-integers."""
+"""Types that the phases of quantisation share: values of layers, linear forms in integers."""
 
 from __future__ import annotations
 
@@ -8,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from palladion.nn.graph import Array, Window
-from palladion.nn.quantisation import units
-from palladion.nn.quantisation.lattice import Integers
+from palladion.nn.quantisation.grids.lattice import Integers
+from palladion.nn.quantisation.rounding import units
 
 
 @dataclass(frozen=True)
 class Group:
-    """A linear group in integers: their unit, and the map and grid of each term."""
+    """A linear form in integers: the unit of its accumulators, and the rounded map of each term."""
 
     unit: units.Unit
-    maps: tuple[units.Rounded, ...]
+    maps: tuple[units.RoundedMap, ...]
     bias: Array
 
     @property
@@ -31,44 +30,44 @@ class Group:
 class Value:
     """The input or a layer's output on the data.
 
-    ``integers`` are the network's values and ``reference`` those of the float network, both of
-    shape (N, C, H, W). ``reach`` are the possible integers on any data. ``given`` is set if the
-    grid is the model's own, so that ``reference`` are multiples of ``scale`` too.
+    ``integers`` has the integer network's values and ``reference`` the float network's, both of
+    shape (N, C, H, W). ``reach`` bounds the integers for any input. ``own_grid`` says that the grid
+    is the model's own. Then the values in ``reference`` are multiples of ``scale`` too.
     """
 
     integers: Array
     reference: Array
     scale: float
     reach: Integers
-    given: bool = False
+    own_grid: bool = False
 
     @property
     def real(self) -> Array:
-        """The real values of the integers."""
+        """The real numbers that the integers stand for."""
         return self.integers * self.scale
 
     @property
     def varies(self) -> Array:
-        """Whether channels are not constant on the data."""
+        """For each channel, whether its values on the data differ."""
         axes = (0, 2, 3)
-        found: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
-        return found
+        varies: Array = self.integers.max(axis=axes) > self.integers.min(axis=axes)
+        return varies
 
-    def wanted(self) -> Array:
-        """The integers of the reference, for a value on the model's own grid."""
-        assert self.given, "the caller has checked it"
-        found: Array = np.rint(self.reference / self.scale).astype(self.integers.dtype)
-        return found
+    def reference_integers(self) -> Array:
+        """The float network's values in integers, for a value on the model's own grid."""
+        assert self.own_grid, "the caller has checked it"
+        integers: Array = np.rint(self.reference / self.scale).astype(self.integers.dtype)
+        return integers
 
 
 @dataclass(frozen=True)
-class Made:
+class IntegerLayer:
     """One layer in integers.
 
-    ``table`` are the outputs for accumulators in ``-bound..bound``. The last layer has no table,
-    and its channels mean ``accumulator * output_scale + output_shift``. ``why`` is the reason why a
-    layer of a model with its own grids is not exact. ``distance`` is the least distance of a sum to
-    a step of the table.
+    ``table`` has the outputs for accumulators from ``-bound`` to ``bound``. The last layer has no
+    table: an accumulator stands for ``accumulator * output_scale + output_shift``. ``why`` is the
+    reason why a layer of a model with its own grids is not exact. ``distance`` is the least
+    distance of a sum to a step of the table.
     """
 
     group: Group
@@ -84,11 +83,12 @@ class Made:
     output_shift: tuple[float, ...] = (0.0,)
     warnings: tuple[str, ...] = ()
     costs: tuple[float, float] = (0.0, 0.0)
-    """Relative error of rounded weights: as they are, and without limits."""
+    """Relative error of rounded weights: with these settings, and with a step for each channel and
+    no limit."""
 
 
 def look_up(table: Array, bound: int, accumulators: Array) -> Array:
-    """Outputs of a table. Accumulators beyond its ends give the value at the end."""
+    """The table's outputs. An accumulator beyond an end of the table gives the value at the end."""
     places = np.clip(accumulators, -bound, bound).astype(np.int64) + bound
-    found: Array = table[places].astype(np.float32)
-    return found
+    outputs: Array = table[places].astype(np.float32)
+    return outputs

@@ -16,7 +16,7 @@ from palladion.nn.graph import Array
 from palladion.nn.linear import Conv, Dense, Ints
 from palladion.nn.network import IntNetwork, Layer, Term
 from palladion.nn.quantisation import Quantised
-from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.plan.planner import Planned
 from palladion.nn.training import surrogate
 from palladion.nn.training.maps import apply
 

@@ -95,7 +95,7 @@ def seconds(shape: Shape, runs: int) -> float:
 
     def product(table: Any, words: Any, modulus: Any, only: Any) -> Any:
         own = residues.rows(only, 1)
-        return way.product(table, way.centred(words, modulus), "left", own)
+        return way.product(table, way.centre(words, modulus), "left", own)
 
     given = (table, right, np.full((1, 1), q, np.uint32), np.zeros(1, np.int32))
     compiled, placed = jax.jit(product), jax.device_put(given)

@@ -2,8 +2,8 @@
 
     python run.py --keys evaluation.key --output answer query
 
-The device is the one that JAX chooses; the variable JAX_PLATFORMS names another. The answer shows
-its outputs alone, as that of `palladion run`: everything else in it is hidden by fresh randomness.
+JAX chooses the device, unless the variable JAX_PLATFORMS names one. The answer shows its outputs
+only, as an answer of `palladion run` does: fresh randomness hides the rest.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ FORMAT = "palladion-bundle/3"
 HEADER, CHECKSUM, SEED, NUMBER = 56, 32, 32, 8
 """Bytes of the parts of a file."""
 SPARE = 1
-"""The row to which results go that nothing reads."""
+"""The row for results that no instruction reads."""
 LOADED = 64
-"""Rows that are brought to the device at once."""
+"""Number of rows that one transfer brings to the device."""
 SIGMA = 3.19
 """Standard deviation of errors."""
 
 
 class Refused(Exception):  # noqa: N818
-    """What is given does not fit. The text says why."""
+    """An input of this program that it cannot use. The text is for the user."""
 
 
 class Sealed:
@@ -59,9 +59,9 @@ class Sealed:
                 f"{path} holds {words} made for another program: fingerprint "
                 f"{data[16:22].hex()}, expected {fingerprint[:12]}"
             )
-        found = len(data) - HEADER - CHECKSUM
-        if not found == int.from_bytes(data[48:56], "little") == kind["bytes"]:
-            raise Refused(f"{path} has a payload of {found} bytes, expected {kind['bytes']}")
+        length = len(data) - HEADER - CHECKSUM
+        if not length == int.from_bytes(data[48:56], "little") == kind["bytes"]:
+            raise Refused(f"{path} has a payload of {length} bytes, expected {kind['bytes']}")
         if hashlib.sha256(data[:-CHECKSUM]).digest() != data[-CHECKSUM:]:
             raise Refused(f"{path} is damaged: the checksum does not fit the content")
         self.path, self.payload = path, memoryview(data)[HEADER:-CHECKSUM]
@@ -105,18 +105,18 @@ def chacha(seed: bytes, stream: int, start: int, blocks: int) -> Words:
 
 
 def uniform(seed: bytes, stream: int, q: int, n: int) -> Words:
-    """``n`` uniform residues: low bits of words of a stream, without those that are none."""
+    """``n`` uniform residues: the low bits of words of a stream, if they are below ``q``."""
     mask = np.uint32((1 << q.bit_length()) - 1)
-    found, start = np.empty(0, np.uint32), 0
-    while len(found) < n:
-        blocks = int((n - len(found)) * (int(mask) + 1) / q / 16) + 8
+    residues, start = np.empty(0, np.uint32), 0
+    while len(residues) < n:
+        blocks = int((n - len(residues)) * (int(mask) + 1) / q / 16) + 8
         words = chacha(seed, stream, start, blocks) & mask
-        found, start = np.concatenate([found, words[words < q]]), start + blocks
-    return found[:n]
+        residues, start = np.concatenate([residues, words[words < q]]), start + blocks
+    return residues[:n]
 
 
 def tree(root: int, n: int, q: int) -> Words:
-    """``root^bitrev(k)`` at ``k``: the order in which butterflies read powers."""
+    """``root^bitrev(k)`` at index ``k``: the order in which butterflies read powers."""
     powers, order = np.ones(1, np.uint64), np.zeros(1, np.int64)
     while len(order) < n:
         step = np.uint64(pow(root, len(order), q))
@@ -128,33 +128,33 @@ def tree(root: int, n: int, q: int) -> Words:
 def transformed(words: Words, root: int, q: int) -> Words:
     """The values of a polynomial: the transform of its coefficients."""
     n, modulus = len(words), np.uint64(q)
-    factors, found, blocks = tree(root, n, q), words.astype(np.uint64), 1
+    factors, values, blocks = tree(root, n, q), words.astype(np.uint64), 1
     while blocks < n:
-        low, high = np.moveaxis(found.reshape(blocks, 2, -1), 1, 0)
+        low, high = np.moveaxis(values.reshape(blocks, 2, -1), 1, 0)
         high = high * factors[blocks : 2 * blocks, None] % modulus
         parts = [(low + high) % modulus, (low + modulus - high) % modulus]
-        found, blocks = np.stack(parts, axis=1).reshape(-1), 2 * blocks
-    return found
+        values, blocks = np.stack(parts, axis=1).reshape(-1), 2 * blocks
+    return values
 
 
 def coefficients(words: Words, root: int, q: int) -> Words:
-    """The polynomial with the given values: the inverse of :func:`transformed`."""
+    """The coefficients of a polynomial from its values: the inverse of :func:`transformed`."""
     n, modulus = len(words), np.uint64(q)
-    factors, found, blocks = tree(pow(root, -1, q), n, q), words.astype(np.uint64), n // 2
+    factors, values, blocks = tree(pow(root, -1, q), n, q), words.astype(np.uint64), n // 2
     while blocks:
-        low, high = np.moveaxis(found.reshape(blocks, 2, -1), 1, 0)
+        low, high = np.moveaxis(values.reshape(blocks, 2, -1), 1, 0)
         apart = (low + modulus - high) % modulus * factors[blocks : 2 * blocks, None] % modulus
-        found, blocks = np.stack([(low + high) % modulus, apart], axis=1).reshape(-1), blocks // 2
-    return found * np.uint64(pow(n, -1, q)) % modulus
+        values, blocks = np.stack([(low + high) % modulus, apart], axis=1).reshape(-1), blocks // 2
+    return values * np.uint64(pow(n, -1, q)) % modulus
 
 
 def ternary(n: int) -> Words:
     """``n`` numbers, uniform in -1, 0 and 1, from the operating system."""
-    found = np.empty(0, np.uint8)
-    while len(found) < n:
+    accepted = np.empty(0, np.uint8)
+    while len(accepted) < n:
         drawn = np.frombuffer(os.urandom(n), np.uint8)
-        found = np.concatenate([found, drawn[drawn < 255]])
-    return found[:n].astype(np.int64) % 3 - 1
+        accepted = np.concatenate([accepted, drawn[drawn < 255]])
+    return accepted[:n].astype(np.int64) % 3 - 1
 
 
 def gaussian(n: int) -> Words:
@@ -183,7 +183,7 @@ def hidden(
     """
     n = len(components[0][0])
     u, errors, seed = ternary(n), [gaussian(n) for _ in components], os.urandom(SEED)
-    found: list[list[Words]] = [[] for _ in components]
+    ciphertext: list[list[Words]] = [[] for _ in components]
     flood = [0 if flood_bits is None else centred(flood_bits) for _ in shown]
     for limb, (q, root) in enumerate(moduli):
         factor = transformed(u % q, root, q)
@@ -196,8 +196,8 @@ def hidden(
                 drowned = np.array([number % q for number in flood], np.uint64)
                 words[shown] = (coefficients(sum_, root, q)[shown] + drowned) % np.uint64(q)
                 sum_ = transformed(words, root, q)
-            found[index].append(sum_.astype(np.uint32))
-    return found
+            ciphertext[index].append(sum_.astype(np.uint32))
+    return ciphertext
 
 
 def centred(bits: int) -> int:
@@ -206,7 +206,7 @@ def centred(bits: int) -> int:
 
 
 class Bundle:
-    """The folder: what it says, and its arrays."""
+    """The folder of this program: its manifest and its arrays."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -221,23 +221,23 @@ class Bundle:
         self.constants = np.load(self.file("constants.npz"))
 
     def file(self, name: str) -> Path:
-        """A file, with the content that it was written with."""
+        """The path of a file, after a check of the file's checksum."""
         path = self.folder / name
         try:
-            found = hashlib.sha256(path.read_bytes()).hexdigest()
+            checksum = hashlib.sha256(path.read_bytes()).hexdigest()
         except OSError as error:
             raise Refused(f"the bundle lacks {name}: {error.strerror}") from error
-        if found != self.manifest["files"][name]:
+        if checksum != self.manifest["files"][name]:
             raise Refused(f"{name} of the bundle is damaged: its checksum does not fit")
         return path
 
-    def value(self, load: dict[str, Any], given: dict[str, Sealed]) -> Words:
-        """The rows of a value that is loaded."""
+    def value(self, load: dict[str, Any], files: dict[str, Sealed]) -> Words:
+        """The rows of a value to load: a constant, a mask from its seed, or limbs of a file."""
         moduli = [self.primes[index] for index in load["primes"]]
         if load["kind"] == "constant":
             words = self.constants[load["name"]].astype(np.int64)
             return np.stack([(words % q).astype(np.uint32) for q in moduli])
-        file, offset = given[load["file"]], load["at"]
+        file, offset = files[load["file"]], load["at"]
         if load["kind"] == "mask":
             seed, stream = bytes(file.payload[offset : offset + SEED]), load["stream"] << 32
             return np.stack([uniform(seed, stream + i, q, self.n) for i, q in enumerate(moduli)])
@@ -247,9 +247,9 @@ class Bundle:
             limbs.append(limb)
         return np.stack(limbs)
 
-    def answer(self, results: dict[str, list[Words]], given: dict[str, Sealed]) -> bytes:
-        """The bytes of the answer file, which shows the outputs alone."""
-        query = given["query"]
+    def answer(self, results: dict[str, list[Words]], files: dict[str, Sealed]) -> bytes:
+        """The bytes of the answer file, which shows only the outputs."""
+        query = files["query"]
         images = bytes(query.payload[SEED : SEED + NUMBER])
         count = int.from_bytes(images, "little")
         payload: bytes = CHECKSUM.to_bytes(NUMBER, "little") + hashlib.sha256(query.bytes).digest()
@@ -259,7 +259,7 @@ class Bundle:
             if (public := result["public"]) is not None:
                 shown = [place for image, place in result["shown"] if image < count]
                 moduli = list(zip(result["moduli"], result["roots"], strict=True))
-                key = self.public(public, given["keys"], result["moduli"])
+                key = self.public(public, files["keys"], result["moduli"])
                 components = hidden(components, key, moduli, shown, result["flood"])
             payload += (1).to_bytes(NUMBER, "little")
             for limbs in components:
@@ -322,8 +322,8 @@ class Device:
                 ) from error
             parts = (bundle.plan[f"{index}/{part}"] for part in ("reads", "writes", "words"))
             lists = [np.pad(part, ((0, form["chunk"]), (0, 0))) for part in parts]
-            given = [*jax.device_put(lists), *(tables[name] for name in form["tables"])]
-            self.stages.append((jax.jit(module.call, donate_argnums=0), given))
+            arguments = [*jax.device_put(lists), *(tables[name] for name in form["tables"])]
+            self.stages.append((jax.jit(module.call, donate_argnums=0), arguments))
 
         def written(rows: Any, to: Any, words: Any) -> Any:
             def one(index: Any, rows: Any) -> Any:
@@ -334,17 +334,17 @@ class Device:
         self.write = jax.jit(written, donate_argnums=0)
         self.rows = jax.jit(lambda: jax.numpy.zeros((manifest["rows"], bundle.n), "uint32"))
 
-    def run(self, given: dict[str, Sealed]) -> dict[str, list[Words]]:
-        """All waves. Returns the limbs of what is stored, by name."""
+    def run(self, files: dict[str, Sealed]) -> dict[str, list[Words]]:
+        """Runs all waves. Returns the limbs of each stored value, by its name."""
         manifest, results = self.bundle.manifest, dict[str, list[Words]]()
         rows = self.rows()
-        for what, first, count, _ in self.bundle.plan["waves"].tolist():
-            if what >= 2:
-                stage, lists = self.stages[what - 2]
+        for kind, first, count, _ in self.bundle.plan["waves"].tolist():
+            if kind >= 2:
+                stage, lists = self.stages[kind - 2]
                 rows = stage(rows, np.int32(first), np.int32(count), *lists)
-            elif what == 0:
+            elif kind == 0:
                 for load in manifest["loads"][first : first + count]:
-                    rows = self.load(rows, load["rows"], self.bundle.value(load, given))
+                    rows = self.load(rows, load["rows"], self.bundle.value(load, files))
             else:
                 for stored in manifest["stores"][first : first + count]:
                     results[stored["name"]] = [*np.asarray(rows[np.array(stored["rows"])])]
@@ -362,12 +362,12 @@ class Device:
 
 
 def writable(path: Path) -> None:
-    """Refuse a place that cannot be written, before the run.
+    """Refuse an output that cannot be written, before the run.
 
     Raises
     ------
     Refused
-        The message names it.
+        The message names the path.
     """
     folder = path.resolve().parent
     if path.is_dir():
@@ -396,8 +396,8 @@ def main() -> None:
             raise Refused(f"{asked.query} has {images} images, expected 1 to {batch}")
         device = Device(bundle)
         started = time.perf_counter()
-        given = {"keys": keys, "query": query}
-        answer = bundle.answer(device.run(given), given)
+        files = {"keys": keys, "query": query}
+        answer = bundle.answer(device.run(files), files)
         try:
             asked.output.write_bytes(answer)
         except OSError as error:

@@ -30,7 +30,7 @@ from palladion.xla.kernels.roots import root_of
 from palladion.xla.plan import Plan, Stage, Words
 
 PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
-"""Platforms that modules are made for, and the kind of device that each is."""
+"""Platforms of modules, and the kind of device of each."""
 DEFAULT: Final = ("cpu", "cuda", "tpu")
 
 KINDS: Final = {
@@ -42,19 +42,19 @@ KINDS: Final = {
 
 
 PUBLIC: Final = "public"
-"""Name of the public key among the places of a file."""
+"""Name of the public key among the offsets of a file."""
 
 
 @dataclass(frozen=True)
-class Absent:
-    """A device of a platform, which need not be here. Measured choices of kernels do not hold."""
+class AbsentDevice:
+    """A device of a platform. It need not be present, so no measured choice of kernels applies."""
 
     platform: str
     device_kind: str = "of a bundle"
 
 
 def require_flatbuffers() -> None:
-    """JAX writes modules with flatbuffers, and does not install it."""
+    """Check that flatbuffers is installed. JAX writes modules with it and does not install it."""
     try:
         import_module("flatbuffers")
     except ImportError:
@@ -64,7 +64,7 @@ def require_flatbuffers() -> None:
 
 
 class Folder:
-    """A folder that is being written, and the checksums of its files."""
+    """The folder of a bundle, and the checksums of the files written so far."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -72,12 +72,12 @@ class Folder:
         make_folder(path)
 
     def write(self, name: str, data: bytes) -> None:
-        """A file."""
+        """Write a file."""
         files.write(self.path / name, data)
         self.sums[name] = hashlib.sha256(data).hexdigest()
 
     def arrays(self, name: str, arrays: dict[str, Words]) -> None:
-        """A file of arrays."""
+        """Write a file of arrays."""
         data = io.BytesIO()
         np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
         self.write(name, data.getvalue())
@@ -85,22 +85,22 @@ class Folder:
 
 @dataclass(frozen=True)
 class Terms:
-    """What files a program reads and writes."""
+    """The contents of a program's files: of keys, query and answer."""
 
     network: str
     fingerprint: str
     batch: int
     lengths: dict[str, int]
     """Bytes of the payloads of ``keys`` and ``query``."""
-    places: dict[str, Place]
-    """Where the seed and the bodies of a name lie."""
+    places: dict[str, FileOffsets]
+    """The offsets of each name's seed and bodies."""
     answer: list[Json]
-    """Each result: ``names`` of its components, its ``moduli``, and to hide it the ``roots`` of
-    their transforms, the place of the ``public`` key, and pairs of an image and a coefficient that
-    are ``shown``. Without a key it is written as it is."""
+    """One entry for each result: the ``names`` of its components and its ``moduli``. To hide it:
+    the ``roots`` of the moduli's transforms, the offsets of the ``public`` key, and the ``shown``
+    pairs of an image and a coefficient. Without a public key the result is not hidden."""
 
 
-class Place(NamedTuple):
+class FileOffsets(NamedTuple):
     """Offsets in the payload of a file."""
 
     file: str
@@ -121,7 +121,7 @@ def write(program: _native.Program, path: Path, platforms: Sequence[str] = DEFAU
     places = {}
     for name, of_query, (seed, bodies, body_len, end) in _native.file_places(program):
         file = "query" if of_query else "keys"
-        places[name], lengths[file] = Place(file, seed, bodies, body_len), end
+        places[name], lengths[file] = FileOffsets(file, seed, bodies, body_len), end
     waves = _native.Waves.of_program(program)
     plan = Plan(waves)
     public = places.pop(PUBLIC)
@@ -132,8 +132,8 @@ def write(program: _native.Program, path: Path, platforms: Sequence[str] = DEFAU
     return write_plan(plan, terms, path, platforms)
 
 
-def result(index: int, output: Json, plan: Plan, public: Place) -> Json:
-    """How the result ``index`` is hidden and written."""
+def result(index: int, output: Json, plan: Plan, public: FileOffsets) -> Json:
+    """The manifest's entry for the result ``index``: how it is hidden and written."""
     if output["parts"]:
         raise UsageError("outputs of the program are sums of parts in several ciphertexts, which "
                          "bundles do not hide: run it with `palladion run`")  # fmt: skip
@@ -158,8 +158,8 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
     require_flatbuffers()
     folder = Folder(path)
     loads, stores = _native.waves_moves(plan.native)
-    forms = [form_of(plan, folder, name) for name in platforms]
-    folder.arrays("plan.npz", lists_of(plan))
+    forms = [write_modules(plan, folder, name) for name in platforms]
+    folder.arrays("plan.npz", collect_lists(plan))
     named = sorted({name for kind, name, *_ in loads if kind == "constant"}, key=int)
     folder.arrays("constants.npz", {name: constant(plan.native, int(name)) for name in named})
     folder.write("run.py", Path(run.__file__).read_bytes())
@@ -192,8 +192,8 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
     return manifest
 
 
-def load(crossing: _native.Crossing, places: dict[str, Place]) -> Json:
-    """Where a value that is loaded comes from, and its rows."""
+def load(crossing: _native.Crossing, places: dict[str, FileOffsets]) -> Json:
+    """The manifest's entry for a value to load: its source and its rows."""
     kind, name, stream, primes, rows = crossing
     common = {"kind": kind, "primes": primes, "rows": rows}
     if kind == "constant":
@@ -206,14 +206,14 @@ def load(crossing: _native.Crossing, places: dict[str, Place]) -> Json:
     return {**common, "file": place.file, "at": place.bodies + int(index) * place.body_len}
 
 
-def lists_of(plan: Plan) -> dict[str, Words]:
-    """Waves, and rows and words of the instructions of each stage."""
-    found = {"waves": np.frombuffer(plan.native.waves(), np.uint32).reshape(-1, 4)}
+def collect_lists(plan: Plan) -> dict[str, Words]:
+    """The waves, and the rows and words of each stage's instructions."""
+    lists = {"waves": np.frombuffer(plan.native.waves(), np.uint32).reshape(-1, 4)}
     for index, stage in enumerate(plan.stages):
-        found[f"{index}/reads"] = stage.read_rows
-        found[f"{index}/writes"] = stage.write_rows
-        found[f"{index}/words"] = stage.words
-    return found
+        lists[f"{index}/reads"] = stage.read_rows
+        lists[f"{index}/writes"] = stage.write_rows
+        lists[f"{index}/words"] = stage.words
+    return lists
 
 
 def constant(native: _native.Waves, index: int) -> Words:
@@ -223,44 +223,44 @@ def constant(native: _native.Waves, index: int) -> Words:
                                        np.min_scalar_type(words.max())))  # fmt: skip
 
 
-def form_of(plan: Plan, folder: Folder, platform: str) -> list[Json]:
-    """Write the modules of all stages for a platform, and their tables, each table once."""
-    device: Any = Absent(PLATFORMS[platform])
+def write_modules(plan: Plan, folder: Folder, platform: str) -> list[Json]:
+    """Write the modules of all stages for a platform, and each of their tables once."""
+    device: Any = AbsentDevice(PLATFORMS[platform])
     tables: dict[str, Words] = {}
-    made: dict[object, list[str]] = {}
+    names_of: dict[object, list[str]] = {}
     forms = []
     for index, stage in enumerate(plan.stages):
         work = stages.work(plan, stage, device)
-        given = work.tables()
-        leaves, tree = jax.tree.flatten(given)
-        if work.key not in made:
-            made[work.key] = [kept(tables, leaf) for leaf in leaves]
+        arrays = work.tables()
+        leaves, tree = jax.tree.flatten(arrays)
+        if work.key not in names_of:
+            names_of[work.key] = [keep_array(tables, leaf) for leaf in leaves]
         size = chunk(device, stage, plan.n)
-        module = exported(plan, stage, (work.apply, size), (leaves, tree), platform)
+        module = export_stage(plan, stage, (work.apply, size), (leaves, tree), platform)
         name = f"{index:03}-{platform}.jax"
         folder.write(name, module)
-        forms.append({"file": name, "chunk": size, "tables": made[work.key]})
+        forms.append({"file": name, "chunk": size, "tables": names_of[work.key]})
     folder.arrays(f"tables-{platform}.npz", tables)
     return forms
 
 
-def kept(tables: dict[str, Words], leaf: Any) -> str:
-    """The name of an array, which has that of its content."""
+def keep_array(tables: dict[str, Words], leaf: Any) -> str:
+    """Adds an array to ``tables``. Returns its name, a checksum of its content."""
     array = np.asarray(leaf)
     sum_ = hashlib.sha256(f"{array.dtype}{array.shape}".encode() + array.tobytes()).hexdigest()
     tables[sum_[:16]] = array
     return sum_[:16]
 
 
-def exported(
+def export_stage(
     plan: Plan, stage: Stage, work: tuple[Any, int], tables: tuple[list[Any], Any], platform: str
 ) -> bytes:
-    """The function ``(store, first, count, reads, writes, words, tables...) -> store``."""
+    """Exports a stage: ``(store, first, count, reads, writes, words, tables...) -> store``."""
     (apply, size), (leaves, tree) = work, tables
 
-    def function(rows: Any, first: Any, count: Any, *given: Any) -> Any:
-        own = jax.tree.unflatten(tree, given[3:])
-        return run_chunks(apply, size, rows, first, count, tables=own, lists=given[:3])
+    def function(rows: Any, first: Any, count: Any, *arrays: Any) -> Any:
+        own = jax.tree.unflatten(tree, arrays[3:])
+        return run_chunks(apply, size, rows, first, count, tables=own, lists=arrays[:3])
 
     lists = (stage.read_rows, stage.write_rows, stage.words)
     shaped: Any = jax.ShapeDtypeStruct
@@ -271,5 +271,5 @@ def exported(
         *(shaped((len(part) + size, part.shape[1]), part.dtype) for part in lists),
         *(shaped(np.shape(leaf), np.asarray(leaf).dtype) for leaf in leaves),
     ]
-    made = jax.export.export(jax.jit(function), platforms=[platform])(*shapes)
-    return bytes(made.serialize())
+    module = jax.export.export(jax.jit(function), platforms=[platform])(*shapes)
+    return bytes(module.serialize())

@@ -1,23 +1,22 @@
 """Products of matrices modulo primes, on units that multiply small numbers.
 
-A word of 32 bits is cut into pieces that the unit multiplies exactly, and so is a matrix. The
-ways:
+Words of 32 bits and entries of a matrix are cut into pieces, which a unit multiplies exactly. There
+are five ways:
 
 - :class:`Aligned`, the basis-aligned transformation (BAT) of CROSS. Piece ``d`` of a word weighs
   ``2^(8 d)``. The matrix is multiplied by each weight and reduced modulo the prime before a run, so
   that all products have results of four pieces, none of seven: 16 products of pieces, in one matrix
   product of 4 times the rows and 4 times the columns.
-- :class:`Chunks`: the matrix is cut as it is, and products are added up by weight. With entries
-  below 2^17 these are 12 products of pieces.
-- :class:`Blocks`: entries of at most 17 bits times whole words are exact in doubles for 64 terms.
+- :class:`Chunks`: the matrix is cut without that step, and products are added up by weight. For
+  entries below 2^17 these are 12 products of pieces.
+- :class:`Blocks`: entries of at most 17 bits times whole words, exact in doubles for 64 terms.
 - :class:`Parts`: words are cut into two parts or more, and products with whole entries are exact
   in doubles, or in words of 64 bits.
-- :class:`Whole`: no matrix unit. Whole words are multiplied, in the kernel that adds them up.
+- :class:`Whole`: no matrix unit. One kernel multiplies whole words and adds the products up.
 
 Pieces are signed bytes in ``[-128, 127]``: signed times signed is what matrix units and XLA are
-fast at. A word is first replaced by the word or the word less the prime, whichever is in the range
-of four signed bytes, ``[-0x80808080, 0x7f7f7f7f]``: one of them is, since the range has 2^32
-numbers.
+fast at. A word is first centred: the prime is subtracted if the word is beyond the range of four
+signed bytes, ``[-0x80808080, 0x7f7f7f7f]``. The result is in the range, which has 2^32 numbers.
 
 Source of BAT: Tong et al., "Leveraging ASIC AI chips for homomorphic encryption" (CROSS), section
 4.1.4, <https://arxiv.org/abs/2501.07047>, where pieces are unsigned.
@@ -44,11 +43,11 @@ Side = Literal["left", "right"]
 LARGEST: Final = np.uint32(0x7F7F7F7F)
 """The largest number that four signed bytes represent."""
 OFFSET: Final = np.uint32(0x80808080)
-"""Minus the smallest one. Added to a word, its bytes are the digits plus 128."""
+"""Minus the smallest such number. Added to a word, it makes each byte the digit plus 128."""
 LOWER: Final = np.uint64(0xFFFFFFFF)
 PIECES: Final = 4
 WRITTEN: Final = 16
-"""Terms of a sum that are written one by one. More take long to compile."""
+"""Sums of at most this many terms are written term by term. Longer ones take long to compile."""
 TERMS: Final = 64
 """Terms of a block of :class:`Blocks`."""
 ENTRY_PIECES: Final = 3
@@ -64,34 +63,34 @@ class Product(Protocol):
         ...
 
     def table(self, matrix: Wide, q: Wide) -> npt.NDArray[Any]:
-        """What is known of the left factor ``[R, C]``, whose row ``r`` is modulo ``q[r]``."""
+        """The table of a known left factor ``[R, C]``, whose row ``r`` is modulo ``q[r]``."""
         ...
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
-        """Words, some less their prime, that :meth:`product` can cut into pieces."""
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
+        """Words that :meth:`product` can cut into pieces: the prime is subtracted from some."""
         ...
 
     def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
-        """Residues of the product of a table and centred words, by the constants of each row.
+        """Residues of the product of a table and centred words. ``own`` has each row's constants.
 
-        For the right side the table is the transpose of that of the transposed matrix.
+        For the right side, ``table`` is the transpose of the table of the transposed matrix.
         """
         ...
 
 
-def reduced(sums: jax.Array, bound: int, own: Residues) -> jax.Array:
+def reduce_sums(sums: jax.Array, bound: int, own: Residues) -> jax.Array:
     """Residues of signed integers of at most ``bound``, which is at most 2^61."""
     wide = jnp.asarray(own.q).astype(jnp.uint64)
     offset = (jnp.uint64(bound) + wide - jnp.uint64(1)) // wide * wide
     return remainder((sums + offset.astype(jnp.int64)).astype(jnp.uint64), own.division, 2 * bound)
 
 
-def centred(words: jax.Array, q: jax.Array) -> jax.Array:
-    """Words, less the prime where they are beyond four signed bytes, modulo 2^32."""
+def centre_words(words: jax.Array, q: jax.Array) -> jax.Array:
+    """Subtracts the prime from words beyond four signed bytes, modulo 2^32."""
     return words - jnp.where(words > LARGEST, q, jnp.uint32(0))
 
 
-def pieces(words: jax.Array, axis: int) -> jax.Array:
+def cut_pieces(words: jax.Array, axis: int) -> jax.Array:
     """The four signed bytes of centred words, on a new axis, the lowest first."""
     shape = [1] * (words.ndim + 1)
     shape[axis] = PIECES
@@ -100,29 +99,29 @@ def pieces(words: jax.Array, axis: int) -> jax.Array:
     return jax.lax.bitcast_convert_type(moved.astype(jnp.uint8), jnp.int8)
 
 
-def pieces_on_host(words: Wide, q: Wide) -> npt.NDArray[np.int8]:
+def cut_pieces_on_host(words: Wide, q: Wide) -> npt.NDArray[np.int8]:
     """The four signed bytes of residues, on a new last axis."""
     lower = (words - np.where(words > LARGEST, q, np.uint64(0))).astype(np.uint32)
     return np.ascontiguousarray((lower + OFFSET) ^ OFFSET).view(np.int8).reshape(*words.shape, 4)
 
 
-def merged(words: jax.Array, axis: int) -> jax.Array:
-    """Axes ``axis`` and ``axis + 1`` as one. ``axis`` is negative."""
+def merge_axes(words: jax.Array, axis: int) -> jax.Array:
+    """Merges the axes ``axis`` and ``axis + 1``. ``axis`` is negative."""
     shape = words.shape
     end = words.ndim + axis
     return words.reshape(*shape[:end], shape[end] * shape[end + 1], *shape[end + 2 :])
 
 
-def weighed(sums: jax.Array, axis: int, bits: int) -> jax.Array:
+def weigh_sums(sums: jax.Array, axis: int, bits: int) -> jax.Array:
     """The sum over an axis, whose entry ``i`` weighs ``2^(bits i)``."""
-    found = jnp.zeros((), jnp.int64)
+    total = jnp.zeros((), jnp.int64)
     for i in range(sums.shape[axis]):  # a reduction is not vectorised
         part = jax.lax.index_in_dim(sums, i, axis % sums.ndim, keepdims=False)
-        found = found + (part.astype(jnp.int64) << np.int64(bits * i))
-    return found
+        total = total + (part.astype(jnp.int64) << np.int64(bits * i))
+    return total
 
 
-def total(terms: jax.Array, axis: int) -> jax.Array:
+def sum_axis(terms: jax.Array, axis: int) -> jax.Array:
     """The sum over an axis. Few terms are written one by one: a reduction is not vectorised."""
     count = terms.shape[axis]
     if count > WRITTEN:
@@ -130,12 +129,15 @@ def total(terms: jax.Array, axis: int) -> jax.Array:
     parts = (
         jax.lax.index_in_dim(terms, i, axis % terms.ndim, keepdims=False) for i in range(count)
     )
-    found: jax.Array = reduce(jnp.add, parts)
-    return found
+    sum_: jax.Array = reduce(jnp.add, parts)
+    return sum_
 
 
-def split(sums: jax.Array, side: Side, count: int) -> tuple[jax.Array, int]:
-    """The rows, or for the right side the columns, of ``count`` pieces of a result apart."""
+def split_pieces(sums: jax.Array, side: Side, count: int) -> tuple[jax.Array, int]:
+    """Splits a result into ``count`` pieces, by rows or for the right side by columns.
+
+    Returns the array and the axis that counts pieces.
+    """
     *rest, rows, columns = sums.shape
     if side == "left":
         return sums.reshape(*rest, count, rows // count, columns), -3
@@ -164,32 +166,34 @@ class Aligned:
             )
         modulus = q[:, None]
         shifted = np.stack([(matrix << np.uint64(8 * d)) % modulus for d in range(PIECES)])
-        digits = pieces_on_host(shifted, np.broadcast_to(modulus, shifted.shape))
-        found = digits.transpose(3, 1, 0, 2).reshape(PIECES * rows, PIECES * columns)
-        return found.astype(jnp.bfloat16) if self.unit == "bf16" else np.ascontiguousarray(found)
+        digits = cut_pieces_on_host(shifted, np.broadcast_to(modulus, shifted.shape))
+        entries = digits.transpose(3, 1, 0, 2).reshape(PIECES * rows, PIECES * columns)
+        return (
+            entries.astype(jnp.bfloat16) if self.unit == "bf16" else np.ascontiguousarray(entries)
+        )
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """Words in the range of four signed bytes."""
-        return centred(words, q)
+        return centre_words(words, q)
 
     def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
-        """One matrix product of pieces, and their sum by weight."""
+        """The product by one matrix product of pieces. The results are added up by weight."""
         axis = -3 if side == "left" else -2
-        cut = merged(pieces(words, axis), axis)
+        cut = merge_axes(cut_pieces(words, axis), axis)
         if self.unit == "bf16":
             cut = cut.astype(jnp.bfloat16)
         kind = jnp.float32 if self.unit == "bf16" else jnp.int32
         factors = (table, cut) if side == "left" else (cut, table)
         product = jnp.matmul(*factors, preferred_element_type=kind)
-        apart, axis = split(product, side, PIECES)
+        apart, axis = split_pieces(product, side, PIECES)
         terms = cut.shape[-2 if side == "left" else -1]
         bound = (terms << 14) * (1 + (1 << 8) + (1 << 16) + (1 << 24))  # a product is at most 2^14
-        return reduced(weighed(apart, axis, 8), bound, own)
+        return reduce_sums(weigh_sums(apart, axis, 8), bound, own)
 
 
 @dataclass(frozen=True)
 class Chunks:
-    """Signed bytes of both factors as they are, for entries below 2^17."""
+    """Signed bytes of both factors, for entries below 2^17."""
 
     name = "chunks-s8"
 
@@ -201,17 +205,17 @@ class Chunks:
             )
         return matrix.astype(np.uint32)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """Words in the range of four signed bytes."""
-        return centred(words, q)
+        return centre_words(words, q)
 
     def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
-        """Three pieces of the entries times four of the words, added up by weight."""
+        """The products of three pieces of an entry with four of a word, added up by weight."""
         assert side == "left", "entries of at most 17 bits are left factors"
-        # Entries with the highest piece first, words with the lowest: the products of a weight
-        # are those of neighbouring columns with neighbouring rows.
-        few = merged(pieces(table, -2)[..., ENTRY_PIECES - 1 :: -1, :], -2)
-        cut = merged(pieces(words, -3), -3)
+        # Entries have the highest piece first, words the lowest. So all products of one weight are
+        # one product of neighbouring columns with neighbouring rows.
+        few = merge_axes(cut_pieces(table, -2)[..., ENTRY_PIECES - 1 :: -1, :], -2)
+        cut = merge_axes(cut_pieces(words, -3), -3)
         inner, last = words.shape[-2], ENTRY_PIECES - 1
         sums = jnp.zeros((), jnp.int64)
         for weight in range(ENTRY_PIECES + PIECES - 1):
@@ -220,12 +224,12 @@ class Chunks:
             right = cut[..., first * inner : end * inner, :]
             part = jnp.matmul(left, right, preferred_element_type=jnp.int32)
             sums = sums + (part.astype(jnp.int64) << np.int64(8 * weight))
-        return reduced(sums, inner * int(OFFSET) << 17, own)
+        return reduce_sums(sums, inner * int(OFFSET) << 17, own)
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """Whole words times whole entries, at most 2^17, by 64 terms in doubles.
+    """Whole words times whole entries of at most 2^17, in doubles, in blocks of 64 terms.
 
     An entry less 2^16 is at most 2^16 in size and a centred residue at most 2^31. So 64 products
     are at most 2^53."""
@@ -236,12 +240,15 @@ class Blocks:
         """The entries."""
         return Chunks().table(matrix, q)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """Centred residues, modulo 2^32."""
         return words - jnp.where(words > q >> np.uint32(1), q, jnp.uint32(0))
 
     def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
-        """The sum over blocks of terms, and the sum of words for what entries were lowered by."""
+        """The product, block by block.
+
+        Entries were lowered by 2^16, so 2^16 times the sum of the words is added.
+        """
         assert side == "left", "entries of at most 17 bits are left factors"
         inner, middle = words.shape[-2], 16
         whole = jax.lax.bitcast_convert_type(words, jnp.int32)
@@ -252,12 +259,12 @@ class Blocks:
             block = slice(start, start + TERMS)
             part = jnp.matmul(entries[..., block], numbers[..., block, :])
             sums = sums + part.astype(jnp.int64)
-        return reduced(sums, inner << (17 + 31), own)
+        return reduce_sums(sums, inner << (17 + 31), own)
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Words in two or more parts, times whole entries."""
+    """Words cut into two or more parts, times whole entries."""
 
     unit: Literal["f64", "u64"]
     entry_bits: int
@@ -275,7 +282,7 @@ class Parts:
         centre = np.where(2 * whole > modulus, whole - modulus, whole)
         return centre.astype(np.float64 if self.unit == "f64" else np.int64)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """The words themselves."""
         return words
 
@@ -296,7 +303,7 @@ class Parts:
             if rest is not None:
                 whole = whole + (rest.astype(jnp.int64) << np.int64(bits))
                 bound += 1 << (32 + bits)
-            rest = reduced(whole, bound, own)
+            rest = reduce_sums(whole, bound, own)
         assert rest is not None
         return rest
 
@@ -305,8 +312,8 @@ class Parts:
 class Whole:
     """Whole words times whole entries, which have the factor 2^32 of Montgomery's products.
 
-    Upper and lower halves of products are added up apart. The sum's quotient by 2^32 is the sum of
-    the upper halves, below the prime each, and what is left of the lower ones."""
+    Upper and lower halves of the products have a sum each. The quotient of the whole sum by 2^32 is
+    the sum of the upper halves, each below the prime, plus the rest of the sum of lower halves."""
 
     name = "whole-u64"
 
@@ -314,7 +321,7 @@ class Whole:
         """The entries times 2^32."""
         return ((matrix << BITS) % q[:, None]).astype(np.uint32)
 
-    def centred(self, words: jax.Array, q: jax.Array) -> jax.Array:
+    def centre(self, words: jax.Array, q: jax.Array) -> jax.Array:
         """The words themselves."""
         return words
 
@@ -333,9 +340,9 @@ class Whole:
         upper = upper + (low >> BITS)
         wide = q.astype(jnp.uint64)
         minus = high64(low.astype(jnp.uint32) * own.inverse, q)
-        # In (0, terms + 3) times the prime: a carry is below it too.
+        # Between 0 and terms + 3 times the prime: the carry is below the prime, too.
         rest = upper + wide - minus
         for bit in reversed(range((terms + 2).bit_length())):
             rest = jnp.minimum(rest, rest - (wide << np.uint64(bit)))
-        found: jax.Array = rest.astype(jnp.uint32)
-        return found
+        residues: jax.Array = rest.astype(jnp.uint32)
+        return residues

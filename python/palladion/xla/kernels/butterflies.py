@@ -1,17 +1,17 @@
-"""The transform by stages of butterflies, in passes that vector units like.
+"""The transform by stages of butterflies, in passes that suit vector units.
 
 A stage of the transform takes words ``x`` and ``y`` to ``x + w y`` and ``x - w y``. XLA writes each
-output by a loop of its own, so the product would be computed twice. The form here computes it once:
-a pass reads ``x`` and ``w y``, adds and subtracts them, and multiplies by the factors of the *next*
-stage what is a ``y`` there. Results of a pass are stacked: XLA on a CPU fuses what comes before a
-stack into its loops and begins the next kernel after it.
+output with a loop of its own, so it would compute the product twice. Here it is computed once: a
+pass reads ``x`` and ``w y``, adds and subtracts them, and multiplies those results that are ``y``
+in the *next* stage by this stage's factors. The results of a pass are stacked: XLA on a CPU fuses
+operations before a stack into its loops, and begins the next kernel after it.
 
-The inverse takes ``x`` and ``y`` to ``x + y`` and ``(x - y) w``, which has one product as it is.
+The inverse takes ``x`` and ``y`` to ``x + y`` and ``(x - y) w``. That has only one product.
 
 The ``N`` words are a matrix of rows and columns. The first half of the stages pairs rows, with
-columns in vector registers. Then the matrix is transposed, and the other half does the same. So the
+columns in vector registers. Then the matrix is transposed for the second half of the stages. So the
 innermost loop has at least 16 steps from N = 2^8 on. A transposition is a loop of its own, see
-:func:`transposed`."""
+:func:`transpose`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.kernel import Wide, Words, check_moduli
 from palladion.xla.kernels.mat import shape
 from palladion.xla.kernels.modular import Bits
 from palladion.xla.kernels.roots import root_of, tree
@@ -47,16 +47,16 @@ class Roots(NamedTuple):
 
     residues: Residues
     factors: jax.Array | Words
-    """Factors times 2^32, in the order of :func:`arranged`: ``[P, N]``."""
+    """Factors times 2^32, in the order of :func:`arrange_factors`: ``[P, N]``."""
     last: jax.Array | Words
-    """The inverse's ``2^32 / N``, and that times its last factor: ``[P, 2]``."""
+    """For the inverse: ``2^32 / N``, and the same times its last factor, ``[P, 2]``."""
 
 
-def arranged(factors: Wide, rows: int) -> Wide:
-    """Powers by node, as the passes read them.
+def arrange_factors(factors: Wide, rows: int) -> Wide:
+    """Arranges the powers of nodes in the order in which the passes read them.
 
-    The first ``rows`` are those of the first half. A later stage has ``2^s rows`` nodes, ``2^s`` in
-    each row: they become ``[2^s, rows]``, since rows are the innermost axis then."""
+    The first ``rows`` powers belong to the first half of the stages. A later stage has ``2^s rows``
+    nodes, ``2^s`` in each row. They become ``[2^s, rows]``: rows are the innermost axis then."""
     parts, nodes = [factors[:rows]], rows
     while nodes < len(factors):
         parts.append(factors[nodes : 2 * nodes].reshape(rows, -1).T.reshape(-1))
@@ -64,13 +64,13 @@ def arranged(factors: Wide, rows: int) -> Wide:
     return np.concatenate(parts)
 
 
-def roots(moduli: Words, n: int, inverse: bool) -> Roots:
+def make_roots(moduli: Words, n: int, inverse: bool) -> Roots:
     """The tables of the primes."""
     factors, last = [], []
-    for q in checked(moduli):
+    for q in check_moduli(moduli):
         root = root_of(q, n, inverse=inverse)
         by_node = to_montgomery(tree(root, n, q), q)
-        factors.append(arranged(by_node, shape(n)[0]))
+        factors.append(arrange_factors(by_node, shape(n)[0]))
         scale = pow(n, -1, q)
         last.append([(scale << 32) % q, int(by_node[1]) * scale % q])
     return Roots(Residues.of(moduli), np.array(factors, np.uint32), np.array(last, np.uint32))
@@ -85,12 +85,12 @@ class ButterflyNtt:
 
     @property
     def name(self) -> str:
-        """Words of products."""
+        """The form of the transform, with the width of products' words."""
         return f"butterflies-{self.bits}"
 
     def tables(self, moduli: Words, n: int) -> Roots:
         """The factors of the primes."""
-        return roots(moduli, n, self.inverse)
+        return make_roots(moduli, n, self.inverse)
 
     def apply(self, tables: Roots, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
@@ -113,11 +113,11 @@ class ButterflyNtt:
 
         if not self.inverse:
             a = forward(a.reshape(count, rows, columns), q, times, between_rows)
-            a = forward(transposed(a), q, times, between_columns)
-            return transposed(a).reshape(count, n)
-        a = backward(transposed(a.reshape(count, rows, columns)), q, times, between_columns)
+            a = forward(transpose(a), q, times, between_columns)
+            return transpose(a).reshape(count, n)
+        a = backward(transpose(a.reshape(count, rows, columns)), q, times, between_columns)
         scale = last[:, :, None, None, None]
-        a = backward(transposed(a), q, times, between_rows, scale)
+        a = backward(transpose(a), q, times, between_rows, scale)
         return a.reshape(count, n)
 
 
@@ -129,10 +129,10 @@ class ButterflyIntt(ButterflyNtt):
 
 
 def forward(a: jax.Array, q: jax.Array, times: Times, factors: Factors) -> jax.Array:
-    """All stages between the rows of ``[B, rows, lanes]``, by the factors of each stage.
+    """Runs the stages that pair rows of ``[B, rows, lanes]``, with the factors of each stage.
 
-    Between passes the shape is ``[B, nodes, 2, half, lanes]``: at 0 of axis 2 is ``x``, at 1 is ``w
-    y``."""
+    Between passes the shape is ``[B, nodes, 2, half, lanes]``. Axis 2 has ``x`` at 0 and ``w y`` at
+    1."""
     count, rows, lanes = a.shape
     pairs = a.reshape(count, 1, 2, rows // 2, lanes)
     pairs = jnp.stack([pairs[:, :, 0], times(pairs[:, :, 1], factors(0))], axis=2)
@@ -140,23 +140,25 @@ def forward(a: jax.Array, q: jax.Array, times: Times, factors: Factors) -> jax.A
         half = pairs.shape[3] // 2
         parts = []
         next_ = factors(stage)
-        for child, words in enumerate(both(pairs, q)):
+        for child, words in enumerate(add_and_subtract(pairs, q)):
             factor = next_.reshape(count, -1, 2, *next_.shape[2:])[:, :, child]
             parts += [words[:, :, :half], times(words[:, :, half:], factor)]
         pairs = jnp.stack(parts, axis=2).reshape(count, -1, 2, half, lanes)
-    return jnp.stack(both(pairs, q), axis=2).reshape(count, rows, lanes)
+    return jnp.stack(add_and_subtract(pairs, q), axis=2).reshape(count, rows, lanes)
 
 
 def backward(
     a: jax.Array, q: jax.Array, times: Times, factors: Factors, scale: jax.Array | None = None
 ) -> jax.Array:
-    """All stages between rows, from the last to the first. ``scale`` has the factors of both halves
-    of the first stage: without it the sum has none."""
+    """Runs the inverse stages that pair rows, from the last to the first.
+
+    ``scale`` has the factors of the sum and of the difference in the first stage. Without it the
+    sum has no factor."""
     count, rows, lanes = a.shape
     stages = rows.bit_length() - 1
     for stage in reversed(range(stages)):
         pairs = a.reshape(count, 1 << stage, 2, rows >> (stage + 1), lanes)
-        upper, lower = both(pairs, q)
+        upper, lower = add_and_subtract(pairs, q)
         if stage or scale is None:
             lower = times(lower, factors(stage))
         else:
@@ -165,17 +167,17 @@ def backward(
     return a.reshape(count, rows, lanes)
 
 
-def transposed(a: jax.Array) -> jax.Array:
-    """Rows as columns, of matrices ``[B, rows, columns]``.
+def transpose(a: jax.Array) -> jax.Array:
+    """Transposes the matrices ``[B, rows, columns]``.
 
-    It is written in two halves. A single transposition would be fused by XLA with the pass before
-    it or after it, which then works word by word: the transform of 2^15 words took 256 us so, and
-    takes 154 us now."""
+    It does so in two halves. XLA would fuse a single transposition with the pass before or after
+    it, which then works word by word. A transform of 2^15 words takes 154 us with two halves, 256
+    us with a single transposition."""
     half = a.shape[1] // 2
     return jnp.concatenate([a[:, :half].swapaxes(1, 2), a[:, half:].swapaxes(1, 2)], axis=2)
 
 
-def both(pairs: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Sum and difference of words that are paired along axis 2."""
+def add_and_subtract(pairs: jax.Array, q: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Adds and subtracts the words that are paired along axis 2."""
     x, y = pairs[:, :, 0], pairs[:, :, 1]
     return add(x, y, q), sub(x, y, q)

@@ -1,6 +1,6 @@
-"""Every variant of every kernel, and the one that a device takes.
+"""Lists every variant of every kernel, and chooses one for a device.
 
-Without a measurement a device takes the defaults below. ``palladion xla tune`` measures all
+Without a measurement a device uses the defaults below. ``palladion xla tune`` measures all
 variants and keeps the fastest ones in a file of the user's cache, with the device and JAX's version
 for which they hold."""
 
@@ -35,7 +35,7 @@ from palladion.xla.kernels.permute import Permute, Turn
 from palladion.xla.kernels.roots import least_root as root
 from palladion.xla.kernels.round import Round
 
-__all__ = ["OPERATIONS", "Choice", "chosen", "root", "variant"]
+__all__ = ["OPERATIONS", "Choice", "choose_kernels", "root", "variant"]
 
 RESIDUES: Final[tuple[Product, ...]] = (
     Aligned("s8"),
@@ -88,7 +88,7 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
     "round": (Round("u64"), Round("u32")),
     "digit": (Digit(),),
 }
-"""Kernels by operation. They give the same words."""
+"""Kernels by operation. All kernels of an operation give the same words."""
 
 DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
     "cpu": {},
@@ -100,16 +100,16 @@ DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
         "convert": "bat-s8",
     },
 }
-"""Variants by platform and operation, where it is not the first one of :data:`OPERATIONS`."""
+"""Default variants by platform and operation. Otherwise it is the first of :data:`OPERATIONS`."""
 
 
 def fits(kernel: Any, platform: str) -> bool:
-    """Whether a kind of device can compile a kernel. Most kernels are for all."""
+    """Whether a kind of device can compile a kernel. Most kernels are for all devices."""
     return platform in getattr(kernel, "platforms", (platform,))
 
 
 def variant(operation: str, name: str, platform: str | None = None) -> Kernel:
-    """A variant by its name, for a kind of device if that is given.
+    """The variant of a name. With ``platform``, that kind of device must be able to compile it.
 
     Raises
     ------
@@ -123,13 +123,13 @@ def variant(operation: str, name: str, platform: str | None = None) -> Kernel:
         raise UsageError(
             f"no variant {name!r} of {operation}, expected one of {', '.join(by_name)}"
         )
-    found: Kernel = by_name[name]
-    if platform is not None and not fits(found, platform):
+    wanted: Kernel = by_name[name]
+    if platform is not None and not fits(wanted, platform):
         others = ", ".join(kernel.name for kernel in by_name.values() if fits(kernel, platform))
         raise UsageError(
             f"the variant {name} of {operation} is not for a {platform}, expected one of {others}"
         )
-    return found
+    return wanted
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Choice:
     kernels: Mapping[str, str]
 
     def save(self) -> Path:
-        """Keep it for this device. Returns the file."""
+        """Save the choice in the user's cache. Returns the file."""
         path = file(self.device)
         path.parent.mkdir(parents=True, exist_ok=True)
         fields = {"device": self.device, "jax": self.jax, "n": self.n, "kernels": {**self.kernels}}
@@ -152,8 +152,8 @@ class Choice:
 
 def file(device: str) -> Path:
     """The file that keeps the choice for a device, in the user's cache."""
-    if given := os.environ.get("XDG_CACHE_HOME"):
-        root = Path(given)
+    if folder := os.environ.get("XDG_CACHE_HOME"):
+        root = Path(folder)
     elif sys.platform == "win32":
         root = Path(os.environ.get("LOCALAPPDATA", Path.home()))
     else:
@@ -162,15 +162,15 @@ def file(device: str) -> Path:
     return root / "palladion" / f"xla-{name}.json"
 
 
-def saved(device: str) -> Mapping[str, str]:
-    """The kept choice for a device under this version of JAX, or nothing."""
+def load_choice(device: str) -> Mapping[str, str]:
+    """The saved choice for a device under this version of JAX. It is empty if there is none."""
     try:
         fields = json.loads(file(device).read_bytes())
         if (fields["device"], fields["jax"]) != (device, jax.__version__):
             return {}
         return {str(key): str(name) for key, name in fields["kernels"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}  # the cache is ours to lose
+        return {}  # without a choice the defaults hold
 
 
 def name_of(device: Any) -> str:
@@ -178,15 +178,15 @@ def name_of(device: Any) -> str:
     return f"{device.platform} {device.device_kind}"
 
 
-def chosen(device: Any | None = None) -> dict[str, Kernel]:
+def choose_kernels(device: Any | None = None) -> dict[str, Kernel]:
     """A kernel for each operation, for a device of JAX or its first one."""
     device = device or jax.devices()[0]
-    kept, defaults = saved(name_of(device)), DEFAULTS.get(device.platform, {})
-    found = {}
+    kept, defaults = load_choice(name_of(device)), DEFAULTS.get(device.platform, {})
+    choices = {}
     for operation, kernels in OPERATIONS.items():
         known = {kernel.name for kernel in kernels if fits(kernel, device.platform)}
         name = kept.get(operation)
-        if name is None or name not in known:  # by a version with other names
+        if name is None or name not in known:  # an older version may have saved other names
             name = defaults.get(operation, kernels[0].name)
-        found[operation] = variant(operation, name, device.platform)
-    return found
+        choices[operation] = variant(operation, name, device.platform)
+    return choices

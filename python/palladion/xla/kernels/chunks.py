@@ -1,13 +1,13 @@
-"""Products word by word through bytes, as CROSS has them, for comparison with those of whole words.
+"""Products word by word through bytes, as in CROSS, for comparison with products of whole words.
 
 A word is four chunks of 8 bits, and a product of two words is sixteen products of chunks, which
 have seven weights ``2^(8 w)``. There are two ways on:
 
-- *Full*: the sums are added up by weight to a product of 64 bits, which is divided.
-- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``, so that nothing
-  is carried and all weights are reduced at once, at the end.
+- *Full*: the sums are added up by weight to a product of 64 bits, which is reduced.
+- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``. So there is no
+  carry, and one reduction at the end.
 
-Where one factor is known, its multiples ``2^(8 d) f mod q`` take the place of the weights: the
+If one factor is known, its multiples ``2^(8 d) f mod q`` take the place of the weights: the
 basis-aligned transformation of one word. Then a product is four products of a chunk and a word, and
 one lazy reduction.
 
@@ -41,7 +41,7 @@ class Weights(NamedTuple):
     upper: jax.Array | Words
 
 
-def chunks(words: jax.Array) -> list[jax.Array]:
+def cut_chunks(words: jax.Array) -> list[jax.Array]:
     """The four bytes of words, the lowest first, as words of 64 bits."""
     wide = words.astype(jnp.uint64)
     return [(wide >> np.uint64(8 * d)) & np.uint64(LOW) for d in range(CHUNKS)]
@@ -55,7 +55,7 @@ class MulChunks:
 
     @property
     def name(self) -> str:
-        """Whether the upper weights are reduced before they are added."""
+        """The variant: the lazy one has no carries, and one reduction at the end."""
         return "chunks-lazy" if self.lazy else "chunks"
 
     def tables(self, moduli: Words, n: int | None = None) -> Weights:
@@ -66,26 +66,26 @@ class MulChunks:
 
     def apply(self, tables: Weights, prime: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
         """The products of rows."""
-        left, right = chunks(a), chunks(b)
+        left, right = cut_chunks(a), cut_chunks(b)
         sums = [jnp.zeros_like(left[0])] * WEIGHTS
         for i in range(CHUNKS):
             for j in range(CHUNKS):
                 sums[i + j] = sums[i + j] + left[i] * right[j]
-        low = total(sums[:CHUNKS])
+        low = sum_by_weight(sums[:CHUNKS])
         division = tables.residues.division.rows(prime)
         if self.lazy:
             own = of_rows(tables.upper, prime).astype(jnp.uint64)
             for w in range(CHUNKS, WEIGHTS):
                 low = low + sums[w] * own[:, w - CHUNKS, None]
             return remainder(low, division, WEIGHTS * SUM << 32)
-        upper = total(sums[CHUNKS:]) + (low >> BITS)
-        # The product of two residues: its upper word is below the prime.
+        upper = sum_by_weight(sums[CHUNKS:]) + (low >> BITS)
+        # The upper word of a product of two residues is below the prime.
         return division.divide(upper.astype(jnp.uint32), low.astype(jnp.uint32))[1]
 
 
 @dataclass(frozen=True)
 class ScaleAligned(OfResidues):
-    """A row times a word of its own, whose multiples are made once for the row."""
+    """A row times a word of its own. The word's multiples are computed once for the row."""
 
     name = "bat-lazy"
 
@@ -94,18 +94,18 @@ class ScaleAligned(OfResidues):
     ) -> jax.Array:
         """The products of rows with their words."""
         division = tables.division.rows(prime)
-        multiple, found = factor[:, None], jnp.zeros(a.shape, jnp.uint64)
-        for d, chunk in enumerate(chunks(a)):
+        multiple, sums = factor[:, None], jnp.zeros(a.shape, jnp.uint64)
+        for d, chunk in enumerate(cut_chunks(a)):
             if d:
                 step = jnp.full_like(multiple, 1 << 8)
                 multiple = division.divide(high64(multiple, step), multiple * step)[1]
-            found = found + chunk * multiple.astype(jnp.uint64)
-        return remainder(found, division, CHUNKS * LOW << 32)
+            sums = sums + chunk * multiple.astype(jnp.uint64)
+        return remainder(sums, division, CHUNKS * LOW << 32)
 
 
-def total(sums: list[jax.Array]) -> jax.Array:
-    """Sums added up by weight, the lowest first."""
-    found = sums[0]
+def sum_by_weight(sums: list[jax.Array]) -> jax.Array:
+    """Adds sums up by weight. The lowest weight comes first."""
+    total = sums[0]
     for w, part in enumerate(sums[1:], 1):
-        found = found + (part << np.uint64(8 * w))
-    return found
+        total = total + (part << np.uint64(8 * w))
+    return total

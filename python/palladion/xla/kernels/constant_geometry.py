@@ -1,8 +1,8 @@
-"""The transform with one form for all stages, in a loop: it compiles at once.
+"""The transform as a loop of equal stages, which compiles quickly.
 
 A stage pairs words ``j`` and ``j + N/2``, and writes their results to ``2 j`` and ``2 j + 1``. So
-the bits of an index turn by one place, and after all stages a word is at the place where
-butterflies in place leave it. The node of pair ``j`` in stage ``s`` is ``2^s + (j mod 2^s)``.
+each stage rotates the bits of an index by one. After all stages a word is at the same place as
+after butterflies in place. The node of pair ``j`` in stage ``s`` is ``2^s + (j mod 2^s)``.
 
 Source: Pease, "An adaptation of the fast Fourier transform for parallel processing", J. ACM 1968.
 """
@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.kernel import Words, checked
+from palladion.xla.kernels.kernel import Words, check_moduli
 from palladion.xla.kernels.roots import root_of, tree
 from palladion.xla.kernels.words import (
     BITS,
@@ -40,11 +40,11 @@ class Stages(NamedTuple):
     """``2^32 / N``, by which the inverse multiplies its results: ``[P]``."""
 
 
-def stages(moduli: Words, n: int, inverse: bool) -> Stages:
+def make_stages(moduli: Words, n: int, inverse: bool) -> Stages:
     """The tables of the primes."""
     count, pairs = n.bit_length() - 1, np.arange(n // 2)
     roots, last = [], []
-    for q in checked(moduli):
+    for q in check_moduli(moduli):
         root = root_of(q, n, inverse=inverse)
         factors = to_montgomery(tree(root, n, q), q).astype(np.uint32)
         roots.append([factors[(1 << s) + pairs % (1 << s)] for s in range(count)])
@@ -52,17 +52,17 @@ def stages(moduli: Words, n: int, inverse: bool) -> Stages:
     return Stages(Residues.of(moduli), np.array(roots), np.array(last, np.uint32))
 
 
-def interleaved(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Words of ``x`` at even places and of ``y`` at odd ones.
+def interleave(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Puts words of ``x`` at even indices and words of ``y`` at odd ones.
 
-    They are words of 64 bits in between: XLA on a CPU does not vectorise a transposition of pairs,
-    which takes eight times as long."""
+    Each pair is one word of 64 bits in between. XLA on a CPU does not vectorise a transposition of
+    pairs, which takes eight times as long."""
     pairs = x.astype(jnp.uint64) | (y.astype(jnp.uint64) << BITS)
     return jax.lax.bitcast_convert_type(pairs, jnp.uint32).reshape(len(x), -1)
 
 
-def apart(a: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The words at even places, and those at odd ones."""
+def split_pairs(a: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The words at even indices, and the words at odd ones."""
     pairs = jax.lax.bitcast_convert_type(a.reshape(len(a), -1, 2), jnp.uint64)
     return pairs.astype(jnp.uint32), (pairs >> BITS).astype(jnp.uint32)
 
@@ -75,7 +75,7 @@ class ConstantGeometryNtt:
 
     def tables(self, moduli: Words, n: int) -> Stages:
         """The factors of the primes."""
-        return stages(moduli, n, inverse=False)
+        return make_stages(moduli, n, inverse=False)
 
     def apply(self, tables: Stages, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
@@ -85,10 +85,10 @@ class ConstantGeometryNtt:
         def stage(s: jax.Array, a: jax.Array) -> jax.Array:
             factor = jax.lax.dynamic_index_in_dim(roots, s, 1, keepdims=False)
             x, y = a[:, : n // 2], montgomery(a[:, n // 2 :], factor, inverse, q)
-            return interleaved(add(x, y, q), sub(x, y, q))
+            return interleave(add(x, y, q), sub(x, y, q))
 
-        found: jax.Array = jax.lax.fori_loop(0, roots.shape[1], stage, a)
-        return found
+        result: jax.Array = jax.lax.fori_loop(0, roots.shape[1], stage, a)
+        return result
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class ConstantGeometryIntt:
 
     def tables(self, moduli: Words, n: int) -> Stages:
         """The factors of the primes."""
-        return stages(moduli, n, inverse=True)
+        return make_stages(moduli, n, inverse=True)
 
     def apply(self, tables: Stages, prime: jax.Array, a: jax.Array) -> jax.Array:
         """The transforms of rows."""
@@ -109,9 +109,9 @@ class ConstantGeometryIntt:
 
         def stage(done: jax.Array, a: jax.Array) -> jax.Array:
             factor = jax.lax.dynamic_index_in_dim(roots, count - 1 - done, 1, keepdims=False)
-            x, y = apart(a)
+            x, y = split_pairs(a)
             upper = montgomery(sub(x, y, q), factor, inverse, q)
             return jnp.concatenate([add(x, y, q), upper], axis=1)
 
-        found = jax.lax.fori_loop(0, count, stage, a)
-        return montgomery(found, column(tables.last, prime), inverse, q)
+        result = jax.lax.fori_loop(0, count, stage, a)
+        return montgomery(result, column(tables.last, prime), inverse, q)

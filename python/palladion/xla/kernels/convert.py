@@ -1,4 +1,4 @@
-"""Basis conversion: residues in one basis from those in another, exactly as traces define it."""
+"""Basis conversion: from residues in one basis to residues in another, as traces define it."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.bat import Product, total
+from palladion.xla.kernels.bat import Product, sum_axis
 from palladion.xla.kernels.kernel import Words
 from palladion.xla.kernels.words import BITS, Residues, column, montgomery, of_rows
 
 Pair = tuple[Sequence[int], Sequence[int]]
-"""Indices of the primes that are converted from, and of those that are converted to."""
+"""Indices of the primes of the source basis, and of the target basis."""
 
 POINT = 56
 """Bits after the binary point of the fixed-point quotient."""
 
 
 class Bases(NamedTuple):
-    """Conversions, as the plan of a trace has them. The first axis counts them. All have as many
-    rows: what is 0 beyond the primes of a conversion has no meaning."""
+    """Conversions, as the plan of a trace has them. The first axis counts conversions.
+
+    All have equally many rows. Zeros fill the rows after a conversion's last prime.
+    """
 
     source: Words
-    """Indices of the primes that are converted from: ``[K, S]``."""
+    """Indices of the primes of the source basis: ``[K, S]``."""
     target: Words
-    """Indices of those that are converted to: ``[K, T]``."""
+    """Indices of the primes of the target basis: ``[K, T]``."""
     hat: Words
     """``(Q/q_i)^-1 mod q_i``: ``[K, S]``."""
     matrix: Words
@@ -56,7 +58,7 @@ class Bases(NamedTuple):
 
 
 class Conversions(NamedTuple):
-    """Tables of some conversions. The first axis counts conversions, but for ``residues``."""
+    """The tables of conversions. The first axis counts conversions, except in ``residues``."""
 
     residues: Residues
     source: jax.Array | Words
@@ -70,7 +72,7 @@ class Conversions(NamedTuple):
     single: jax.Array | Words
     """1 for a basis of one prime, ``[K, 1]``."""
     matrix: Any
-    """What the matrix product knows of :attr:`Bases.matrix`."""
+    """The table of the matrix product for :attr:`Bases.matrix`."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class Convert:
         return Conversions(Residues.of(moduli), *indices, *factors)
 
     def apply(self, tables: Conversions, conversion: jax.Array, values: jax.Array) -> jax.Array:
-        """The converted rows. Rows beyond the primes of a conversion have no meaning."""
+        """The converted rows. Rows after the last prime of a conversion have no meaning."""
         residues, source = tables.residues, of_rows(tables.source, conversion)
         q, inverse = (column(words, source) for words in (residues.q, residues.inverse))
         hat, shift, reciprocal = (
@@ -113,8 +115,8 @@ class Convert:
             for words in (tables.hat, tables.shift, tables.reciprocal)
         )
         y = montgomery(values, hat, inverse, q)
-        words = self.way.centred(y, q)
-        # A word less its prime lowers the sum of quotients by one.
+        words = self.way.centre(y, q)
+        # Each word from which the prime was subtracted lowers the sum of quotients by one.
         quotients = self._quotients(y, q, shift, reciprocal, tables, conversion)
         quotients = quotients - jnp.sum(words != y, axis=1, dtype=jnp.uint32)
         inner = jnp.concatenate([words, quotients[:, None]], axis=1)
@@ -133,7 +135,7 @@ class Convert:
     ) -> jax.Array:
         """The quotients by the product of the primes, ``u32[G, N]``."""
         fixed = (y << shift).astype(jnp.uint64) * reciprocal.astype(jnp.uint64)
-        sums = total(fixed >> np.uint64(63 - POINT), 1) + np.uint64(1 << (POINT - 1))
+        sums = sum_axis(fixed >> np.uint64(63 - POINT), 1) + np.uint64(1 << (POINT - 1))
         several = (sums >> np.uint64(POINT)).astype(jnp.uint32)
         one = (y[:, 0] > q[:, 0] >> np.uint32(1)).astype(jnp.uint32)
         return jnp.where(of_rows(tables.single, conversion) == 1, one, several)

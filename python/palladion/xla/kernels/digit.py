@@ -14,8 +14,8 @@ from palladion.xla.kernels.words import OfResidues, Residues, column
 class Digit(OfResidues):
     """Digit ``index[B]`` of each centred residue, of ``count[B]`` digits of ``bits[B]`` bits.
 
-    The size of the residue plus half a digit at each place but the last is a number whose digits
-    are the wanted ones plus a half."""
+    Half of the base is added to the residue's absolute value at each place but the last. The digits
+    of this sum are the wanted digits plus half of the base."""
 
     name = "u64"
 
@@ -38,12 +38,12 @@ class Digit(OfResidues):
         negative = wide > q >> one
         size = jnp.where(negative, q - wide, wide)
         half, ones = one << (bits - one), (one << (bits * (count - one))) - one
-        # Half a digit at each place below the last: B/2 (B^(count-1) - 1) / (B - 1).
+        # Half of the base at each place below the last: B/2 (B^(count-1) - 1) / (B - 1).
         raised = size + ones // ((one << bits) - one) * half
         last = index + one == count
         shifted = raised >> (bits * index)
         digit = jnp.where(last, shifted, (shifted & ((one << bits) - one)) - half)
-        # Below 0 modulo 2^64: the sign of the digit, and that of the residue.
+        # Negative digits are numbers modulo 2^64. The residue's sign is applied to the digit.
         digit = jnp.where(negative, jnp.uint64(0) - digit, digit).astype(jnp.int64)
         wrapped = jnp.where(digit < 0, digit + q.astype(jnp.int64), digit)
         return wrapped.astype(jnp.uint32)

@@ -1,4 +1,4 @@
-"""Words from several rows, as ``Op::Extract`` of a trace defines it."""
+"""Extracts words from several rows, as ``Op::Extract`` of a trace defines it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from palladion.xla.kernels.words import OfResidues, Residues, column
 @dataclass(frozen=True)
 class Extract(OfResidues):
     """Word ``s`` is coefficient ``at[s] mod N`` of ``X^(gap entries[s])`` times an operand, or 0 if
-    ``at[s]`` is negative. Operands are ``u32[B, V, N]``, and the one is ``at[s] / N``.
+    ``at[s]`` is negative. Operands are ``u32[B, V, N]``. Word ``s`` reads the operand
+    ``at[s] / N``.
 
     ``at`` and ``entries`` are rows of ``places``, whose halves are rotated left by some steps. The
     words of an instruction are ``i32[B, 5]``: at, its steps, entries, their steps, and the gap."""
@@ -30,21 +31,21 @@ class Extract(OfResidues):
     ) -> jax.Array:
         """The words ``u32[B, N]``."""
         rows, _, n = values.shape
-        at = turned(places, words[:, 0], words[:, 1])
-        entries = turned(places, words[:, 2], words[:, 3])
-        # Wrapping products are right modulo a power of two.
+        at = rotate_halves(places, words[:, 0], words[:, 1])
+        entries = rotate_halves(places, words[:, 2], words[:, 3])
+        # Products that wrap are right, as the modulus is a power of two.
         last = jnp.int32(2 * n - 1)
         place = ((at & (n - 1)) - entries * words[:, 4:]) & last
         source = jnp.maximum((at // n) * n + (place & (n - 1)), 0)
-        found = jnp.take_along_axis(values.reshape(rows, -1), source, axis=1)
-        found = jnp.where(at < 0, jnp.uint32(0), found)
-        return jnp.where((place >= n) & (found != 0), column(tables.q, prime) - found, found)
+        result = jnp.take_along_axis(values.reshape(rows, -1), source, axis=1)
+        result = jnp.where(at < 0, jnp.uint32(0), result)
+        return jnp.where((place >= n) & (result != 0), column(tables.q, prime) - result, result)
 
 
-def turned(places: jax.Array, index: jax.Array, steps: jax.Array) -> jax.Array:
+def rotate_halves(places: jax.Array, index: jax.Array, steps: jax.Array) -> jax.Array:
     """Rows of ``places``, with both halves rotated left."""
     half = places.shape[1] // 2
     own = jnp.arange(places.shape[1], dtype=jnp.int32)
     source = (own & half) | ((own + steps[:, None]) & (half - 1))
-    found: jax.Array = jnp.take_along_axis(places[index], source, axis=1)
-    return found
+    rotated: jax.Array = jnp.take_along_axis(places[index], source, axis=1)
+    return rotated

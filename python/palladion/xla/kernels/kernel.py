@@ -1,4 +1,4 @@
-"""What a kernel is: tables that depend on the primes, and a function on rows."""
+"""The interface of kernels: tables that depend on the primes, and a function on rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Kernel(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of this variant among those of the operation."""
+        """The name of this variant of the operation."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class Kernel(Protocol):
         ...
 
 
-def checked(moduli: Words) -> list[int]:
+def check_moduli(moduli: Words) -> list[int]:
     """The moduli as integers.
 
     Raises
@@ -47,11 +47,11 @@ def checked(moduli: Words) -> list[int]:
     UsageError
         If one is even or not between 2^16 and 2^32.
     """
-    found = [int(q) for q in moduli]
-    for q in found:
+    primes = [int(q) for q in moduli]
+    for q in primes:
         if q % 2 == 0 or not SMALLEST < q < 1 << 32:
             raise UsageError(
                 f"the modulus {q} is no odd number between 2^16 and 2^32, as words of 32 bits "
                 "need: compile with --words 32"
             )
-    return found
+    return primes

@@ -7,11 +7,11 @@ the value at ``psi^(2 k + 1)`` with ``k = i + R j``, the power of ``psi`` splits
 
 So a transform is a matrix ``[i, r]`` from the left, a product word by word, and a matrix ``[c, j]``
 from the right. The place of ``k`` in the evaluation domain is ``k`` with its bits reversed, whose
-upper bits are those of ``i`` and whose lower ones are those of ``j``, reversed. So with the rows of
-the first and the columns of the last matrix in bit-reversed order, results lie where they belong.
+upper bits are those of ``i`` and whose lower ones are those of ``j``, reversed. So the rows of
+the left and the columns of the right matrix are in bit-reversed order: then results are in place.
 
-With ``psi^g`` in place of ``psi`` the values are those of the polynomial at ``X^g``: an
-automorphism costs nothing where a transform follows. :class:`MatNtt` takes such a Galois element
+With ``psi^g`` in place of ``psi`` the results are the values of the polynomial at ``X^g``. So an
+automorphism before a transform costs nothing. :class:`MatNtt` takes such a Galois element
 for each row.
 
 Source: Tong et al., "Leveraging ASIC AI chips for homomorphic encryption" (CROSS), section 5.1,
@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from palladion.xla.kernels.bat import Product
-from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.kernel import Wide, Words, check_moduli
 from palladion.xla.kernels.roots import bit_reversed, powers, root_of
 from palladion.xla.kernels.words import Residues, montgomery, of_rows, to_montgomery
 
@@ -39,15 +39,15 @@ class Matrices(NamedTuple):
 
     residues: Residues
     left: Any
-    """What the matrix product knows of the matrix from the left, of ``R`` rows."""
+    """The table of the matrix product for the matrix from the left, of ``R`` rows."""
     between: jax.Array | Words
     """Factors word by word, times 2^32: ``[P, R, C]``."""
     right: Any
-    """What it knows of the matrix from the right, of ``C`` columns."""
+    """The table of the matrix product for the matrix from the right, of ``C`` columns."""
 
 
 def shape(n: int) -> tuple[int, int]:
-    """Rows and columns: as equal as they can be, since a product costs rows plus columns."""
+    """Rows and columns, as equal as possible: the cost is rows plus columns."""
     rows = 1 << (n.bit_length() - 1) // 2
     return rows, n // rows
 
@@ -82,10 +82,10 @@ class MatNtt:
     def tables(self, moduli: Words, n: int, elements: Sequence[int] | None = None) -> Matrices:
         """The matrices of the primes. With ``elements``, entry ``k`` is the transform modulo
         ``moduli[k]`` of polynomials at ``X^elements[k]``."""
-        found = checked(moduli)
+        primes = check_moduli(moduli)
         parts = [
             self._matrices(q, n, element)
-            for q, element in zip(found, elements or [1] * len(found), strict=True)
+            for q, element in zip(primes, elements or [1] * len(primes), strict=True)
         ]
         left, between, right = (np.stack(each) for each in zip(*parts, strict=True))
         return Matrices(Residues.of(moduli), left, between, right)
@@ -109,10 +109,10 @@ class MatNtt:
         )
 
         def from_left(words: jax.Array) -> jax.Array:
-            return self.way.product(left, self.way.centred(words, q), "left", own)
+            return self.way.product(left, self.way.centre(words, q), "left", own)
 
         def from_right(words: jax.Array) -> jax.Array:
-            return self.way.product(right, self.way.centred(words, q), "right", own)
+            return self.way.product(right, self.way.centre(words, q), "right", own)
 
         first, last = (from_right, from_left) if self.inverse else (from_left, from_right)
         words = montgomery(first(a.reshape(-1, *shape(n))), between, inverse, q)

@@ -1,9 +1,9 @@
 """Sums and products modulo the prime of a row, word by word.
 
 Products are reduced in three ways. *Barrett* divides the product of 64 bits by a constant
-reciprocal (:meth:`words.Division.divide`). *Montgomery* multiplies by 2^-32 and takes that back:
-once more for two unknown factors, nothing for a known one. *Shoup* divides a known factor
-beforehand.
+reciprocal (:meth:`words.Division.divide`). *Montgomery* multiplies by 2^-32. Two unknown factors
+need a second product, with 2^64. A known factor is multiplied by 2^32 first. *Shoup* divides a
+known factor first.
 
 *Chunks* are CROSS's products of bytes, for comparison: slower on every machine whose words multiply
 whole (``chunks.py``)."""
@@ -34,7 +34,7 @@ Sums: TypeAlias = tuple[jax.Array, jax.Array, jax.Array]
 """Words of a sum, the lowest first."""
 
 TERMS: Final = 16
-"""Terms of an inner product that one kernel of XLA adds up: with more, it takes long to compile."""
+"""Terms of an inner product in one kernel of XLA. With more terms it takes long to compile."""
 
 
 @dataclass(frozen=True)
@@ -98,27 +98,27 @@ class Dot(OfResidues):
     ) -> jax.Array:
         """The inner products of rows."""
         q = column(tables.q, prime)
-        found = None
+        total = None
         for start in range(0, left.shape[1], TERMS):
             some = slice(start, start + TERMS)
             part = self._some(tables, prime, left[:, some], right[:, some])
-            found = part if found is None else add(found, part, q)
-        assert found is not None, "an inner product has at least one term"
-        return found
+            total = part if total is None else add(total, part, q)
+        assert total is not None, "an inner product has at least one term"
+        return total
 
     def _some(
         self, tables: Residues, prime: jax.Array, left: jax.Array, right: jax.Array
     ) -> jax.Array:
-        """The sum of at most ``TERMS`` products, as three words that are divided once."""
+        """The sum of at most ``TERMS`` products, in three words that are reduced once."""
         high = HIGH[self.bits]
         sums = (jnp.zeros_like(left[:, 0]),) * 3
         for t in range(left.shape[1]):
-            sums = added(sums, left[:, t], right[:, t], high)
+            sums = add_product(sums, left[:, t], right[:, t], high)
         return remainder_of(sums, tables.division.rows(prime), high)
 
 
-def added(sums: Sums, a: jax.Array, b: jax.Array, high: High) -> Sums:
-    """Three words plus a product of residues."""
+def add_product(sums: Sums, a: jax.Array, b: jax.Array, high: High) -> Sums:
+    """Adds a product of residues to a sum of three words."""
     low, middle, top = sums
     product = a * b
     low = low + product
@@ -158,7 +158,7 @@ class Scale(OfResidues):
         quotient, rest = division.divide(factor, jnp.zeros_like(factor), high)
         if self.reduction == "montgomery":
             return montgomery(a, rest, column(tables.inverse, prime), q, high)
-        # The remainder is below 2 q, which may take 33 bits: so Shoup's product is in 64.
+        # The remainder is below 2 q, which may take 33 bits. So Shoup's product has 64 bits.
         wide, modulus = a.astype(jnp.uint64), q.astype(jnp.uint64)
         guess = (wide * quotient.astype(jnp.uint64)) >> BITS
         difference = wide * factor.astype(jnp.uint64) - guess * modulus

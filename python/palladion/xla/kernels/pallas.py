@@ -1,4 +1,4 @@
-"""What kernels of Pallas have in common: for which devices they are, and how they are called.
+"""The base of kernels written in Pallas: their devices, and their calls.
 
 Pallas compiles a kernel of blocks by Triton for GPUs and by Mosaic for TPUs. ``interpret`` runs it
 by XLA instead, on any device: slowly, for tests.
@@ -32,12 +32,12 @@ class OfPallas:
 
     @property
     def platforms(self) -> tuple[str, ...]:
-        """The devices that it is for."""
+        """The kinds of devices that can compile the kernel."""
         return (self.unit,)
 
     @property
     def bits(self) -> Literal["u32", "u64"]:
-        """Words of products: a TPU has none of 64 bits."""
+        """The width of products' words. A TPU has no words of 64 bits."""
         return "u32" if self.unit == "tpu" else "u64"
 
     def call(
@@ -50,9 +50,9 @@ class OfPallas:
     ) -> Callable[..., jax.Array]:
         """A function that runs ``body`` for each point of a grid.
 
-        The first operands are ``scalars`` arrays of numbers, which have no specification. On a TPU
-        the specifications of the others may depend on them. ``out`` has the specification of the
-        result and its shape.
+        The first ``scalars`` operands are arrays of numbers without a specification. On a TPU the
+        specifications of the other operands may depend on them. ``out`` has the specification and
+        the shape of the result.
         """
         spec, dimensions = out
         words: Any = jnp.uint32
@@ -63,10 +63,10 @@ class OfPallas:
             grids = tpu.PrefetchScalarGridSpec(
                 num_scalar_prefetch=scalars, grid=grid, in_specs=list(specs), out_specs=spec
             )
-            found: Callable[..., jax.Array] = pl.pallas_call(
+            function: Callable[..., jax.Array] = pl.pallas_call(
                 body, out_shape=shape, grid_spec=grids, interpret=self.interpret
             )
-            return found
+            return function
         from jax.experimental.pallas import triton
 
         return pl.pallas_call(

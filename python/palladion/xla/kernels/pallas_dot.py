@@ -1,7 +1,7 @@
-"""Inner products in one kernel of Pallas: that of digits with keys takes most of a key switch.
+"""Inner products in one kernel of Pallas. Digits times keys take most of the time of a key switch.
 
-On a GPU the kernel reads rows from the store by their numbers. So a row is read once and nothing
-but the result is written, where XLA first copies all operands.
+On a GPU the kernel reads rows from the store by their numbers. So it reads a row once and writes
+the result only. XLA copies all operands first.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import jax.numpy as jnp
 from jax.experimental import pallas as pl
 
 from palladion.xla.kernels.kernel import Words
-from palladion.xla.kernels.modular import added, remainder_of
+from palladion.xla.kernels.modular import add_product, remainder_of
 from palladion.xla.kernels.pallas import OfPallas
 from palladion.xla.kernels.words import HIGH, Division, Residues
 
 WORDS: Final = 1024
 """Words of a block."""
 CONSTANTS: Final = 3
-"""Numbers of each prime: those of a division."""
+"""Numbers of each prime: the constants of a division."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class PallasDot(OfPallas):
     def of_store(
         self, tables: Residues, prime: jax.Array, store: jax.Array, rows: jax.Array
     ) -> jax.Array:
-        """The inner products of rows of the store: ``i32[B, 2 T]``, those on the left first."""
+        """The inner products of the store's rows ``i32[B, 2 T]``. The left operands come first."""
         count, terms, n = len(rows), rows.shape[1] // 2, store.shape[1]
         words = min(WORDS, n)
 
@@ -88,7 +88,7 @@ class PallasDot(OfPallas):
 
         def one_more(t: Any, sums: Any) -> Any:
             a, b = term(t)
-            return added(sums, a, b, high)
+            return add_product(sums, a, b, high)
 
         sums = jax.lax.fori_loop(0, terms, one_more, (zeros, zeros, zeros))
         division = Division(*(numbers[CONSTANTS * p + k] for k in range(CONSTANTS)))
@@ -96,5 +96,5 @@ class PallasDot(OfPallas):
 
 
 def numbers_of(tables: Residues) -> jax.Array:
-    """The constants of divisions, of one prime after the other."""
+    """The constants of divisions, prime after prime."""
     return jnp.stack([jnp.asarray(part) for part in tables.division], axis=1).reshape(-1)

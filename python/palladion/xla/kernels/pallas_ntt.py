@@ -1,12 +1,13 @@
-"""The transform in two passes of Pallas: CROSS's matrix form with signed bytes, a kernel each.
+"""The transform in two kernels of Pallas, in CROSS's matrix form with signed bytes.
 
 XLA writes the products of bytes to memory, four words for each result, and reads them again. Here
-a pass reads words once for a block of the result, cuts and multiplies them on the matrix unit, and
-reduces the block before it is written. See ``mat.py`` for the formulas, ``bat.py`` for pieces.
+a kernel makes one block of the result: it reads the words once, cuts and multiplies them on the
+matrix unit, and reduces the block before it is written. See ``mat.py`` for the formulas, ``bat.py``
+for pieces.
 
-The matrices have a factor 2^32. Four sums of products, raised above 0, are a number of at most 51
-bits by their weights, in two words; Montgomery's reduction divides it by 2^32, and what it was
-raised by is taken away modulo the prime. So no number has more than 32 bits.
+The matrices have a factor 2^32. A bias makes each of the four sums of products positive. Added up
+by weight they are a number of at most 51 bits, in two words. Montgomery's reduction divides it by
+2^32, and the kernel subtracts the bias modulo the prime. So no number has more than 32 bits.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import pallas as pl
 
-from palladion.xla.kernels.bat import OFFSET, PIECES, centred, pieces_on_host
-from palladion.xla.kernels.kernel import Wide, Words, checked
+from palladion.xla.kernels.bat import OFFSET, PIECES, centre_words, cut_pieces_on_host
+from palladion.xla.kernels.kernel import Wide, Words, check_moduli
 from palladion.xla.kernels.mat import matrices, shape
 from palladion.xla.kernels.pallas import OfPallas
 from palladion.xla.kernels.words import HIGH, High, montgomery, sub, to_montgomery
@@ -30,38 +31,38 @@ TILE: Final = 64
 LANES: Final = 128
 """Columns of a block."""
 CONSTANTS: Final = 4
-"""Numbers of each prime: itself, its inverse, and what the sums of either pass are raised by."""
+"""Numbers of each prime: the prime, its inverse, and the bias of either pass as a residue."""
 
 
 class Passes(NamedTuple):
     """The tables of a transform. The first axis counts primes."""
 
     constants: jax.Array | Words
-    """``q``, ``q^-1 mod 2^32``, and for the left and the right pass ``raised / 2^32 mod q``."""
+    """``q``, ``q^-1 mod 2^32``, and for the left and the right pass ``bias / 2^32 mod q``."""
     left: Any
-    """The matrix from the left by weight of the result and piece of the operand: ``s8[P, 4, 4, R,
-    R]``."""
+    """The matrix from the left, ``s8[P, 4, 4, R, R]``. The axes of 4 are weights of the result
+    and pieces of the operand."""
     between: jax.Array | Words
     """Factors word by word, times 2^32: ``[P, R, C]``."""
     right: Any
     """The matrix from the right: ``s8[P, 4, 4, C, C]``."""
 
 
-def cut(matrix: Wide, q: int) -> Any:
+def cut_matrix(matrix: Wide, q: int) -> Any:
     """A matrix times 2^32 and each weight, in signed bytes: ``s8[4, 4, R, C]``."""
     modulus = np.uint64(q)
     scaled = to_montgomery(matrix, q)
     weighed = np.stack([(scaled << np.uint64(8 * d)) % modulus for d in range(PIECES)])
-    return pieces_on_host(weighed, np.full_like(weighed, modulus)).transpose(3, 0, 1, 2)
+    return cut_pieces_on_host(weighed, np.full_like(weighed, modulus)).transpose(3, 0, 1, 2)
 
 
 def bias(terms: int) -> int:
-    """What makes a sum of products of bytes positive."""
+    """A number that makes a sum of products of bytes positive."""
     return PIECES * terms << 14
 
 
-def raised(terms: int, q: int) -> int:
-    """What sums by weight are larger by, divided by 2^32 modulo ``q``."""
+def find_bias_residue(terms: int, q: int) -> int:
+    """The bias of the weighted sums, times 2^-32 modulo ``q``. The kernel subtracts it."""
     return bias(terms) * 0x01010101 * pow(1 << 32, -1, q) % q
 
 
@@ -75,10 +76,17 @@ class PallasNtt(OfPallas):
         """The matrices of the primes."""
         rows, columns = shape(n)
         parts = []
-        for q in checked(moduli):
+        for q in check_moduli(moduli):
             left, between, right = matrices(q, n, inverse=self.inverse)
-            numbers = (q, pow(q, -1, 1 << 32), raised(rows, q), raised(columns, q))
-            parts.append((np.array(numbers, np.uint32), cut(left, q), between, cut(right, q)))
+            numbers = (
+                q,
+                pow(q, -1, 1 << 32),
+                find_bias_residue(rows, q),
+                find_bias_residue(columns, q),
+            )
+            parts.append(
+                (np.array(numbers, np.uint32), cut_matrix(left, q), between, cut_matrix(right, q))
+            )
         return Passes(*(np.stack(each) for each in zip(*parts, strict=True)))
 
     def apply(self, tables: Passes, prime: jax.Array, a: jax.Array) -> jax.Array:
@@ -92,7 +100,7 @@ class PallasNtt(OfPallas):
     def _pass(
         self, tables: Passes, prime: jax.Array, words: jax.Array, side: str, *, between: bool
     ) -> jax.Array:
-        """The product with one matrix, and with the factors in between."""
+        """The product with one matrix, and with ``between`` also with the factors word by word."""
         count, rows, columns = words.shape
         tile, lanes = min(TILE, rows), min(LANES, columns)
         left = side == "left"
@@ -104,11 +112,11 @@ class PallasNtt(OfPallas):
             p = primes[row]
             q, inverse = numbers[CONSTANTS * p], numbers[CONSTANTS * p + 1]
             excess = numbers[CONSTANTS * p + (2 if left else 3)]
-            # On a GPU these are whole tables, of which a block is read.
+            # On a GPU the operands are whole tables, of which the kernel reads a block.
             whole = self.unit == "gpu"
             own_rows, own_columns = pl.ds(down * tile, tile), pl.ds(across * lanes, lanes)
             part = (own_rows, slice(None)) if left else (slice(None), own_columns)
-            raised_words = (centred(own[...], q) + OFFSET) ^ OFFSET
+            raised_words = (centre_words(own[...], q) + OFFSET) ^ OFFSET
             cuts = [(raised_words >> np.uint32(8 * d)).astype(jnp.int8) for d in range(PIECES)]
             sums = []
             for weight in range(PIECES):
@@ -118,11 +126,11 @@ class PallasNtt(OfPallas):
                     pair = (known, piece) if left else (piece, known)
                     total = total + jnp.dot(*pair, preferred_element_type=jnp.int32)
                 sums.append(total.astype(jnp.uint32))
-            found = sub(reduced(sums, inverse, q, high), excess, q)
+            result = sub(reduce_weighted_sums(sums, inverse, q, high), excess, q)
             if between:
                 factor = factors[(p, own_rows, own_columns) if whole else ...]
-                found = montgomery(found, factor, inverse, q, high)
-            out[...] = found
+                result = montgomery(result, factor, inverse, q, high)
+            out[...] = result
 
         own = (None, rows, lanes) if left else (None, tile, columns)
         block = (None, tile, lanes)
@@ -159,7 +167,9 @@ class PallasIntt(PallasNtt):
     inverse = True
 
 
-def reduced(sums: list[jax.Array], inverse: jax.Array, q: jax.Array, high: High) -> jax.Array:
+def reduce_weighted_sums(
+    sums: list[jax.Array], inverse: jax.Array, q: jax.Array, high: High
+) -> jax.Array:
     """``sum_i 2^(8 i) sums[i] / 2^32 mod q``, for sums of at most 27 bits."""
     low, upper = sums[0], jnp.zeros_like(sums[0])
     for i in range(1, PIECES):

@@ -1,7 +1,7 @@
-"""Words moved to other places, with signs: automorphisms, slots, products with ``X^e``.
+"""Moves words to other places, with signs: automorphisms, slots, products with ``X^e``.
 
-A permutation is a row of sources: for each word of the result, the place among the words of the
-operands from which it comes, plus 2^31 if its sign changes.
+A permutation is a row of sources. The source of a word of the result is the index of the operands'
+word that goes there, plus 2^31 if its sign changes.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Places = npt.NDArray[np.int64]
 SIGN: Final = np.uint32(1 << 31)
 
 GENERATOR: Final = 5
-"""Slots ``0, .., N/2 - 1`` are the values at the powers of 5, the others those at their
-negatives."""
+"""Slots ``0, .., N/2 - 1`` have the values at powers of the root whose exponents are powers of 5.
+The other slots have the values at the inverse powers."""
 
 
 def evaluation(n: int, element: int) -> Words:
@@ -39,26 +39,28 @@ def coefficients(n: int, element: int) -> Words:
 
 
 def slots(n: int) -> Words:
-    """Sources of values by evaluation point, from values by slot."""
+    """Sources that turn the order by slot into the order of the evaluation domain."""
     exponents = np.ones(n, np.int64)
     for column_ in range(1, n // 2):
         exponents[column_] = exponents[column_ - 1] * GENERATOR % (2 * n)
     exponents[n // 2 :] = 2 * n - exponents[: n // 2]
-    found = np.empty(n, np.uint32)
-    found[bit_reversed(n)[(exponents - 1) // 2]] = np.arange(n)
-    return found
+    sources = np.empty(n, np.uint32)
+    sources[bit_reversed(n)[(exponents - 1) // 2]] = np.arange(n)
+    return sources
 
 
 def _sources(n: int, exponent: Places) -> Words:
-    """The coefficient that ``X^exponent`` names, where ``X^n = -1``."""
+    """The sources of coefficients of ``X^exponent``, where ``X^n = -1``."""
     exponent = exponent % (2 * n)
     return (exponent % n + np.where(exponent < n, 0, SIGN)).astype(np.uint32)
 
 
 @dataclass(frozen=True)
 class Permute(OfResidues):
-    """Rows ``u32[B, V, N]``, each by the row ``which[B]`` of sources ``u32[K, N]``: ``u32[B,
-    N]``."""
+    """Permutes the words of ``u32[B, V, N]`` to ``u32[B, N]``.
+
+    The sources of entry ``b`` are the row ``which[b]`` of ``u32[K, N]``.
+    """
 
     name = "gather"
 
@@ -71,13 +73,12 @@ class Permute(OfResidues):
         values: jax.Array,
     ) -> jax.Array:
         """The words at the sources."""
-        return moved(values.reshape(len(values), -1), sources[which], column(tables.q, prime))
+        return move_words(values.reshape(len(values), -1), sources[which], column(tables.q, prime))
 
 
 @dataclass(frozen=True)
 class Turn(OfResidues):
-    """Rows of coefficients times ``X^e``, with an exponent of their own for each row:
-    ``u32[B]``."""
+    """Rows of coefficients times ``X^e``. Each row has its own exponent: ``u32[B]``."""
 
     name = "gather"
 
@@ -89,10 +90,10 @@ class Turn(OfResidues):
         last = jnp.uint32(2 * n - 1)
         place = (jnp.arange(n, dtype=jnp.uint32) - exponent[:, None]) & last
         sign = jnp.where(place >= n, SIGN, jnp.uint32(0))
-        return moved(values, (place & jnp.uint32(n - 1)) | sign, column(tables.q, prime))
+        return move_words(values, (place & jnp.uint32(n - 1)) | sign, column(tables.q, prime))
 
 
-def moved(values: jax.Array, sources: jax.Array, q: jax.Array) -> jax.Array:
+def move_words(values: jax.Array, sources: jax.Array, q: jax.Array) -> jax.Array:
     """The words of ``values`` at ``sources``, row by row."""
     index = (sources & (SIGN - np.uint32(1))).astype(jnp.int32)
     words = jnp.take_along_axis(values, index, axis=1, mode="promise_in_bounds")

@@ -9,8 +9,7 @@ from palladion.errors import UsageError
 from palladion.xla.kernels.kernel import Wide
 
 TRIES = 64
-"""Bases that are tried. Every other base of a prime gives a root, so 64 fail once in 2^64
-primes."""
+"""Number of bases to try. Half of a prime's bases give a root: 64 fail with probability 2^-64."""
 
 
 def least_root(q: int, n: int) -> int:
@@ -43,21 +42,21 @@ def root_of(q: int, n: int, *, inverse: bool = False) -> int:
 
 def powers(base: int, count: int, q: int) -> Wide:
     """``base^0, .., base^(count - 1)`` modulo ``q``."""
-    found = np.ones(count, np.uint64)
+    results = np.ones(count, np.uint64)
     done, step = 1, base % q
     while done < count:
         more = min(done, count - done)
-        found[done : done + more] = found[:more] * np.uint64(step) % np.uint64(q)
+        results[done : done + more] = results[:more] * np.uint64(step) % np.uint64(q)
         done, step = done + more, step * step % q
-    return found
+    return results
 
 
 def bit_reversed(n: int) -> npt.NDArray[np.int64]:
     """The numbers below ``n`` with their bits reversed."""
-    found = np.zeros(1, np.int64)
-    while len(found) < n:
-        found = np.concatenate([2 * found, 2 * found + 1])
-    return found
+    numbers = np.zeros(1, np.int64)
+    while len(numbers) < n:
+        numbers = np.concatenate([2 * numbers, 2 * numbers + 1])
+    return numbers
 
 
 def tree(root: int, n: int, q: int) -> Wide:

@@ -14,10 +14,9 @@ from palladion.xla.kernels.words import HIGH, OfResidues, Residues, column
 
 @dataclass(frozen=True)
 class Round(OfResidues):
-    """``round(c t / q) mod t`` with halves rounded up, for a modulus ``to`` of each row below its
-    ``q``.
+    """``round(c t / q) mod t`` with halves rounded up. Each row has its own ``t``, below its ``q``.
 
-    The quotient is at most ``t``, and then the result is 0.
+    If the rounded quotient is ``t``, the result is 0.
     """
 
     bits: Bits

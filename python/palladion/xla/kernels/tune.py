@@ -20,43 +20,42 @@ from palladion.xla.kernels.choice import OPERATIONS, Choice, name_of, variant
 from palladion.xla.kernels.convert import Bases
 
 MODULI: Final = 4
-"""Primes of the rows that are measured."""
+"""Number of primes of the rows in a measurement."""
 TERMS: Final = 8
 """Terms of an inner product, and limbs of both bases of a conversion."""
 LOOPED: Final = 16
-"""Instructions of a call on a CPU, where a wave of a run is a loop of them. A call of one takes
-longer to launch than the smallest kernels compute."""
+"""Instructions of one call on a CPU, where a wave of a run is a loop. The launch of a call takes
+longer than one instruction of the smallest kernels."""
 COMBINED: Final = (256, 256, 2048)
 """Rows, terms and columns of a combination."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The time of a variant."""
+    """The measured time of a variant."""
 
     operation: str
     variant: str
     microseconds: float
-    """Of one row: the median of the runs. Not a number if the variant gave other words or
-    failed."""
+    """Time of one row, the median of the runs. NaN if the variant failed or gave wrong words."""
     compile_seconds: float
     note: str = ""
 
 
 def primes(n: int, count: int) -> list[int]:
     """The largest primes below 0xFEFEFEFF with a transform of degree ``n``."""
-    found: list[int] = []
+    chosen: list[int] = []
     q = (0xFEFEFEFF - 2) // (2 * n) * (2 * n) + 1
-    while len(found) < count:
+    while len(chosen) < count:
         # Fermat's test to five bases is enough for a measurement.
         if all(pow(base, q - 1, q) == 1 for base in (2, 3, 5, 7, 11)):
-            found.append(q)
+            chosen.append(q)
         q -= 2 * n
-    return found
+    return chosen
 
 
 def operands(operation: str, n: int, rows: int) -> tuple[list[Any], list[Any], int]:
-    """What the tables of an operation need, the operands of ``apply``, and the rows it works on."""
+    """The arguments of ``tables``, the operands of ``apply``, and the number of rows."""
     rng = np.random.default_rng(1)
     moduli = np.array(primes(n, 2 * TERMS), np.uint32)
     some = np.arange(rows, dtype=np.int32) % MODULI
@@ -106,44 +105,46 @@ def measure(
     """
     loops = LOOPED if device.platform == "cpu" else 1
     for operation in operations:
-        given, values, count = operands(operation, n, rows)
+        table_inputs, values, count = operands(operation, n, rows)
         values = [np.stack([value] * loops) for value in values]
-        want = None
+        expected = None
         for kernel in OPERATIONS[operation]:
             try:
                 variant(operation, kernel.name, device.platform)
-                tables = kernel.tables(*given)
+                tables = kernel.tables(*table_inputs)
                 placed = jax.device_put((tables, *values), device)
                 started = time.perf_counter()
-                compiled = jax.jit(looped(kernel.apply)).lower(*placed).compile()
+                compiled = jax.jit(loop_instructions(kernel.apply)).lower(*placed).compile()
                 compile_seconds = time.perf_counter() - started
-                found = np.asarray(compiled(*placed))
+                result = np.asarray(compiled(*placed))
                 seconds = median(partial(compiled, *placed), runs)
             except (UsageError, jax.errors.JaxRuntimeError) as error:
                 note = str(error).splitlines()[0]
                 yield Measured(operation, kernel.name, float("nan"), 0.0, note)
                 continue
-            want = found if want is None else want
-            if not np.array_equal(found, want):
-                note = f"{np.count_nonzero(found != want)} of {prod(found.shape)} words differ"
+            expected = result if expected is None else expected
+            if not np.array_equal(result, expected):
+                note = (
+                    f"{np.count_nonzero(result != expected)} of {prod(result.shape)} words differ"
+                )
                 yield Measured(operation, kernel.name, float("nan"), compile_seconds, note)
                 continue
             each = seconds / (loops * count) * 1e6
             yield Measured(operation, kernel.name, each, compile_seconds)
 
 
-def looped(apply: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """One instruction after the other: operands and results have an axis of instructions first."""
+def loop_instructions(apply: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    """``apply`` in a loop. The first axis of operands and results counts instructions."""
 
     def all_of_them(tables: Any, *values: jax.Array) -> jax.Array:
-        found: jax.Array = lax.map(lambda own: apply(tables, *own), values)
-        return found
+        results: jax.Array = lax.map(lambda own: apply(tables, *own), values)
+        return results
 
     return all_of_them
 
 
 def median(run: Callable[[], jax.Array], runs: int) -> float:
-    """The median seconds of some runs, after one that is not counted."""
+    """The median seconds of some runs. A first run is not counted."""
     run().block_until_ready()
     taken = []
     for _ in range(runs):
@@ -154,7 +155,7 @@ def median(run: Callable[[], jax.Array], runs: int) -> float:
 
 
 def fastest(device: Any, n: int, measured: list[Measured]) -> Choice:
-    """The choice that measurements lead to."""
+    """The choice of the fastest variants in the measurements."""
     best: dict[str, Measured] = {}
     for entry in measured:
         known = best.get(entry.operation)

@@ -1,6 +1,6 @@
-"""Residues in words of 32 bits: what every kernel computes with.
+"""Arithmetic on residues in words of 32 bits, for all kernels.
 
-Primes take all 32 bits, so a sum of two residues may not fit a word. Sums compare before they add.
+Primes may take all 32 bits, so a sum of two residues may not fit a word. Sums compare first.
 
 ``High`` is the upper half of a product of two words, in one of two ways: with words of 64 bits,
 which LLVM turns into ``vpmuludq``, or with halves of 16 bits on machines whose words have 32 bits.
@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.xla.kernels.kernel import SMALLEST, Wide, Words, checked
+from palladion.xla.kernels.kernel import SMALLEST, Wide, Words, check_moduli
 
 High: TypeAlias = Callable[[jax.Array, jax.Array], jax.Array]
 
@@ -71,7 +71,7 @@ def montgomery(
 
 
 class Division(NamedTuple):
-    """Constants with which a pair of words is divided by a prime."""
+    """The constants for the division of a pair of words by a prime."""
 
     shift: jax.Array | Words
     """Number of bits by which the prime is shifted left, so that its highest bit is set."""
@@ -98,11 +98,12 @@ class Division(NamedTuple):
         """Quotient and remainder of ``2^32 upper + lower``, where ``upper`` is below the prime.
 
         Source: Moeller and Granlund, "Improved division by invariant integers", IEEE Transactions
-        on Computers 2011, algorithm 4. The quotient that it begins with is at most one off.
+        on Computers 2011, algorithm 4. The first guess of the quotient is wrong by at most
+        one.
         """
         one, divisor = jnp.uint32(1), jnp.asarray(self.divisor)
         shift, reciprocal = jnp.asarray(self.shift), jnp.asarray(self.reciprocal)
-        # In two shifts, since a shift by 32 bits has no meaning.
+        # Two shifts, since a shift by 32 bits is undefined.
         upper = (upper << shift) | ((lower >> one) >> (jnp.uint32(31) - shift))
         lower = lower << shift
         low = reciprocal * upper + lower
@@ -137,11 +138,11 @@ class Residues(NamedTuple):
     @classmethod
     def of(cls, moduli: Words) -> Residues:
         """The constants of some moduli."""
-        found = checked(moduli)
-        inverse = [pow(q, -1, 1 << 32) for q in found]
-        square = [(1 << 64) % q for q in found]
-        q, low, high = (np.array(each, np.uint32) for each in (found, inverse, square))
-        return cls(q, low, high, Division.of(found))
+        primes = check_moduli(moduli)
+        inverse = [pow(q, -1, 1 << 32) for q in primes]
+        square = [(1 << 64) % q for q in primes]
+        q, low, high = (np.array(each, np.uint32) for each in (primes, inverse, square))
+        return cls(q, low, high, Division.of(primes))
 
     def rows(self, prime: jax.Array, axes: int = 1) -> Residues:
         """The constants of each row's prime, with ``axes`` more axes of length 1."""
@@ -152,7 +153,7 @@ class Residues(NamedTuple):
 
 
 class OfResidues:
-    """What kernels have in common that need no tables but the constants of the moduli."""
+    """The base of kernels whose tables are only the constants of the moduli."""
 
     def tables(self, moduli: Words, n: int | None = None) -> Residues:
         """The constants of the moduli, whatever ``n``."""
@@ -161,16 +162,16 @@ class OfResidues:
 
 def column(words: jax.Array | Words, prime: jax.Array, axes: int = 1) -> jax.Array:
     """The word of each row's prime, with ``axes`` more axes of length 1."""
-    found = of_rows(words, prime)
-    return found.reshape(*found.shape, *[1] * axes)
+    entries = of_rows(words, prime)
+    return entries.reshape(*entries.shape, *[1] * axes)
 
 
 def of_rows(table: jax.Array | Words, prime: jax.Array) -> jax.Array:
     """The entry of each row's prime.
 
-    XLA computes a gather of two rows or more once. That of one row would become part of every
-    kernel that reads it: transforms of one row then take five times the time on a CPU. So one more
-    is read."""
+    XLA computes a gather of two rows or more once. It would fuse a gather of one row into every
+    kernel that reads the row: then a transform of one row takes five times as long on a CPU. So one
+    more row is gathered."""
     again = jnp.concatenate([prime, prime[:1]])
     return jnp.asarray(table)[again][: len(prime)]
 

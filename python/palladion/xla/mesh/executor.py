@@ -25,14 +25,14 @@ Array = Any
 P: Any = PartitionSpec
 
 STORE: Final = P("queries", "limbs")
-"""How the store lies: ``u32[queries, devices of a query, rows, N]``."""
+"""The layout of the store: ``u32[queries, devices of a query, rows, N]``."""
 LIMBS: Final = P("limbs")
 BLOCK: Final = 8
-"""Rows of a device that are brought to it at once."""
+"""Number of rows that one transfer brings to a device."""
 
 
 def mesh_of(devices: Sequence[jax.Device], queries: int) -> Mesh:
-    """A mesh for queries at the same time. Devices beyond one for each share their limbs.
+    """A mesh for ``queries`` queries at the same time. The devices of a query share its limbs.
 
     Raises
     ------
@@ -46,36 +46,41 @@ def mesh_of(devices: Sequence[jax.Device], queries: int) -> Mesh:
     return Mesh(np.array(devices).reshape(queries, -1), ("queries", "limbs"))
 
 
-def on_each(mesh: Mesh, run: Callable[..., Any], given: Any, made: Any) -> Callable[..., Any]:
-    """A function that runs on each device with what it has."""
-    same = {"mesh": mesh, "in_specs": given, "out_specs": made}
+def map_over_devices(
+    mesh: Mesh, run: Callable[..., Any], inputs: Any, outputs: Any
+) -> Callable[..., Any]:
+    """``run`` as a function over the mesh: each device runs it on its own part of the arrays.
+
+    ``inputs`` and ``outputs`` say how the arrays are split over the mesh.
+    """
+    same = {"mesh": mesh, "in_specs": inputs, "out_specs": outputs}
     mapped: Any = getattr(jax, "shard_map", None)
     if mapped is None:  # before JAX 0.6
         mapped = import_module("jax.experimental.shard_map").shard_map
-        found: Callable[..., Any] = mapped(run, **same, check_rep=False)
+        function: Callable[..., Any] = mapped(run, **same, check_rep=False)
     else:
-        found = mapped(run, **same, check_vma=False)
-    return found
+        function = mapped(run, **same, check_vma=False)
+    return function
 
 
 class MeshExecutor(Executor):
-    """A plan on a mesh. Waves are those of one device, and each device has its share of them."""
+    """A plan on a mesh. The waves are the same as on one device, and devices share their work."""
 
     def __init__(self, plan: Plan, mesh: Mesh) -> None:
         self.mesh: Final = mesh
         self.split: Final = split(plan, mesh.shape["limbs"])
         self._shares = iter(self.split.shares)
         super().__init__(plan, mesh.devices[0, 0])
-        self._ordinals = ordinals(plan)
-        self._write = self._jitted(written, LIMBS, STORE)
+        self._ordinals = number_waves(plan)
+        self._write = self._jitted(write_rows, LIMBS, STORE)
         self._bring = self._jitted(partial(bring, self.split.scratch), P(), LIMBS, P())
 
     def _put(self, arrays: Any, how: Any) -> Any:
         return jax.device_put(arrays, NamedSharding(self.mesh, how))
 
-    def _jitted(self, run: Callable[..., Any], *given: Any) -> Any:
-        """A function ``(store, ...) -> store``, compiled, that works on the store where it lies."""
-        return jax.jit(on_each(self.mesh, run, (STORE, *given), STORE), donate_argnums=0)
+    def _jitted(self, run: Callable[..., Any], *inputs: Any) -> Any:
+        """Compiles a function ``(store, ...) -> store`` that updates the store in place."""
+        return jax.jit(map_over_devices(self.mesh, run, (STORE, *inputs), STORE), donate_argnums=0)
 
     def _prepared(self, _: Any) -> Callable[[Array, int, int], Array]:
         share = next(self._shares)
@@ -83,7 +88,7 @@ class MeshExecutor(Executor):
         if work.key not in self._tables:
             self._tables[work.key] = self._put(work.tables(), P())
         size = chunk(self.device, share.stage, self.plan.n)
-        lists = self._put(lists_of(share, size), LIMBS)
+        lists = self._put(pad_lists(share, size), LIMBS)
         starts = self._put(share.starts, P())
         run = self._jitted(partial(run_share, work.apply, size), P(), LIMBS, P(), P())
         tables = self._tables[work.key]
@@ -97,8 +102,8 @@ class MeshExecutor(Executor):
         return wave
 
     def _gather(self, rows: Array, index: int, gathered: Array, starts: Array) -> Array:
-        """Bring rows of each device to all devices."""
-        # Host devices share threads: one that waits for others keeps a thread that these may need.
+        """Bring the rows that a wave needs everywhere from each device to all devices."""
+        # Host devices share threads. A device that waits keeps a thread that others may need.
         alone = self.device.platform == "cpu"
         if alone:
             rows.block_until_ready()
@@ -106,10 +111,10 @@ class MeshExecutor(Executor):
         return rows.block_until_ready() if alone else rows
 
     def empty(self) -> Array:
-        """The store before a run."""
+        """Stores of zeros on all devices."""
         shape = (*self.mesh.devices.shape, self.split.rows, self.plan.n)
-        made = jax.jit(partial(jnp.zeros, shape, jnp.uint32), out_shardings=self._sharding)
-        return made()
+        zeros = jax.jit(partial(jnp.zeros, shape, jnp.uint32), out_shardings=self._sharding)
+        return zeros()
 
     @property
     def _sharding(self) -> NamedSharding:
@@ -122,12 +127,12 @@ class MeshExecutor(Executor):
         return self._run(list(outsides), progress)
 
     def begin(self) -> None:
-        """Make the stores, with zeros."""
+        """Make the stores, filled with zeros."""
         super().begin()
         self._blocks: list[list[tuple[int, Any]]] = [[] for _ in range(self.mesh.devices.shape[1])]
 
     def write(self, load: int, words: list[bytes]) -> None:
-        """Bring a value to its devices. ``words`` are those of each query, or of all."""
+        """Bring a value to its devices. ``words`` has one entry for each query, or one for all."""
         queries, _ = self.mesh.devices.shape
         place = self.split.loads[load]
         each = [np.frombuffer(one, np.uint32).reshape(-1, self.plan.n) for one in words]
@@ -139,12 +144,12 @@ class MeshExecutor(Executor):
                 self._flush()
 
     def run_stage(self, stage: int, first: int, count: int) -> None:
-        """Run instructions of a stage. Each device has its own among them."""
-        # Numbered by stage: instructions of a wave are in other places on each device.
+        """Run ``count`` instructions of a stage. Each device runs its share."""
+        # A share's lists have other indices than the plan's. So it takes the wave's number.
         super().run_stage(stage, self._ordinals[stage, first], count)
 
     def read(self, store: int) -> list[bytes]:
-        """The words of a value of each query."""
+        """The words of a value to store, for each query."""
         self._flush()
         parts = {shard.device: shard.data for shard in self._rows.addressable_shards}
         place = self.split.stores[store]
@@ -156,7 +161,7 @@ class MeshExecutor(Executor):
         return values
 
     def _flush(self) -> None:
-        """Write the rows that wait."""
+        """Bring the waiting rows to their devices."""
         if not any(self._blocks):
             return
         queries, devices = self.mesh.devices.shape
@@ -169,31 +174,34 @@ class MeshExecutor(Executor):
         self._rows = self._write(self._rows, self._put(to, LIMBS), self._put(words, STORE))
 
 
-def ordinals(plan: Plan) -> dict[tuple[int, int], int]:
-    """The number of each wave among those of its stage, by its stage and first instruction."""
-    found: dict[tuple[int, int], int] = {}
+def number_waves(plan: Plan) -> dict[tuple[int, int], int]:
+    """Numbers the waves of each stage. Keys are the stage and the wave's first instruction."""
+    numbers: dict[tuple[int, int], int] = {}
     seen = [0] * len(plan.stages)
     for wave in plan.waves:
         if wave.stage is not None:
-            found[wave.stage, wave.first] = seen[wave.stage]
+            numbers[wave.stage, wave.first] = seen[wave.stage]
             seen[wave.stage] += 1
-    return found
+    return numbers
 
 
-def lists_of(share: Share, size: int) -> list[Any]:
-    """Rows and words of instructions, and numbers of instructions."""
+def pad_lists(share: Share, size: int) -> list[Any]:
+    """The rows and words of a share's instructions, padded, and the numbers of instructions."""
     lists = (share.reads, share.writes, share.words)
-    # A chunk may begin near the end.
+    # The last chunk may read beyond the end.
     return [*(np.pad(part, ((0, 0), (0, size), (0, 0))) for part in lists), share.counts]
 
 
-def written(rows: Array, to: Array, words: Array) -> Array:
-    """Write rows of one device."""
+def write_rows(rows: Array, to: Array, words: Array) -> Array:
+    """Write words to rows of one device's store."""
     return write_block(rows[0, 0], to[0], words[0, 0])[None, None]
 
 
 def bring(scratch: int, rows: Array, wave: Array, gathered: Array, starts: Array) -> Array:
-    """Gather rows of all devices on each, a few at a time. Nothing else crosses devices."""
+    """Gather a wave's shared rows on each device, a few at a time, from row ``scratch`` on.
+
+    No other data go from device to device.
+    """
     _, first, chunks = starts[wave]
 
     def one(index: Array, own: Array) -> Array:
@@ -207,7 +215,7 @@ def bring(scratch: int, rows: Array, wave: Array, gathered: Array, starts: Array
 def run_share(
     apply: Any, size: int, rows: Array, wave: Array, lists: Any, starts: Array, tables: Any
 ) -> Array:
-    """Run a device's instructions of a wave, on rows of its own."""
+    """Run a device's instructions of a wave on the device's own store."""
     reads, writes, words, counts = (part[0] for part in lists)
     chosen = (reads, writes, words)
     own = run_chunks(

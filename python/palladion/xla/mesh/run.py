@@ -1,4 +1,4 @@
-"""A program on several devices: from keys and queries to answers.
+"""Runs a program on several devices: from keys and queries to answers.
 
 :func:`palladion.xla.enable` must be called before this is used.
 """
@@ -43,9 +43,9 @@ class MeshRun:
         mesh = mesh_of(several_devices(devices, kind), queries)
         compilations.keep()
         executor = MeshExecutor(Plan(_native.Waves.of_program(program)), mesh)
-        what = f"a run of {program.facts()['network']} on {devices} devices"
+        label = f"a run of {program.facts()['network']} on {devices} devices"
         store = 4 * executor.plan.n * executor.split.rows
-        return MeshRun(program, executor, check_bytes(store, executor.device, what, devices))
+        return MeshRun(program, executor, check_bytes(store, executor.device, label, devices))
 
     def run(
         self,
@@ -53,17 +53,17 @@ class MeshRun:
         queries: Sequence[_native.Query],
         progress: Progress | None = None,
     ) -> tuple[list[_native.Answer], dict[str, Any]]:
-        """Run the program on queries. Before they are hidden, the answers are those of the CPU.
+        """Run the program on queries. Before they are hidden, the answers equal those of the CPU.
 
-        The report has what that of :meth:`palladion.xla.run.Run.run` has, and ``devices``;
-        ``raw_digests`` has a digest for each query.
-        ``device_memory_bytes`` is the store of each device.
+        The report has the fields of the report of :meth:`palladion.xla.run.Run.run`, and
+        ``devices``. In place of ``raw_digest`` it has ``raw_digests``, one for each query.
+        ``device_memory_bytes`` is the size of the store of each device.
 
         Raises
         ------
         UsageError
-            If keys or a query were made for another program, or the number of queries is another
-            one than that which was planned for.
+            If keys or a query were made for another program, or the number of queries is not the
+            planned one.
         StoppedError
             If ``progress`` returned ``False``.
         """

@@ -1,8 +1,8 @@
 """Splits a plan over devices by primes: each device has the rows of some primes.
 
-An instruction belongs to the device of the prime of its result, and finds its operands there. Only
-conversions, and roundings from one prime to another, read rows of other primes. These rows are
-brought to all devices before such a wave.
+An instruction runs on the device that has the prime of its result, and most instructions have their
+operands there. Only conversions, and roundings from one prime to another, read rows of other
+primes. Before such a wave these rows are gathered on all devices.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from palladion import _native
 from palladion.xla.plan import SPARE, ZERO, Plan, Stage, Wave, Words
 
 ACROSS: Final = ("convert", "round")
-"""Kernels that read rows of other primes than that of their result."""
+"""Kernels that read rows of other primes than the prime of their result."""
 FIRST: Final = 2
-"""The first row for limbs. The rows before it are those that each device has."""
+"""The first row for limbs. Each device has the rows before it: of zeros, and for spare results."""
 GATHERED: Final = 4
-"""Rows of each device that are brought to all devices at once."""
+"""Number of rows of each device that one gather brings to all devices."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where limbs of a value lie: a device and its row, for each."""
+class LimbRows:
+    """The place of each limb of a value: a device, and a row of the device's store."""
 
     devices: tuple[int, ...]
     rows: tuple[int, ...]
@@ -34,18 +34,18 @@ class Place:
 
 @dataclass
 class Share:
-    """A stage with the instructions of each device. Arrays have an axis of devices first."""
+    """The instructions of a stage on each device. The first axis of most arrays counts devices."""
 
     stage: Stage
     reads: Words
     writes: Words
     words: Words
     gathered: Words
-    """Rows that each device gives to all, :data:`GATHERED` at a time."""
+    """Rows of each device that all devices need, :data:`GATHERED` at a time."""
     counts: Words
-    """Instructions of each device, for each wave."""
+    """Number of instructions of each device in each wave."""
     starts: Words
-    """For each wave its first instruction, the first of its gathers, and their number."""
+    """For each wave: its first instruction, its first gather, and the number of its gathers."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +55,23 @@ class Split:
     rows: int
     """Rows of the store of each device."""
     scratch: int
-    """The first of the rows for what is gathered. They are the last rows of the store."""
+    """The first row for gathered rows, which are the last ones of the store."""
     shares: list[Share]
-    loads: list[Place]
-    stores: list[Place]
+    loads: list[LimbRows]
+    stores: list[LimbRows]
 
 
-def owner(prime: Words, devices: int) -> Words:
-    """The device of a prime, by its index.
+def find_owner(prime: Words, devices: int) -> Words:
+    """The device that has a prime, by the prime's index.
 
-    The last primes of a chain are dropped first, so primes are dealt out in turn.
+    Primes are dealt out in turn: all devices keep work when the last primes of a chain are gone.
     """
-    found: Words = prime % devices
-    return found
+    device: Words = prime % devices
+    return device
 
 
-def single(stage: Stage) -> Stage:
-    """A stage whose instructions write one row each, in place of a stage of conversions."""
+def split_conversion(stage: Stage) -> Stage:
+    """Splits conversions into instructions that write one row each. Other stages are unchanged."""
     writes = stage.writes
     if stage.kernel != "convert" or writes == 1:
         return stage
@@ -91,17 +91,17 @@ def single(stage: Stage) -> Stage:
     )
 
 
-def primes_of(stage: Stage) -> Words:
-    """The prime of each instruction's result, by its index."""
+def find_primes(stage: Stage) -> Words:
+    """The index of the prime of each instruction's result."""
     if stage.kernel == "convert":
-        made: Words = stage.tables["to"][stage.words[:, 0], 0].astype(np.int64)
-        return made
+        targets: Words = stage.tables["to"][stage.words[:, 0], 0].astype(np.int64)
+        return targets
     name = "to" if stage.kernel == "round" else "prime"
     return stage.words[:, stage.arguments.index(name)].astype(np.int64)
 
 
-class Store:
-    """Which device has the value of a row of the plan, and in which of its rows."""
+class RowAllocator:
+    """Gives each row of the plan a row on a device, and knows which device has which row."""
 
     def __init__(self, rows: int, devices: int) -> None:
         self.device = [-1] * rows
@@ -110,33 +110,33 @@ class Store:
         self.used = [FIRST] * devices
 
     def write(self, row: int, device: int) -> int:
-        """Give a row of the plan a place on a device. What it held before is not needed."""
+        """Give a row of the plan a new row on a device. Its old row becomes free."""
         if row == SPARE:
             return SPARE
         if self.device[row] >= 0:
             self.free[self.device[row]].append(self.row[row])
         free = self.free[device]
         if free:
-            found = free.pop()
+            place = free.pop()
         else:
-            found = self.used[device]
+            place = self.used[device]
             self.used[device] += 1
-        self.device[row], self.row[row] = device, found
-        return found
+        self.device[row], self.row[row] = device, place
+        return place
 
     def read(self, row: int, device: int) -> int:
-        """The row on a device that must have it."""
+        """The row of the plan's row on ``device``, which must have it."""
         assert row == ZERO or self.device[row] == device, "operands are of one prime"
         return self.row[row]
 
 
 class Writer:
-    """Shares of one stage while they are written."""
+    """Writes the shares of one stage, wave by wave."""
 
     def __init__(self, stage: Stage, devices: int) -> None:
-        self.stage, self.devices = single(stage), devices
+        self.stage, self.devices = split_conversion(stage), devices
         self.copies = self.stage.read_rows.shape[0] // max(1, len(stage.read_rows))
-        self.owners = owner(primes_of(self.stage), devices).tolist()
+        self.owners = find_owner(find_primes(self.stage), devices).tolist()
         self.reads_of = self.stage.read_rows.tolist()
         self.writes_of = self.stage.write_rows.tolist()
         self.across = stage.kernel in ACROSS
@@ -145,8 +145,8 @@ class Writer:
         self.counts: list[list[int]] = []
         self.starts: list[tuple[int, int, int]] = []
 
-    def wave(self, wave: Wave, store: Store) -> int:
-        """Add the instructions of a wave. Returns the rows for what is gathered."""
+    def wave(self, wave: Wave, store: RowAllocator) -> int:
+        """Add the instructions of a wave. Returns how many rows its gathers need."""
         span = range(wave.first * self.copies, (wave.first + wave.length) * self.copies)
         kept = [index for index in span if self.writes_of[index][0] != SPARE]
         first, gather = len(self.lists[0]), len(self.gathered[0]) // GATHERED
@@ -168,25 +168,27 @@ class Writer:
         self.starts.append((first, gather, chunks))
         return chunks * GATHERED * self.devices
 
-    def gather(self, indices: Sequence[int], store: Store) -> dict[int, int]:
-        """Note the rows that all devices need. Returns minus their places in what is gathered,
-        less one: the first place is known when all waves are."""
+    def gather(self, indices: Sequence[int], store: RowAllocator) -> dict[int, int]:
+        """Note the rows that all devices need. Returns ``-1 - place`` for each row.
+
+        Places count from the first gathered row, whose index is known only after the last wave.
+        """
         asked = dict.fromkeys(row for index in indices for row in self.reads_of[index])
         own: list[list[int]] = [[] for _ in range(self.devices)]
-        found = {}
+        gathered_rows = {}
         for row in asked:
             if row != ZERO:
                 device = store.device[row]
                 chunk, at = divmod(len(own[device]), GATHERED)
-                found[row] = -1 - (chunk * self.devices * GATHERED + device * GATHERED + at)
+                gathered_rows[row] = -1 - (chunk * self.devices * GATHERED + device * GATHERED + at)
                 own[device].append(store.row[row])
         most = -(-max(map(len, own)) // GATHERED) * GATHERED
         for rows, mine in zip(self.gathered, own, strict=True):
             rows += mine + [ZERO] * (most - len(mine))
-        return found
+        return gathered_rows
 
     def share(self, scratch: int) -> Share:
-        """The shares of all devices. What is gathered begins at the row ``scratch``."""
+        """The shares of all devices. Gathered rows begin at the row ``scratch``."""
         stage = self.stage
 
         def array(part: Any, width: int, kind: Any) -> Words:
@@ -208,9 +210,9 @@ class Writer:
 
 
 def split(plan: Plan, devices: int) -> Split:
-    """Split a plan over a number of devices."""
+    """Split a plan over ``devices`` devices."""
     crossings = _native.waves_moves(plan.native)
-    store = Store(plan.rows, devices)
+    store = RowAllocator(plan.rows, devices)
     writers = [Writer(stage, devices) for stage in plan.stages]
     loads, stores, scratch = [], [], 0
     for wave in plan.waves:
@@ -220,14 +222,14 @@ def split(plan: Plan, devices: int) -> Split:
         for _, _, _, primes, rows in crossings[wave.stores][wave.first : wave.first + wave.length]:
             if wave.stores:
                 stores.append(
-                    Place(
+                    LimbRows(
                         tuple(max(0, store.device[row]) for row in rows),
                         tuple(store.row[row] for row in rows),
                     )
                 )
             else:
-                owners = owner(np.array(primes), devices).tolist()
+                owners = find_owner(np.array(primes), devices).tolist()
                 placed = (store.write(row, d) for row, d in zip(rows, owners, strict=True))
-                loads.append(Place(tuple(owners), tuple(placed)))
+                loads.append(LimbRows(tuple(owners), tuple(placed)))
     own = max(store.used)
     return Split(own + scratch, own, [writer.share(own) for writer in writers], loads, stores)

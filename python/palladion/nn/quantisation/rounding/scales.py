@@ -1,4 +1,4 @@
-"""Scales of activations: the real values of the integers of a table's output."""
+"""Grids of activations: which real numbers the integers of a table's output stand for."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ from palladion.nn.expression import Grid
 from palladion.nn.graph import Array
 from palladion.nn.quantisation.settings import Settings
 
-SAMPLES: Final = 50_000
+SEARCH_VALUES: Final = 50_000
 """Number of values that a search uses."""
 
 
-def grid(values: Array, bits: int, settings: Settings) -> Grid:
-    """A grid of ``2**bits`` integers for calibrated values. 0 is always one of them.
+def choose_grid(values: Array, bits: int, settings: Settings) -> Grid:
+    """Chooses a grid of ``2**bits`` integers for values on calibration data, by the set method.
 
-    For values that are never negative the integers are ``0..``. Otherwise they lie around 0 as the
-    values do: a table may give any integers, so symmetry is not needed.
+    The grid contains 0. If no value is negative its integers start at 0. Otherwise they cover the
+    range of the values. A table may output any integers, so symmetry is not needed.
     """
     flat = values.ravel()
-    step = max(1, flat.size // SAMPLES)
+    step = max(1, flat.size // SEARCH_VALUES)
     low, high = float(flat.min()), float(flat.max())
     if settings.method == "percentile":
         low, high = np.percentile(flat[::step], [100 - settings.percentile, settings.percentile])
-    whole = fitted(min(low, 0.0), max(high, 0.0), bits)
+    whole = fit_grid(min(low, 0.0), max(high, 0.0), bits)
     if settings.method != "mse":
         return whole
     sample = flat[::step].astype(np.float64)
     shares = np.geomspace(0.15, 1, 60)
-    candidates = [fitted(min(low, 0.0) * s, max(high, 0.0) * s, bits) for s in shares]
-    return min(candidates, key=lambda found: error(sample, found))
+    candidates = [fit_grid(min(low, 0.0) * s, max(high, 0.0) * s, bits) for s in shares]
+    return min(candidates, key=lambda candidate: measure_grid_error(sample, candidate))
 
 
-def symmetric(values: Array, bits: int) -> Grid:
+def make_symmetric_grid(values: Array, bits: int) -> Grid:
     """A grid that covers all values, with as many integers below 0 as above."""
     most = 2 ** (bits - 1) - 1
     largest = float(np.abs(values).max()) or 1.0
     return Grid(largest / most, -most, most)
 
 
-def fitted(low: float, high: float, bits: int) -> Grid:
+def fit_grid(low: float, high: float, bits: int) -> Grid:
     """The grid with ``2**bits`` integers from ``low <= 0`` to ``high >= 0``."""
     count = 2**bits - 1
     scale = (high - low) / count or 1.0
@@ -49,7 +49,7 @@ def fitted(low: float, high: float, bits: int) -> Grid:
     return Grid(scale, lo, lo + count)
 
 
-def error(values: Array, found: Grid) -> float:
+def measure_grid_error(values: Array, grid: Grid) -> float:
     """Mean squared error of rounding to a grid."""
-    rounded = np.clip(np.rint(values / found.scale), found.lo, found.hi) * found.scale
+    rounded = np.clip(np.rint(values / grid.scale), grid.lo, grid.hi) * grid.scale
     return float(np.mean((values - rounded) ** 2))

@@ -1,8 +1,7 @@
-"""The answers of the integer network, compared with those of the float model on calibration data.
+"""Compares the answers of the integer network and of the float model on calibration data.
 
 Small errors of many layers can ruin an answer that no single layer ruins. The layers have been
-computed on the data already, so that the comparison costs only the functions after the last
-layer."""
+computed on the data already. So the comparison only costs the functions after the last layer."""
 
 from __future__ import annotations
 
@@ -16,25 +15,25 @@ from palladion.nn.graph import Array
 from palladion.nn.interface import Interface
 from palladion.records import Json
 
-ROWS: Final = 256
+COMPARED_INPUTS: Final = 256
 """Number of inputs whose answers are compared."""
 
-ALIKE: Final = 0.97
+LEAST_AGREEMENT: Final = 0.97
 """A smaller share of equal classes gives a warning."""
 
-APART: Final = 0.05
+MOST_ERROR: Final = 0.05
 """A larger error of numbers, as a share of their range, gives a warning."""
 
-LOGITS: Final = 0.1
-"""The same if the largest of several numbers may be a class, which counts more."""
+MOST_LOGIT_ERROR: Final = 0.1
+"""The same for numbers of which the largest is the class. The class counts more than they do."""
 
-GOOD: Final = 0.985
+GOOD_AGREEMENT: Final = 0.985
 """Answers with such a share of equal classes are not improved further."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """How near the integer network's answers are to the float model's, on ``inputs`` inputs."""
+    """The difference between the integer network's and the float model's answers on some inputs."""
 
     inputs: int
     agreement: float | None
@@ -43,25 +42,26 @@ class Answers:
     """Largest difference of a number, as a share of the range of its output's numbers."""
 
     limit: float | None = None
-    """The error above which numbers are wrong. ``None``: they are not judged, as probabilities."""
+    """The error above which numbers count as wrong. ``None``: numbers are not judged, as
+    probabilities are not."""
 
     @property
     def good(self) -> bool:
-        """Whether they need no improvement."""
-        alike = self.agreement is None or self.agreement >= GOOD
+        """Whether the answers need no improvement."""
+        alike = self.agreement is None or self.agreement >= GOOD_AGREEMENT
         return alike and (self.limit is None or (self.error or 0.0) <= self.limit / 2)
 
     @property
     def quality(self) -> tuple[float, float]:
-        """Larger is better: first of all no warning, then equal classes, then a small error."""
+        """Orders answers, larger is better: no warning, then equal classes, then a small error."""
         beyond = 0.0 if self.limit is None else max((self.error or 0.0) - self.limit / 2, 0.0)
         alike = 1.0 if self.agreement is None else min(self.agreement, 1.0)
         return alike - beyond, -(self.error or 0.0)
 
     @property
     def differ(self) -> bool:
-        """Whether they differ enough for a warning."""
-        unlike = self.agreement is not None and self.agreement < ALIKE
+        """Whether the answers differ enough for a warning."""
+        unlike = self.agreement is not None and self.agreement < LEAST_AGREEMENT
         return unlike or (self.limit is not None and (self.error or 0.0) > self.limit)
 
     def __str__(self) -> str:
@@ -79,29 +79,31 @@ class Answers:
         return asdict(self)
 
 
-def compared(ends: Interface, integers: Array, reference: Array) -> Answers:
+def compare_answers(ends: Interface, integers: Array, reference: Array) -> Answers:
     """Compare the last layer's integers, of shape (N, C, H, W), with its values in the float
     model."""
-    rows = np.unique(np.linspace(0, len(integers) - 1, ROWS).astype(int))
+    rows = np.unique(np.linspace(0, len(integers) - 1, COMPARED_INPUTS).astype(int))
     flat = integers[rows].reshape(len(rows), -1)
-    found = ends.gives.outputs(ends.gives.real(flat.astype(np.int64)))
+    outputs = ends.gives.outputs(ends.gives.real(flat.astype(np.int64)))
     wanted = ends.gives.outputs(ends.gives.ordered(reference[rows].reshape(len(rows), -1)))
-    return of_outputs(ends, found, wanted)
+    return compare_outputs(ends, outputs, wanted)
 
 
-def of_outputs(ends: Interface, found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Answers:
+def compare_outputs(
+    ends: Interface, outputs: Mapping[str, Array], wanted: Mapping[str, Array]
+) -> Answers:
     """Compare outputs by name, each of shape (N, ...)."""
-    classes, right = ends.classes(found), ends.classes(wanted)
-    agreement, limit = None, APART
+    classes, right = ends.classes(outputs), ends.classes(wanted)
+    agreement, limit = None, MOST_ERROR
     judged = True
     if classes is not None and right is not None:
         name, kind = ends.deciding(wanted)
         if kind != "number":
             agreement = float(np.mean(classes == right))
-            limit = LOGITS
+            limit = MOST_LOGIT_ERROR
         judged = kind in ("number", "numbers") and not sums_to_one(wanted[name])
     count = len(next(iter(wanted.values())))
-    error = max(errors(found, wanted), default=None)
+    error = max(measure_output_errors(outputs, wanted), default=None)
     return Answers(count, agreement, error, limit if judged and error is not None else None)
 
 
@@ -112,19 +114,22 @@ def sums_to_one(values: Array) -> bool:
     return bool(several and np.allclose(flat.sum(axis=1), 1, atol=1e-3))
 
 
-def errors(found: Mapping[str, Array], wanted: Mapping[str, Array]) -> Iterator[float]:
+def measure_output_errors(
+    outputs: Mapping[str, Array], wanted: Mapping[str, Array]
+) -> Iterator[float]:
     """The largest difference of each output of real numbers, as a share of its range.
 
-    A number that only one of both has is infinitely far. NaN in both is equal.
+    If a number is NaN or infinite in one of the two only, the difference is infinite.
+    NaN in both is no difference.
     """
     for name, right in wanted.items():
         if right.dtype.kind != "f" or not right.size:
             continue
-        given, right = found[name].astype(np.float64), right.astype(np.float64)
+        output, right = outputs[name].astype(np.float64), right.astype(np.float64)
         known = np.isfinite(right)
-        same = (given == right) | (np.isnan(given) & np.isnan(right))
+        same = (output == right) | (np.isnan(output) & np.isnan(right))
         with np.errstate(invalid="ignore"):
-            apart = np.where(same, 0.0, np.abs(given - right))
+            difference = np.where(same, 0.0, np.abs(output - right))
         span = float(np.ptp(right[known])) if known.any() else 0.0
         span = span or float(np.abs(right[known]).max(initial=0)) or 1.0
-        yield float(np.nan_to_num(apart, nan=np.inf).max()) / span
+        yield float(np.nan_to_num(difference, nan=np.inf).max()) / span

@@ -1,4 +1,4 @@
-"""The planned layers in real numbers: statistics of each channel on calibration data."""
+"""Evaluates the planned layers in real numbers, and collects statistics of each channel."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import numpy as np
 
 from palladion.nn.expression import Expression, apply, constant
 from palladion.nn.graph import Array, Window
-from palladion.nn.quantisation import softmax
-from palladion.nn.quantisation.form import Form
-from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.plan import softmax
+from palladion.nn.quantisation.plan.form import Form
+from palladion.nn.quantisation.plan.planner import Planned
 from palladion.nn.quantisation.settings import Settings
 
 
 @dataclass(frozen=True)
-class Seen:
+class ChannelStatistics:
     """Statistics of the channels of one layer, each an array of shape (C,).
 
-    ``low`` and ``high``: smallest and largest value before the function; ``variance`` of those
-    values; ``least``, ``most`` and ``power``: smallest and largest value after the function, and
-    mean square; ``active``: share of values there that are not 0.
+    Before the function: ``low`` and ``high`` are the smallest and the largest value, and
+    ``variance`` that of all values. After it: ``least`` and ``most`` are the smallest and the
+    largest value, ``power`` is the mean square, ``active`` is the share of values that are not 0.
     """
 
     low: Array
@@ -34,33 +34,38 @@ class Seen:
 
     @property
     def varies(self) -> Array:
-        """Whether channels are not constant after the function."""
-        found: Array = self.most > self.least
-        return found
+        """For each channel, whether its values after the function differ."""
+        varies: Array = self.most > self.least
+        return varies
 
     @property
     def top(self) -> Array:
         """Largest absolute value after the function."""
-        found: Array = np.maximum(np.abs(self.least), np.abs(self.most))
-        return found
+        top: Array = np.maximum(np.abs(self.least), np.abs(self.most))
+        return top
 
     @property
     def reach(self) -> Array:
         """Largest absolute value before the function."""
-        found: Array = np.maximum(np.abs(self.low), np.abs(self.high))
-        return found
+        reach: Array = np.maximum(np.abs(self.low), np.abs(self.high))
+        return reach
 
 
-def seen(layers: list[Planned], real: Array, settings: Settings) -> list[Seen]:
-    """Statistics of the input and of each layer, on real inputs of shape (N, C, H, W)."""
-    found = [of(real, real)]
-    found += [of(before, after) for before, after in forward(layers, real, settings)]
-    return found
+def collect_statistics(
+    layers: list[Planned], inputs: Array, settings: Settings
+) -> list[ChannelStatistics]:
+    """Statistics of the input and of each layer. ``inputs`` are real numbers, (N, C, H, W)."""
+    statistics = [measure_channels(inputs, inputs)]
+    statistics += [
+        measure_channels(before, after)
+        for before, after in evaluate_layers(layers, inputs, settings)
+    ]
+    return statistics
 
 
-def of(before: Array, after: Array) -> Seen:
+def measure_channels(before: Array, after: Array) -> ChannelStatistics:
     axes = (0, 2, 3)
-    return Seen(
+    return ChannelStatistics(
         low=before.min(axis=axes).astype(np.float64),
         high=before.max(axis=axes).astype(np.float64),
         variance=before.var(axis=axes, dtype=np.float64),
@@ -71,19 +76,19 @@ def of(before: Array, after: Array) -> Seen:
     )
 
 
-def forward(
-    layers: list[Planned], real: Array, settings: Settings
+def evaluate_layers(
+    layers: list[Planned], inputs: Array, settings: Settings
 ) -> Iterator[tuple[Array, Array]]:
-    """Values before and after the function, for each layer in turn."""
-    values = {0: real}
+    """Yields each layer's values before and after its function."""
+    values = {0: inputs}
     last_use = {s: i for i, planned in enumerate(layers) for s in planned.sources}
     for index, planned in enumerate(layers):
         if planned.product is not None:
             left, right = planned.product
             before = values[left] * values[right]
         else:
-            before = sum_of(planned.form, values, planned.form.bias)
-        function = in_floats(planned, before, settings)
+            before = evaluate_form(planned.form, values, planned.form.bias)
+        function = choose_float_function(planned, before, settings)
         after = before if function is None else function(before).astype(before.dtype)
         yield before, after
         values[index + 1] = after
@@ -91,18 +96,17 @@ def forward(
             del values[source]
 
 
-def in_floats(planned: Planned, before: Array, settings: Settings) -> Expression | None:
-    """The function of a layer. A softmax's exponential is computed from the values it applies
-    to."""
+def choose_float_function(planned: Planned, before: Array, settings: Settings) -> Expression | None:
+    """The function of a layer. That of a softmax's exponential depends on its inputs ``before``."""
     if planned.softmax == "exponential":
-        return softmax.exponential(before, settings)[0]
+        return softmax.make_exponential(before, settings)[0]
     if planned.softmax == "inverse":
         return apply("div", constant(1), apply("max", Expression("x"), constant(1e-9)))
     return planned.function
 
 
-def sum_of(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
-    """The value of a linear group for values of its sources, in the precision of these values."""
+def evaluate_form(form: Form, inputs: dict[int, Array], bias: Array) -> Array:
+    """The values of a form. ``inputs`` holds its sources' values, and sets the precision."""
     first = inputs[form.terms[0].source]
     total = np.zeros((len(first), *form.shape), dtype=first.dtype)
     for term in form.terms:

@@ -1,4 +1,4 @@
-"""Linear groups with weights on grids: integer maps, and the possible values of their sums."""
+"""Linear forms with weights on grids: integer maps, and the possible values of their sums."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Final
 import numpy as np
 
 from palladion.nn.graph import Array, Conv, Dense, Window
-from palladion.nn.quantisation.form import Form, Linear, Term, as_conv
-from palladion.nn.quantisation.units import TINY
+from palladion.nn.quantisation.plan.form import Form, Linear, Term, to_conv
+from palladion.nn.quantisation.rounding.units import TINY
 
-PARTS: Final = 64
-"""Largest number of parts of the smaller of two steps that are tried as a common step."""
+COMMON_PARTS: Final = 64
+"""The largest number by which the smaller of two steps is divided in search of a common step."""
 
 
 @dataclass(frozen=True)
 class Integers:
-    """The possible integers of a value: in each channel ``low`` to ``high`` in equal strides."""
+    """The possible integers of a value: ``low`` to ``high`` of each channel, in equal strides."""
 
     low: Array
     high: Array
@@ -30,9 +30,9 @@ class Integers:
 
 @dataclass(frozen=True)
 class Lattice:
-    """A form in integers: channel ``c`` is ``scale_c * sum + bias_c``, exactly.
+    """A form in integers: channel ``c`` is exactly ``scale_c * sum + bias_c``.
 
-    ``low``, ``high``, ``stride``: the possible sums, for any input.
+    For any input, the sum is one of ``low, low + stride, ... high``.
     """
 
     terms: tuple[Term, ...]
@@ -42,53 +42,59 @@ class Lattice:
     stride: Array
 
 
-def lattice(form: Form, scales: dict[int, float], values: dict[int, Integers]) -> Lattice | str:
-    """The integer form, or the reason why there is none. ``scales`` and ``values`` are by
-    source."""
+def make_lattice(
+    form: Form, scales: dict[int, float], values: dict[int, Integers]
+) -> Lattice | str:
+    """The form in integers, or the reason why there is none.
+
+    ``scales`` and ``values`` have the scale and the possible integers of each source.
+    """
     steps = []
     for term in form.terms:
-        found = steps_of(term.map, form.shape[0])
-        if found is None:
+        own_steps = find_steps(term.map, form.shape[0])
+        if own_steps is None:
             return "its weights lie on no grid"
         if isinstance(term.map, Window):
             reach = np.zeros(form.shape[0])
             reach[term.map.first : term.map.first + term.channels] = 1
-            found = found * reach
-        steps.append(found * scales[term.source])
+            own_steps = own_steps * reach
+        steps.append(own_steps * scales[term.source])
     scale = steps[0]
     for other in steps[1:]:
-        common = common_steps(scale, other)
+        common = find_common_steps(scale, other)
         if common is None:
             return "it adds values whose scales have no common step"
         scale = common
     scale = np.where(scale > 0, scale, 1.0)
-    terms = [whole(t, scale / scales[t.source], form.shape[0]) for t in form.terms]
-    divisor = np.gcd.reduce([row_divisors(t, form.shape[0]) for t in terms])
+    terms = [round_weights(t, scale / scales[t.source], form.shape[0]) for t in form.terms]
+    divisor = np.gcd.reduce([find_row_divisors(t, form.shape[0]) for t in terms])
     divisor = np.maximum(divisor, 1)
     if np.any(divisor > 1):
-        terms = [divided(t, divisor) for t in terms]
+        terms = [divide_weights(t, divisor) for t in terms]
         scale = scale * divisor
-    low, high, stride = sums_of(tuple(terms), form.shape[0], values)
+    low, high, stride = bound_sums(tuple(terms), form.shape[0], values)
     return Lattice(tuple(terms), scale, low, high, stride)
 
 
-def steps_of(map_: Linear, channels: int) -> Array | None:
-    """The step of each output channel: its weights are multiples of it. It is 0 if all are 0."""
+def find_steps(map_: Linear, channels: int) -> Array | None:
+    """The step of each output channel, of which its weights are multiples; 0 if they are all 0.
+
+    ``None`` if a channel has no step.
+    """
     if isinstance(map_, Window):
-        step = common_divisor(np.abs(map_.taps).ravel())
+        step = find_common_divisor(np.abs(map_.taps).ravel())
         return None if step is None else np.full(channels, step)
     flat = np.abs(map_.weights).reshape(channels, -1)
     if map_.steps is not None:
         parts = flat / map_.steps[:, None]
         if np.allclose(parts, np.rint(parts), rtol=TINY, atol=TINY):
             return np.where(flat.any(axis=1), map_.steps, 0.0)
-    found = [common_divisor(row) for row in flat]
-    return None if any(step is None for step in found) else np.array(found, dtype=np.float64)
+    divisors = [find_common_divisor(row) for row in flat]
+    return None if any(step is None for step in divisors) else np.array(divisors, dtype=np.float64)
 
 
-def common_divisor(values: Array) -> float | None:
-    """The largest number of which all values are multiples, if it is not tiny compared with
-    them."""
+def find_common_divisor(values: Array) -> float | None:
+    """The largest step of which all values are multiples; ``None`` if it would be tiny."""
     positive = np.unique(values[values > 0])
     if not len(positive):
         return 0.0
@@ -101,81 +107,81 @@ def common_divisor(values: Array) -> float | None:
     return None
 
 
-def common_steps(left: Array, right: Array) -> Array | None:
-    """For each channel a common step. A step of 0 stands for no weights."""
-    found = np.zeros(len(left))
+def find_common_steps(left: Array, right: Array) -> Array | None:
+    """A common step for each channel, or ``None``. A channel without weights has the step 0."""
+    common = np.zeros(len(left))
     for c, (a, b) in enumerate(zip(left, right, strict=True)):
         if not a or not b:
-            found[c] = a or b
+            common[c] = a or b
             continue
         small, large = sorted((a, b))
-        for parts in range(1, PARTS + 1):
+        for parts in range(1, COMMON_PARTS + 1):
             ratio = large * parts / small
             if abs(ratio - np.rint(ratio)) < TINY * ratio:
-                found[c] = small / parts
+                common[c] = small / parts
                 break
         else:
             return None
-    return found
+    return common
 
 
-def whole(term: Term, step: Array, channels: int) -> Term:
-    """The term in integers, in units of each output channel's step."""
+def round_weights(term: Term, step: Array, channels: int) -> Term:
+    """The term with integer weights: multiples of each output channel's step."""
     map_ = term.map
     if isinstance(map_, Window):
         if np.all(step == step[0]):
             return replace(term, map=replace(map_, taps=np.rint(map_.taps / step[0])))
-        map_ = as_conv(map_, 1 / step, term.channels)
+        map_ = to_conv(map_, 1 / step, term.channels)
         return replace(term, map=replace(map_, weights=np.rint(map_.weights)))
     factor = step.reshape(-1, *[1] * (map_.weights.ndim - 1))
     return replace(term, map=replace(map_, weights=np.rint(map_.weights / factor), steps=None))
 
 
-def row_divisors(term: Term, channels: int) -> Array:
+def find_row_divisors(term: Term, channels: int) -> Array:
     """Greatest common divisor of each output channel's weights, or 0 if all are 0."""
     map_ = term.map
     if isinstance(map_, Window):
-        found = np.zeros(channels, np.int64)
+        window_divisors = np.zeros(channels, np.int64)
         taps = np.gcd.reduce(map_.taps.astype(np.int64).ravel())
-        found[map_.first : map_.first + term.channels] = taps
-        return found
+        window_divisors[map_.first : map_.first + term.channels] = taps
+        return window_divisors
     flat = map_.weights.astype(np.int64).reshape(channels, -1)
     divisors: Array = np.gcd.reduce(flat, axis=1)
     return divisors
 
 
-def divided(term: Term, divisor: Array) -> Term:
-    """The term with its output channels divided."""
+def divide_weights(term: Term, divisor: Array) -> Term:
+    """The term with the weights of each output channel divided by its divisor."""
     map_ = term.map
     if isinstance(map_, Window):
         if np.all(divisor == divisor[0]):
             return replace(term, map=replace(map_, taps=map_.taps / divisor[0]))
-        map_ = as_conv(map_, 1 / divisor, term.channels)
+        map_ = to_conv(map_, 1 / divisor, term.channels)
         return replace(term, map=replace(map_, weights=np.rint(map_.weights)))
     factor = divisor.reshape(-1, *[1] * (map_.weights.ndim - 1))
     return replace(term, map=replace(map_, weights=map_.weights / factor))
 
 
-def sums_of(
+def bound_sums(
     terms: tuple[Term, ...], channels: int, values: dict[int, Integers]
 ) -> tuple[Array, Array, Array]:
     """The smallest and largest sum of each channel and their stride, by interval arithmetic."""
     low, high = np.zeros(channels), np.zeros(channels)
     stride = np.zeros(channels, np.int64)
     for term in terms:
-        given, map_ = values[term.source], term.map
-        least, most, each = given.low, given.high, given.stride
+        possible, map_ = values[term.source], term.map
+        least, most, each = possible.low, possible.high, possible.stride
         padded = not isinstance(map_, Dense) and map_.geometry.padded
-        if padded:  # zeros are beside the values
+        if padded:  # a sum may also read zeros of the padding
             each = int(np.gcd.reduce([each, *np.unique(np.abs(least))]))
             least, most = np.minimum(least, 0), np.maximum(most, 0)
-        below, above = ends(term, channels, least, most)
+        below, above = bound_term(term, channels, least, most)
         low, high = low + below, high + above
-        stride = np.gcd(stride, row_divisors(term, channels) * each)
+        stride = np.gcd(stride, find_row_divisors(term, channels) * each)
     return low.astype(np.int64), high.astype(np.int64), np.maximum(stride, 1)
 
 
-def ends(term: Term, channels: int, least: Array, most: Array) -> tuple[Array, Array]:
+def bound_term(term: Term, channels: int, least: Array, most: Array) -> tuple[Array, Array]:
     """The smallest and the largest sum of one term."""
     map_ = term.map
     if isinstance(map_, Window):

@@ -15,17 +15,17 @@ import numpy as np
 
 from palladion.nn.geometry import Geometry, add_pads
 from palladion.nn.graph import Window
-from palladion.nn.quantisation.form import Form
+from palladion.nn.quantisation.plan.form import Form
 
 Emit = Callable[[str, Form], Form]
-"""Makes a layer ``relu(form)`` with the given name, and returns its value as a form."""
+"""Emits a layer ``relu(form)`` of a name, and returns its value as a form."""
 
 
-def maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
+def plan_maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
     """The largest value in each window, for a form of one pointwise term."""
-    form = shifted(form, geometry.pads)
+    form = shift_form(form, geometry.pads)
     for axis, word in ((1, "columns"), (0, "rows")):
-        taps, apart, stride = (
+        taps, dilation, stride = (
             geometry.kernel[axis], geometry.dilation[axis], geometry.stride[axis]
         )  # fmt: skip
         have, count = 1, 0
@@ -33,23 +33,23 @@ def maximum(name: str, form: Form, geometry: Geometry, emit: Emit) -> Form:
             step = min(have, taps - have)
             count += 1
             now = stride if have + step == taps else 1
-            difference = slid(form, axis, step * apart, now)
+            difference = subtract_shifted(form, axis, step * dilation, now)
             above = emit(f"{name}.{word}{count}", difference)
-            beside = strided(shifted(form, offset(axis, step * apart)), axis, now)
+            beside = stride_form(shift_form(form, pad_by_offset(axis, step * dilation)), axis, now)
             form = Form(above.shape, (*above.terms, *beside.terms), above.bias)
             have += step
         if taps == 1:
-            form = strided(form, axis, stride)
+            form = stride_form(form, axis, stride)
     return form
 
 
-def offset(axis: int, places: int) -> tuple[int, int, int, int]:
-    """Pads that cut off rows or columns at the start."""
+def pad_by_offset(axis: int, places: int) -> tuple[int, int, int, int]:
+    """Negative pads that cut ``places`` rows or columns off at the start."""
     return (-places, 0, 0, 0) if axis == 0 else (0, -places, 0, 0)
 
 
-def changed(form: Form, change: Callable[[Window], Window]) -> Form:
-    """The form with a changed window in each term, and the resulting shape."""
+def change_windows(form: Form, change: Callable[[Window], Window]) -> Form:
+    """The form with ``change`` applied to the window of each term. The shape follows."""
     terms = []
     for term in form.terms:
         assert isinstance(term.map, Window), "a maximum is taken of windows"
@@ -57,8 +57,8 @@ def changed(form: Form, change: Callable[[Window], Window]) -> Form:
     return Form(terms[0].map.shape, tuple(terms), form.bias)
 
 
-def resized(window: Window, geometry: Geometry, taps: np.ndarray) -> Window:
-    """A window with another geometry. Sizes follow from the sizes of its current output."""
+def resize_window(window: Window, geometry: Geometry, taps: np.ndarray) -> Window:
+    """The window with another geometry. Its input keeps the size that the old geometry implies."""
     before = window.geometry
     rows, columns = (
         (size - 1) * stride + span - pads
@@ -71,38 +71,38 @@ def resized(window: Window, geometry: Geometry, taps: np.ndarray) -> Window:
     return replace(window, taps=taps, geometry=geometry, shape=shape)
 
 
-def shifted(form: Form, pads: tuple[int, int, int, int]) -> Form:
+def shift_form(form: Form, pads: tuple[int, int, int, int]) -> Form:
     def change(window: Window) -> Window:
         geometry = window.geometry.with_pads(add_pads(window.geometry.pads, pads))
-        return resized(window, geometry, window.taps)
+        return resize_window(window, geometry, window.taps)
 
-    return changed(form, change)
+    return change_windows(form, change)
 
 
-def strided(form: Form, axis: int, stride: int) -> Form:
+def stride_form(form: Form, axis: int, stride: int) -> Form:
     def change(window: Window) -> Window:
-        return resized(window, with_stride(window.geometry, axis, stride), window.taps)
+        return resize_window(window, multiply_stride(window.geometry, axis, stride), window.taps)
 
-    return changed(form, change)
+    return change_windows(form, change)
 
 
-def slid(form: Form, axis: int, apart: int, stride: int) -> Form:
-    """Each value minus the value that is ``apart`` places further."""
+def subtract_shifted(form: Form, axis: int, offset: int, stride: int) -> Form:
+    """Each value minus the value that is ``offset`` places further."""
 
     def change(window: Window) -> Window:
-        geometry = with_stride(window.geometry, axis, stride)
+        geometry = multiply_stride(window.geometry, axis, stride)
         kernel, dilation = [1, 1], [1, 1]
-        kernel[axis], dilation[axis] = 2, apart
+        kernel[axis], dilation[axis] = 2, offset
         geometry = replace(
             geometry, kernel=(kernel[0], kernel[1]), dilation=(dilation[0], dilation[1])
         )
         taps = window.taps[0, 0] * np.array([1.0, -1.0]).reshape(kernel)
-        return resized(window, geometry, taps)
+        return resize_window(window, geometry, taps)
 
-    return changed(form, change)
+    return change_windows(form, change)
 
 
-def with_stride(geometry: Geometry, axis: int, stride: int) -> Geometry:
+def multiply_stride(geometry: Geometry, axis: int, stride: int) -> Geometry:
     strides = list(geometry.stride)
     strides[axis] *= stride
     return replace(geometry, stride=(strides[0], strides[1]))

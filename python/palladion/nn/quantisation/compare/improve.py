@@ -1,4 +1,4 @@
-"""Better answers without a more expensive run, and what else would help, found by trying it.
+"""Improves answers at no cost in a run, and advises the user by trying other settings.
 
 The last layer has no table, so that the width of the values that it reads costs nothing in an
 encrypted run. Models whose outputs are small differences of large values need more bits there."""
@@ -10,24 +10,24 @@ from dataclasses import replace
 from typing import Final
 
 from palladion.errors import NetworkError
-from palladion.nn.quantisation.answers import Answers
-from palladion.nn.quantisation.plan import Planned
+from palladion.nn.quantisation.compare.answers import Answers
+from palladion.nn.quantisation.plan.planner import Planned
 from palladion.nn.quantisation.settings import LIMIT, Settings
-from palladion.nn.quantisation.values import Made
+from palladion.nn.quantisation.values import IntegerLayer
 
 WIDTHS: Final = (8, 9, 10, 11)
-"""Bits of values before the last layer that are tried. The rounding noise of a run is about a tenth
-of a step of the widest."""
+"""Widths to try for values before the last layer. At the largest, the rounding noise of a run is
+about a tenth of a step."""
 
-LEAST: Final = 0.003
-"""A smaller gain of equal classes, or of the error, is no help."""
+LEAST_GAIN: Final = 0.003
+"""A change of the settings helps if it gains at least this share of equal classes or of error."""
 
-Compute = Callable[[Sequence[Planned], Sequence[Made]], list[Made]]
-"""Computes layers, of which the first ones are computed already."""
+Compute = Callable[[Sequence[Planned], Sequence[IntegerLayer]], list[IntegerLayer]]
+"""Quantises all layers. The first ones are quantised already."""
 
 
-def before_last(layers: Sequence[Planned]) -> list[int]:
-    """Places of layers with calibrated tables that only the last layer reads."""
+def find_before_last(layers: Sequence[Planned]) -> list[int]:
+    """Indices of the layers with calibrated tables that only the last layer reads."""
     last = len(layers) - 1
     if layers[last].product is not None:
         return []
@@ -41,32 +41,33 @@ def before_last(layers: Sequence[Planned]) -> list[int]:
     ]
 
 
-def widened(
+def widen_last_inputs(
     layers: list[Planned],
-    made: list[Made],
+    computed: list[IntegerLayer],
     compute: Compute,
-    compare: Callable[[list[Made]], Answers],
-) -> tuple[list[Planned], list[Made], Answers]:
-    """The layers with the width of values before the last layer that gives the best answers."""
-    best = layers, made, compare(made)
-    places = before_last(layers)
+    compare: Callable[[list[IntegerLayer]], Answers],
+) -> tuple[list[Planned], list[IntegerLayer], Answers]:
+    """Tries larger widths of the values before the last layer. Returns the layers with the best
+    answers, in floats and in integers, and these answers."""
+    best = layers, computed, compare(computed)
+    places = find_before_last(layers)
     for bits in WIDTHS if places else ():
         if best[2].good:
             break
         wide = [replace(layer, bits=max(bits, layer.bits or 0)) if place in places else layer
                 for place, layer in enumerate(layers)]  # fmt: skip
         try:
-            found = compute(wide, made[: places[0]])
+            widened = compute(wide, computed[: places[0]])
         except NetworkError:
             break
-        answers = compare(found)
+        answers = compare(widened)
         if answers.quality > best[2].quality:
-            best = wide, found, answers
+            best = wide, widened, answers
     return best
 
 
-def advice(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
-    """What improves the answers most among single changes of the settings, with its result."""
+def advise(settings: Settings, try_settings: Callable[[Settings], Answers]) -> str:
+    """Names the single change of the settings that improves the answers most, with its result."""
     changes: dict[str, Settings] = {}
     if settings.activations < 8:
         changes["--activations 8"] = replace(settings, activations=8)
@@ -83,23 +84,24 @@ def advice(settings: Settings, tried: Callable[[Settings], Answers]) -> str:
         changes[f"--limit {LIMIT}"] = replace(settings, limit=LIMIT)
     if settings.method != "max":
         changes["--method max"] = replace(settings, method="max")
-    now = tried(settings)
+    now = try_settings(settings)
     best, words = now, ""
     for name, changed in changes.items():
         try:
-            answers = tried(changed)
+            answers = try_settings(changed)
         except NetworkError:
             continue
-        if answers.quality[0] > best.quality[0] + LEAST:
+        if answers.quality[0] > best.quality[0] + LEAST_GAIN:
             best, words = answers, name
     if not words:
         return ("none of " + ", ".join(changes) + " helps: train with values of alike sizes, as "
                 "after a StandardScaler, or with quantisation")  # fmt: skip
-    return f"{words} helps: {short(now)} become {short(best)}, on {now.inputs} inputs"
+    gain = f"{format_answers(now)} become {format_answers(best)}"
+    return f"{words} helps: {gain}, on {now.inputs} inputs"
 
 
-def short(answers: Answers) -> str:
-    """The numbers that count."""
+def format_answers(answers: Answers) -> str:
+    """The share of equal classes and the error, in words."""
     words = [] if answers.agreement is None else [f"{answers.agreement:.1%} equal classes"]
     words += [] if answers.limit is None else [f"an error of {answers.error or 0:.1%}"]
     return " and ".join(words)

@@ -1,4 +1,4 @@
-"""The effect of quantisation on each layer, and warnings for the user."""
+"""Reports the effect of quantisation on each layer, and warns the user."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from palladion.nn.quantisation.settings import Settings
 from palladion.records import Json
 
 if TYPE_CHECKING:
-    from palladion.nn.quantisation.plan import Planned
-    from palladion.nn.quantisation.values import Made
+    from palladion.nn.quantisation.plan.planner import Planned
+    from palladion.nn.quantisation.values import IntegerLayer
 
-TENTH: Final = 0.1
-"""A larger error, as a fraction of a layer's range, gives a warning."""
+LARGE_ERROR: Final = 0.1
+"""A layer whose error is a larger share of its range gets a warning."""
 
-QUIET: Final = 8
-"""A bound of fewer deviations of the rounding noise leaves no room for values."""
+DEVIATIONS: Final = 8
+"""A bound of fewer deviations of the rounding noise leaves too little room for values."""
 
-RARELY: Final = 0.01
+RARE_CHANGE: Final = 0.01
 """Share of outputs that noise may change without a warning, in a layer with a small bound."""
 
 
@@ -41,8 +41,8 @@ class LayerReport:
     weight_bits: float
     """Bits of the integer weights with their sign, after any coarsening."""
     coarsened: float
-    """Factor by which the weights are coarser than asked for, to keep the limit; 1 if they are
-    not."""
+    """Factor by which the weights are coarser than their width in the settings, to keep the limit.
+    At least 1."""
     beyond: float
     """Share of accumulators beyond the bound."""
     error: float
@@ -75,91 +75,97 @@ class LayerReport:
         return {**asdict(self), "shape": list(self.shape)}
 
 
-def layer_report(planned: Planned, made: Made, sigma: float) -> LayerReport:
-    """Compare a layer with the float network. ``sigma`` is the deviation of a run's noise there."""
-    value = made.value
-    if made.table is None:
-        scale, shift = (np.array(p)[:, None, None] for p in (made.output_scale, made.output_shift))
-        found = value.integers * scale + shift
+def report_layer(planned: Planned, layer: IntegerLayer, sigma: float) -> LayerReport:
+    """Compare a layer with the float network. ``sigma`` is the deviation of a run's noise in it."""
+    value = layer.value
+    if layer.table is None:
+        scale, shift = (
+            np.array(p)[:, None, None] for p in (layer.output_scale, layer.output_shift)
+        )
+        outputs = value.integers * scale + shift
     else:
-        found = value.real
-    apart = np.square(found - value.reference, dtype=np.float64)
+        outputs = value.real
+    squares = np.square(outputs - value.reference, dtype=np.float64)
     signal = float(np.mean(np.square(value.reference, dtype=np.float64))) or 1.0
     low, high = (end(value.reference, axis=(0, 2, 3)) for end in (np.min, np.max))
     moves = value.integers.max(axis=(0, 2, 3)) > value.integers.min(axis=(0, 2, 3))
     span = float(high.max() - low.min())
-    changed, noise = changed_by_noise(made, sigma)
+    changed, noise = measure_noise(layer, sigma)
     differing = None
-    if value.given:
-        differing = float(np.mean(value.integers != value.wanted()))
-    elif made.table is None and made.distance is not None:
-        differing = float(np.mean(apart > np.square(1e-6 * span)))
+    if value.own_grid:
+        differing = float(np.mean(value.integers != value.reference_integers()))
+    elif layer.table is None and layer.distance is not None:
+        differing = float(np.mean(squares > np.square(1e-6 * span)))
     return LayerReport(
         name=planned.name,
         shape=planned.form.shape,
-        bound=made.bound,
-        largest=int(np.abs(made.accumulators).max()),
-        weight_bits=made.group.bits,
-        coarsened=made.group.unit.coarsened,
-        beyond=float(np.mean(np.abs(made.accumulators) > made.bound)),
-        error=float(np.mean(apart)) / signal,
-        deviation=float(np.sqrt(np.mean(apart))) / (span or 1.0),
-        weights_error=made.costs[0],
-        weights_error_free=made.costs[1],
-        lost=int(((high - low > TENTH * span) & ~moves).sum()),
+        bound=layer.bound,
+        largest=int(np.abs(layer.accumulators).max()),
+        weight_bits=layer.group.bits,
+        coarsened=layer.group.unit.coarsened,
+        beyond=float(np.mean(np.abs(layer.accumulators) > layer.bound)),
+        error=float(np.mean(squares)) / signal,
+        deviation=float(np.sqrt(np.mean(squares))) / (span or 1.0),
+        weights_error=layer.costs[0],
+        weights_error_free=layer.costs[1],
+        lost=int(((high - low > LARGE_ERROR * span) & ~moves).sum()),
         sigma=sigma,
         changed=changed,
         noise=noise,
         differing=differing,
-        distance=made.distance,
-        why=made.why,
+        distance=layer.distance,
+        why=layer.why,
     )
 
 
-def changed_by_noise(made: Made, sigma: float) -> tuple[float, float]:
+def measure_noise(layer: IntegerLayer, sigma: float) -> tuple[float, float]:
     """The share of a table's outputs that a Gaussian of deviation ``sigma`` changes, and the size.
 
     The size is the root mean squared change divided by the range of outputs. Each change counts as
     one to the next value of the table.
     """
-    edges = np.empty(0) if made.table is None else np.flatnonzero(np.diff(made.table))
-    if made.table is None or not len(edges):
+    edges = np.empty(0) if layer.table is None else np.flatnonzero(np.diff(layer.table))
+    if layer.table is None or not len(edges):
         return 0.0, 0.0
-    bound = made.bound
-    index = np.searchsorted(edges, np.arange(2 * bound + 1))  # run of each place
+    bound = layer.bound
+    index = np.searchsorted(
+        edges, np.arange(2 * bound + 1)
+    )  # index of the run of equal outputs, for each accumulator
     ends = np.concatenate(([-np.inf], edges + 0.5, [np.inf]))
-    jumps = np.concatenate(([0.0], np.diff(made.table)[edges].astype(np.float64), [0.0]))
+    jumps = np.concatenate(([0.0], np.diff(layer.table)[edges].astype(np.float64), [0.0]))
     places = np.arange(2 * bound + 1)
-    down, up = (beyond(apart / sigma) for apart in (places - ends[index], ends[index + 1] - places))
-    clipped = np.clip(made.accumulators, -bound, bound).astype(np.int64) + bound
+    down, up = (
+        find_tail_probability(gaps / sigma)
+        for gaps in (places - ends[index], ends[index + 1] - places)
+    )
+    clipped = np.clip(layer.accumulators, -bound, bound).astype(np.int64) + bound
     weight = np.bincount(clipped.ravel(), minlength=2 * bound + 1) / clipped.size
     square = (down * jumps[index] ** 2 + up * jumps[index + 1] ** 2) @ weight
-    span = float(made.table.max() - made.table.min())
+    span = float(layer.table.max() - layer.table.min())
     return float((down + up) @ weight), float(np.sqrt(square)) / span
 
 
-PARTS: Final = 128
-"""The resolution with which distances are looked up, as a fraction of a deviation."""
+TAIL_STEPS: Final = 128
+"""Steps of the table of Gaussian tails in one deviation."""
 
 
-def beyond(distance: Array) -> Array:
+def find_tail_probability(distance: Array) -> Array:
     """Probability that a Gaussian exceeds a distance, in deviations."""
-    tail = gaussian_tail()
-    found: Array = tail[np.minimum(distance * PARTS, len(tail) - 1).astype(np.int64)]
-    return found
+    tail = tabulate_gaussian_tail()
+    probabilities: Array = tail[np.minimum(distance * TAIL_STEPS, len(tail) - 1).astype(np.int64)]
+    return probabilities
 
 
 @cache
-def gaussian_tail() -> Array:
-    """Probabilities of more than 0, 1, .. parts of a deviation. The last one stands for never."""
-    return np.array([*(0.5 * erfc(k / PARTS / sqrt(2)) for k in range(12 * PARTS)), 0.0])
+def tabulate_gaussian_tail() -> Array:
+    """Probabilities that a Gaussian exceeds 0, 1, .. steps. The last entry is 0, for never."""
+    return np.array([*(0.5 * erfc(k / TAIL_STEPS / sqrt(2)) for k in range(12 * TAIL_STEPS)), 0.0])
 
 
-def softmax_warnings(layers: Sequence[Planned], reports: Sequence[LayerReport]) -> Iterator[str]:
-    """A warning about each softmax under encryption whose inverse is inexact, with the error of its
-    probabilities."""
+def warn_of_softmax(layers: Sequence[Planned], reports: Sequence[LayerReport]) -> Iterator[str]:
+    """Yields a warning for each encrypted softmax with an inexact inverse, and its error."""
     for place, planned in enumerate(layers):
-        if planned.softmax != "inverse" or reports[place].deviation <= TENTH:
+        if planned.softmax != "inverse" or reports[place].deviation <= LARGE_ERROR:
             continue
         product = next(
             (
@@ -177,11 +183,13 @@ def softmax_warnings(layers: Sequence[Planned], reports: Sequence[LayerReport]) 
         )
 
 
-def warnings(report: LayerReport, *, last: bool, softmax: bool = False) -> Iterator[str]:
-    """Warnings about a layer, each with a remedy. Of steps inside a ``softmax`` the error is that
-    of its probabilities, which :func:`softmax_warnings` says."""
+def warn_of_layer(report: LayerReport, *, last: bool, softmax: bool = False) -> Iterator[str]:
+    """Yields warnings about a layer, each with a remedy.
+
+    For layers inside a softmax, :func:`warn_of_softmax` judges the error instead.
+    """
     layer = f"layer {report.name}"
-    if report.deviation > TENTH and not softmax:
+    if report.deviation > LARGE_ERROR and not softmax:
         why = ""
         if report.weights_error > 1.5 * report.weights_error_free:
             why = (f"; rounding of weights alone makes {report.weights_error:.1%} of its sums' "
@@ -191,12 +199,12 @@ def warnings(report: LayerReport, *, last: bool, softmax: bool = False) -> Itera
     if report.lost:
         yield (f"{layer}: {report.lost} channels are constant, which they are not in the float "
                "network: they are much smaller than others beside them")  # fmt: skip
-    if not last and report.bound < QUIET * report.sigma and report.changed > RARELY:
+    if not last and report.bound < DEVIATIONS * report.sigma and report.changed > RARE_CHANGE:
         yield (
-            f"{layer}: its bound of {report.bound} is less than {QUIET} deviations of the "
+            f"{layer}: its bound of {report.bound} is less than {DEVIATIONS} deviations of the "
             f"rounding noise ({report.sigma:.2f}): give weights more bits, or --resolution more"
         )
-    elif report.noise > TENTH:
+    elif report.noise > LARGE_ERROR:
         yield (
             f"{layer}: the rounding noise of a run changes {report.changed:.1%} of its outputs, by "
             f"{report.noise:.1%} of their range: sums lie too near to the steps of its table. "
@@ -222,8 +230,8 @@ def refuse_warned(warned: Sequence[str], *, strict: bool) -> None:
         raise NetworkError("; ".join(warned))
 
 
-def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
-    """The error for a layer that exceeds the limit in a strict run, or with exactly given weights.
+def make_limit_error(name: str, wanted: float, settings: Settings) -> NetworkError:
+    """The error for a layer that exceeds the limit in a strict run, or with exact weights.
 
     ``wanted`` is the bound that its accumulators need.
     """
@@ -235,7 +243,7 @@ def refuse(name: str, wanted: float, settings: Settings) -> NetworkError:
     )
 
 
-def too_large(name: str, needed: int, settings: Settings) -> NetworkError:
+def make_bound_error(name: str, needed: int, settings: Settings) -> NetworkError:
     """The error of a layer whose sums need calibration data to be bounded."""
     return NetworkError(
         f"layer {name}: its sums of integers need a bound of {needed} for every input, the limit "

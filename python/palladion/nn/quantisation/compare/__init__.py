@@ -1,0 +1,1 @@
+"""The integer network's answers compared with the float model's, and improved."""

@@ -1,0 +1,1 @@
+"""Rounded layers: units and grids are chosen so that little is lost on calibration data."""

@@ -1,0 +1,1 @@
+"""The integer network as layers of docs/int-network.md, with the report about it."""
