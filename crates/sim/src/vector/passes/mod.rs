@@ -114,7 +114,7 @@ impl Default for Options {
 }
 
 /// How many operations ahead an operation may come for its hint. All candidates below are from
-/// docs/adr/0024.
+/// docs/notes/vector-machines.md.
 const AHEADS: [usize; 2] = [64, usize::MAX];
 /// Largest number of instructions for which all regions, windows and orders are tried, and each
 /// gets its cycles. For longer programs fewer are tried, and only the order with the least traffic
