@@ -15,7 +15,7 @@ all that it prints, and
 
     python scripts/docs_tables.py                 # write the quick tables
     python scripts/docs_tables.py --check         # compare them, as CI does
-    python scripts/docs_tables.py --nightly --check docs/reproduction.md
+    python scripts/docs_tables.py --nightly --check docs/reproduction/f1.md
     python scripts/docs_tables.py --nightly --data DATA
 
 Commands run in the root of the repository. Nothing that is measured may stand in such a table.
@@ -60,7 +60,11 @@ class Command:
 
 def pages() -> list[Path]:
     """All pages that may have tables."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    folders = (ROOT / "docs", ROOT / "docs/reproduction", ROOT / "docs/notes")
+    return [
+        ROOT / "README.md",
+        *(page for folder in folders for page in sorted(folder.glob("*.md"))),
+    ]
 
 
 def commands(text: str) -> list[Command]:
@@ -134,7 +138,9 @@ def rewritten(text: str, *, nightly: bool, data: str | None) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write or compare; 1 if a page differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("pages", nargs="*", type=Path, help="default: README.md and docs/*.md")
+    parser.add_argument(
+        "pages", nargs="*", type=Path, help="default: README.md and the pages of docs/"
+    )
     parser.add_argument("--check", action="store_true", help="compare, and write nothing")
     parser.add_argument("--nightly", action="store_true", help="also what takes minutes")
     parser.add_argument("--data", help="folder with mnist/ and cifar10/")

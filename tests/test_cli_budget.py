@@ -75,7 +75,7 @@ def test_keys_are_not_made_beyond_the_budget(
 
 
 def test_predicted_memory_grows_with_what_is_held() -> None:
-    """Measured: docs/cli.md. More images have larger tables here, and so more powers."""
+    """Measured: docs/notes/predictions.md. More images have larger tables, and so more powers."""
     text = palladion.mnist_network().to_json()
     peaks = [
         _native.compile(text, batch).costs()["predicted_peak_memory_bytes"] for batch in (1, 32)

@@ -84,7 +84,8 @@ impl Prepared {
         self.0.rehearsed.counts
     }
 
-    /// Predicted largest resident memory of a process. `docs/cli.md` has measured figures.
+    /// Predicted largest resident memory of a process. `docs/notes/predictions.md` has measured
+    /// figures.
     pub fn memory(&self) -> Memory {
         self.0.memory
     }

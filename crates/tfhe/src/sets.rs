@@ -293,7 +293,8 @@ mod tests {
         }
     }
 
-    /// The figures of docs/schemes.md, docs/machines.md, docs/reproduction.md and docs/cli.md.
+    /// The figures of docs/schemes.md, docs/machines.md, docs/cli.md and
+    /// docs/reproduction/athena-tfhe.md.
     #[test]
     fn the_papers_sets_fail_as_the_pages_say() {
         let [first, second] = [paper_1_insecure(), paper_2_insecure()].map(|p| p.log2_failure());

@@ -1,7 +1,7 @@
 """Tables and figures of papers, computed again and shown beside the printed values.
 
 A paper is a :class:`Paper` of items. An item is a function that returns a :class:`Reproduction`,
-which the command prints and writes. ``docs/reproduction.md`` has the results.
+which the command prints and writes. ``docs/reproduction/`` has the results.
 """
 
 from palladion.reproduce.athena import ATHENA

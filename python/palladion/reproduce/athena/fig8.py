@@ -70,8 +70,8 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
             "MNIST alone is no measure of the figure: it has few sums, and SHARP has 180 MB. With "
             "words of 36 bits for all machines SHARP takes 0.69 of Athena's time for MNIST, 3.16 "
             "times for LeNet and 2.64 times for ResNet-20, and products and sums are 80, 95 and 85 "
-            "% of its time, which is the paper's order (docs/reproduction.md). --benchmark takes "
-            "the other networks; in words of 32 bits, which all machines here take, LeNet's "
+            "% of its time, which is the paper's order (docs/reproduction/athena.md). --benchmark "
+            "takes the other networks; in words of 32 bits, which all machines here take, LeNet's "
             "program is 2.8 times slower on Athena than its own.",
         ),
     )

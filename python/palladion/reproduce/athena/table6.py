@@ -105,7 +105,7 @@ SOFTMAX: Final = (
     "The client computes the softmax in our programs. The paper's figure 9 has it on the "
     "accelerator for MNIST and LeNet, so their ratios flatter ours: quantised with --keep-softmax "
     "MNIST w7a7 takes 40.3 ms in place of 4.8, 4.4 times the printed time, and LeNet w6a7 92.6 in "
-    "place of 45.7 (docs/reproduction.md)."
+    "place of 45.7 (docs/reproduction/athena.md)."
 )
 COLUMNS: Final = (
     Column("network", "network"),

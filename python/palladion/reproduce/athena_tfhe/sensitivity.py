@@ -63,5 +63,5 @@ COLUMNS: Final = (
 )
 NOTES: Final = (
     "The keys are those of memory and processor in the machine's file that no document prints; "
-    "docs/machines.md says where each comes from.",
+    "docs/notes/machines.md says where each comes from.",
 )

@@ -107,7 +107,7 @@ NOTES: Final = (
     "faster because N = 512 has a quarter of the products of words, on half of the elements.",
     "W: a fit. Two printed powers fix two of the three parts of the machine's power; tiles in "
     "use alone would say the opposite (183 with 39.2 W, 217 with 37.6 W). What grows from II to "
-    "I is the traffic of keys: docs/machines.md.",
+    "I is the traffic of keys: docs/notes/machines.md.",
     "Time is the blind rotation from the first word in to the last word out. `reproduce "
     "athena-tfhe readings` has whole bootstrappings, and why the paper's times cannot be those.",
     "measured: ms of processor time of one gate of the set with its key switch, on one thread of "

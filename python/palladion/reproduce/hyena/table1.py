@@ -12,8 +12,8 @@ OURS: Final = (
     ("Palladion, ResNet-20 w7a7, recorded", "FHE", 91.70, 75.0, None, None),
     ("Palladion, ResNet-20 w7a7, recorded", "hybrid", 91.70, 0.41, None, None),
 )
-"""Recorded: the accuracy of the first 1,000 test images in docs/reproduction.md, the seconds of one
-image in docs/figures.md and docs/hybrid.md."""
+"""Recorded: the accuracy of the first 1,000 test images in docs/reproduction/athena.md, the
+seconds of one image in docs/figures.md and docs/hybrid.md."""
 
 
 def run(steps: Steps) -> Reproduction:

@@ -107,7 +107,8 @@ impl Default for Options {
     }
 }
 
-/// How far ahead an operation may come for its hint: see docs/adr/0024, as all that is tried.
+/// How far ahead an operation may come for its hint: see docs/notes/vector-machines.md, as for all
+/// that is tried.
 const AHEADS: [usize; 2] = [64, usize::MAX];
 /// Instructions up to which all regions, windows and orders are tried, and each is given its cycles. Of more instructions
 /// fewer are tried, and of these the order that moves least over the memory channel.
