@@ -31,13 +31,15 @@ STANDS_ON: dict[str, set[str]] = {
     "network": set(),
     "trace": set(),
     "program": {"trace"},
+    # Prices of work on the reference machine, for all who predict.
+    "cost": {"trace"},
     # Both halves of the hybrid mode: docs/adr/0032-linear-layers-between-two-parties.md.
-    "hybrid": {"rlwe", "network", "mpc"},
+    "hybrid": {"rlwe", "network", "mpc", "cost"},
     # Shared by both halves, then the halves: docs/adr/0021-client-and-server-are-crates.md.
     "exchange": {"bfv", "program"},
     "client": {"exchange"},
     # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
-    "circuits": {*SCHEMES, "exchange"},
+    "circuits": {*SCHEMES, "exchange", "cost"},
     # The schemes for users, whole: what owner and server of a key do.
     "schemes": {"circuits"},
     "applications": {"circuits"},

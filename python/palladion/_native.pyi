@@ -1277,6 +1277,10 @@ def hybrid_compile(
     With ``revealed``, the client sees every accumulator.
     """
 
+EFFICIENCY: float
+"""Predicted seconds on one thread, divided by the threads times the measured seconds."""
+READING: float
+"""Seconds to read a byte of evaluation keys, on two threads."""
 HYBRID_CORE: float
 """Seconds of the core that predictions of the hybrid mode are for, over those of the machine on
 which the other predictions were measured."""

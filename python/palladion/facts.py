@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from palladion import _native, records
-from palladion.prediction import READING, seconds_here, threads, wall_seconds
+from palladion.prediction import seconds_here, threads, wall_seconds
 from palladion.security import Security
 from palladion.text import at_most, lined, size, times
 
@@ -196,7 +196,7 @@ class Costs:
     @property
     def reading_seconds(self) -> float:
         """Predicted seconds of reading the evaluation keys, similar on any processor."""
-        return READING * self.predicted_evaluation_key_bytes
+        return _native.READING * self.predicted_evaluation_key_bytes
 
     def here(self) -> Here:
         """What a run takes on this machine now."""

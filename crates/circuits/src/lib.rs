@@ -41,7 +41,7 @@ pub mod select;
 pub mod steps;
 pub mod transform;
 
-pub use counts::{ByKind, Counts};
+pub use counts::Counts;
 pub use engine::{
     DryValue, EncryptedValue, Engine, Known, LEAST_LOG2_FAILURE, Product, Value, ValueOf,
     total_failure,

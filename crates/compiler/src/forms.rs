@@ -15,10 +15,6 @@ use exchange::Layout;
 use network::{IntNetwork, Layer, Linear, Shape, Source};
 use program::Row;
 
-/// Seconds of one product on coefficients and of the samples taken from it. Measured at `N = 2^15`
-/// at the end of the chain, on one thread.
-const PRODUCT_SECONDS: f64 = 2.5e-3;
-
 /// Form of a layer's values after its table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Form {
@@ -135,7 +131,7 @@ impl Forms {
                 let (index, next) = of(form);
                 let cost = seconds(index, form, next).map(|seconds| FormCost {
                     table_seconds: seconds * option.ciphertexts as f64,
-                    reading_seconds: option.products as f64 * PRODUCT_SECONDS,
+                    reading_seconds: option.products as f64 * cost::COEFFICIENT_PRODUCT,
                 });
                 comparison.add(option, cost);
             }

@@ -26,7 +26,7 @@ pub use choices::{Candidate, Choices, Cost, Cut, FormCost, FormOption, LayerChoi
 pub use error::{Error, Result};
 
 use network::IntNetwork;
-use program::{MAX_LOG2_FAILURE, Program};
+use program::{MAX_BATCH, MAX_LOG2_FAILURE, Program};
 
 /// Options of the compiler.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,9 +163,6 @@ impl Default for Moduli {
         }
     }
 }
-
-/// Largest batch. Every image has its own values in every layer, and the program lists them.
-const MAX_BATCH: usize = 1 << 15;
 
 /// Compiles `network`.
 ///

@@ -1,5 +1,6 @@
 //! The predicted cost of a session, from its program alone.
 
+use ::cost::two_parties;
 use mpc::Cost;
 use serde::Serialize;
 
@@ -12,22 +13,6 @@ use crate::linear::SEED;
 use crate::product_plan::ProductKind;
 use crate::products::Products;
 use crate::program::{Program, PublicProgram};
-
-/// Seconds of computation on one core of an AMD EPYC with AVX-512 (Turin), from the layers of
-/// ResNet-20: for each ciphertext of a query (here) and of an answer (`ANSWER_SECONDS`), by client
-/// and server together, per coefficient of the ring.
-const QUERY_SECONDS: f64 = 1.0e-7;
-/// Seconds of that core for a second of the machine on which predictions of the other mode were
-/// measured, an AMD EPYC with AVX2 (Milan). The Milan took 0.33 s for an image of ResNet-20 over
-/// loopback, for which these constants predict 0.21 s.
-pub const CORE: f64 = 0.64;
-const ANSWER_SECONDS: f64 = 1.0e-7;
-/// Seconds of both parties for a byte that a protocol on shares sends, online; and for a random
-/// oblivious transfer, offline.
-const BYTE_SECONDS: f64 = 4.0e-9;
-const TRANSFER_SECONDS: f64 = 1.5e-7;
-/// Seconds of both parties for a ciphertext of products, per coefficient of the ring.
-const PRODUCT_SECONDS: f64 = 3.0e-7;
 
 /// Predicted messages and seconds of a part of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -61,7 +46,8 @@ impl Predicted {
             messages: 0,
             bytes_to_server: (SEED + queries * ring.body_len()) as u64,
             bytes_to_client: geometry.answer_len(answer_bits) as u64,
-            compute_seconds: n * (queries as f64 * QUERY_SECONDS + answers as f64 * ANSWER_SECONDS),
+            compute_seconds: n
+                * (queries as f64 * two_parties::QUERY + answers as f64 * two_parties::ANSWER),
         }
     }
 
@@ -153,7 +139,7 @@ impl ProductPrediction {
                 messages: 2 * rounds,
                 bytes_to_server,
                 bytes_to_client,
-                compute_seconds: (ciphertexts * ring.n) as f64 * PRODUCT_SECONDS,
+                compute_seconds: (ciphertexts * ring.n) as f64 * two_parties::PRODUCT,
             },
         }
     }
@@ -194,7 +180,7 @@ impl Prediction {
         }
         let Offline { needs, under_bfv } = protocols.material(1);
         let mut material = Predicted::of_cost(&needs.cost());
-        material.compute_seconds = needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
+        material.compute_seconds = needs.oblivious_transfers() as f64 * two_parties::TRANSFER;
         let products = under_bfv.into_iter();
         let products =
             products.map(|(products, count)| ProductPrediction::new(public, products, count));
@@ -233,7 +219,7 @@ pub(crate) fn session(half: &Half, protocols: &Protocols, inputs: u32) -> Predic
     }
     let Offline { needs, under_bfv } = protocols.material(inputs);
     all.add(&Predicted::of_cost(&needs.cost()));
-    all.compute_seconds += needs.oblivious_transfers() as f64 * TRANSFER_SECONDS;
+    all.compute_seconds += needs.oblivious_transfers() as f64 * two_parties::TRANSFER;
     for (products, count) in under_bfv {
         all.add(&ProductPrediction::new(&half.public, products, count).making);
     }
@@ -285,7 +271,7 @@ fn predict_layer(half: &Half, protocols: &Protocols, layer: usize) -> LayerPredi
     }
     let mut activation = Predicted::of_cost(&protocols.cost(layer));
     activation.compute_seconds =
-        (activation.bytes_to_server + activation.bytes_to_client) as f64 * BYTE_SECONDS;
+        (activation.bytes_to_server + activation.bytes_to_client) as f64 * two_parties::BYTE;
     if half.reveals(layer) {
         // The revealed share follows an answer in the same direction, so it counts as a message
         // only if the layer has no encrypted term.

@@ -41,7 +41,7 @@ mod tls;
 
 pub use cipher::RingSpec;
 pub use client::{Client, ReadyClient};
-pub use cost::{CORE, LayerPrediction, Predicted, Prediction, ProductPrediction};
+pub use cost::{LayerPrediction, Predicted, Prediction, ProductPrediction};
 pub use error::{Error, Result, printable};
 pub use form::Form;
 pub use geometry::ConvShape;

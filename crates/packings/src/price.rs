@@ -16,11 +16,10 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// Seconds on one thread of the machine on which Palladion's predictions were measured, an AMD
-    /// EPYC (Milan) with AVX2.
+    /// Seconds on one thread of the [reference machine](cost::REFERENCE).
     pub const REFERENCE: Self = Self {
-        transform: 98e-6,
-        product: 16e-6,
+        transform: cost::PASSES.transforms * 1e-6,
+        product: cost::PASSES.inner_products * 1e-6,
         byte: 0.0,
     };
 

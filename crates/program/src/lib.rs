@@ -34,4 +34,4 @@ pub use ir::{
     Constant, ConstantId, Form, Indices, KeyNeeds, MAX_LOG2_FAILURE, Op, Packed, Parameters, Patch,
     Prediction, Program, Row, Step, TableShape, Term, Type, ValueId,
 };
-pub use terms::{Outputs, Terms};
+pub use terms::{MAX_BATCH, Outputs, Terms};

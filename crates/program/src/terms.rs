@@ -21,7 +21,9 @@ const MAX_INTERFACE: usize = 1 << 20;
 /// Largest slack: bits of noise above a rounding's that are carried on.
 const MAX_SLACK: f64 = 64.0;
 const MAX_PIXELS: usize = 1 << 22;
-const MAX_BATCH: usize = 1 << 15;
+/// Largest number of images in one run. Every image has its own values in every layer, and the
+/// program lists them.
+pub const MAX_BATCH: usize = 1 << 15;
 /// Largest flood in bits: its sum of four numbers has to fit into 128 bits.
 pub(crate) const MAX_FLOOD: usize = 120;
 

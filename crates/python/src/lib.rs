@@ -56,7 +56,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hybrid::hybrid_compile, module)?)?;
     module.add_function(wrap_pyfunction!(hybrid::hybrid_certificate_hash, module)?)?;
     module.add_function(wrap_pyfunction!(hybrid::hybrid_identity, module)?)?;
-    module.add("HYBRID_CORE", ::hybrid::CORE)?;
+    module.add("HYBRID_CORE", cost::two_parties::CORE)?;
+    module.add("EFFICIENCY", cost::EFFICIENCY)?;
+    module.add("READING", cost::READING)?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
     module.add_function(wrap_pyfunction!(info::machine_factors, module)?)?;

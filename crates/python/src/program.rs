@@ -3,7 +3,7 @@
 use ::network::IntNetwork;
 use compiler::{Choices, Moduli, Options, Words};
 use exchange::{Exchange, Verified, files};
-use program::{MAX_LOG2_FAILURE, Op, Step};
+use program::{MAX_BATCH, MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use runtime::{Checkpoint, Event, Prepared, Report, Server};
@@ -26,9 +26,6 @@ pub(crate) struct Program {
     /// Prepared when a run, its costs or a trace need it. Clients and facts do not.
     prepared: OnceLock<Prepared>,
 }
-
-/// The largest number of images in one run that the program's verifier allows.
-const LARGEST_BATCH: usize = 1 << 15;
 
 /// The number of programs that this process has prepared for runs.
 static PREPARATIONS: AtomicU64 = AtomicU64::new(0);
@@ -81,8 +78,8 @@ fn compiled(
     batch: usize,
     (failure, words, flooded_answers): (f64, Option<u32>, Option<u64>),
 ) -> PyResult<(Program, Choices)> {
-    if !(1..=LARGEST_BATCH).contains(&batch) {
-        let words = format!("a batch of {batch}, expected 1 to {LARGEST_BATCH}");
+    if !(1..=MAX_BATCH).contains(&batch) {
+        let words = format!("a batch of {batch}, expected 1 to {MAX_BATCH}");
         return Err(UsageError::new_err(words));
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;

@@ -1,6 +1,6 @@
 //! The speed of this machine, compared with the one on which predictions were measured.
 
-use circuits::ByKind;
+use cost::{ByKind, PASSES};
 use kernels::{Kernels, Modulus, NttTable, kernels};
 use ring::ntt_primes;
 use std::sync::OnceLock;
@@ -19,16 +19,6 @@ const DIGITS: usize = 6;
 const PIECE: usize = 16;
 /// Number of times that all limbs are worked on.
 const ROUNDS: usize = 6;
-/// Microseconds of one pass on an AMD EPYC (Milan) with AVX2, idle, on one thread, by the same
-/// loops (`prices` of `kernels`). Predictions were measured on this machine.
-const REFERENCE: ByKind = ByKind {
-    transforms: 98.0,
-    inner_products: 16.0,
-    conversions: 9.0,
-    combinations: 2.9,
-    others: 32.0,
-};
-
 /// For each kind of pass, seconds that this machine takes for one second of the machine on which
 /// predictions were measured. It is 2 on a machine of half the speed.
 ///
@@ -68,11 +58,11 @@ impl Loops {
 
     fn factors(mut self) -> ByKind {
         ByKind {
-            transforms: self.transforms() / REFERENCE.transforms,
-            inner_products: self.inner_products() / REFERENCE.inner_products,
-            conversions: self.matrix(21, 3, 34) / REFERENCE.conversions,
-            combinations: self.matrix(32, 32, 16) / REFERENCE.combinations,
-            others: self.others() / REFERENCE.others,
+            transforms: self.transforms() / PASSES.transforms,
+            inner_products: self.inner_products() / PASSES.inner_products,
+            conversions: self.matrix(21, 3, 34) / PASSES.conversions,
+            combinations: self.matrix(32, 32, 16) / PASSES.combinations,
+            others: self.others() / PASSES.others,
         }
     }
 
