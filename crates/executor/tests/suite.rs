@@ -2,4 +2,3 @@
 
 mod bootstrapping;
 mod replay;
-mod rows;

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+mod assigned;
 mod machine;
 mod outside;
 #[path = "../../../trace/tests/random.rs"]
 #[allow(dead_code, reason = "traces here have no powers of two")]
 mod random;
-mod rows;
 
 use machine::Toy;
 use outside::Values;
@@ -36,7 +36,7 @@ const NARROW: Table = Table {
 /// Checks a plan's rows, runs it, and compares what it stores with a replay.
 fn check(trace: &Trace, window: usize) -> Plan {
     let plan = Plan::new(trace, window).unwrap();
-    rows::check(&plan);
+    assigned::check(&plan);
     let (mut replayed, mut ran) = (Values::of(trace), Values::of(trace));
     palladion_executor::replay(trace, &mut replayed, |_| true).unwrap();
     let toy = Toy::executor(window);
