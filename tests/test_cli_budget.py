@@ -17,7 +17,7 @@ from palladion.cli.progress import Steps
 from palladion.errors import BudgetError, UsageError
 from palladion.facts import Costs, WorstStep
 from palladion.nn.network import Dense, Input, IntNetwork, Layer, Term
-from palladion.prediction import EFFICIENCY, threads
+from palladion.prediction import threads
 
 from tests.conftest import Command, refused
 from tests.test_cli_network import network, program
@@ -43,7 +43,7 @@ def test_a_budget_is_compared_with_what_is_predicted() -> None:
     factors = palladion.machine_factors()
     work = dict.fromkeys(factors, 30.0)
     costs = Costs(WorstStep("last: output", -41.0), 10**9, 10**9, 10**9, 10**8, 10**8, work)
-    seconds = 30.0 * sum(factors.values()) / (threads() * EFFICIENCY)
+    seconds = 30.0 * sum(factors.values()) / (threads() * _native.EFFICIENCY)
     assert Budget().problem(costs, 1) is None
     assert Budget(seconds * 1.01, 10**9).problem(costs, 1) is None
     late = Budget(seconds / 2).problem(costs, 1)
