@@ -29,7 +29,7 @@ test: test-rust test-python
 
 test-rust:
 	cargo test --workspace --locked --tests
-	cargo test --workspace --locked --doc --features palladion/full
+	cargo test --workspace --locked --doc
 	cargo check --locked --quiet --manifest-path tests/outside/Cargo.toml
 
 test-python: $(VENV)/dev
