@@ -54,7 +54,7 @@ pub fn unpacked() -> BootstrapSpec {
 /// use, two for degrees of 2^14 and 2^15: [`Bootstrapper`] counts levels for all slots.
 ///
 /// # Errors
-/// Those of [`Words::primes`].
+/// The errors of [`Words::primes`].
 pub fn unpacked_spec(n: usize, left: usize, words: Words) -> Result<ParamsSpec> {
     let word = words.bits.min(MATRICES);
     let mut levels = vec![FIRST];
@@ -70,7 +70,7 @@ pub fn unpacked_spec(n: usize, left: usize, words: Words) -> Result<ParamsSpec> 
 /// A BGV bootstrapping over `limbs` words of a machine.
 ///
 /// # Errors
-/// Those of [`Bootstrap::moduli`] and [`Bootstrap::new`].
+/// The errors of [`Bootstrap::moduli`] and [`Bootstrap::new`].
 pub fn bgv(
     n: usize,
     limbs: usize,

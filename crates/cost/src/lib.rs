@@ -1,9 +1,9 @@
 //! The prices of work, in seconds of one thread of the reference machine.
 //!
-//! *Concept.* All predictions are seconds of one machine, the [reference](REFERENCE). They are counted
-//! work times the prices here. `timing::machine_factors` says how much longer each kind of pass takes
-//! on this machine. Prices stand nowhere else: compiler, packings, the two-party mode and Python ask
-//! this crate.
+//! *Concept.* All predictions are seconds of one machine, the [reference](REFERENCE). They are
+//! counted work times the prices here. `timing::machine_factors` says how much longer each kind of
+//! pass takes on this machine. Prices stand nowhere else: compiler, packings, the two-party mode
+//! and Python ask this crate.
 //!
 //! *May use* `trace`, for the passes that are counted.
 //!
@@ -26,8 +26,8 @@ pub const REFERENCE: &str = "AMD EPYC (Milan) with AVX2";
 /// Words of the limb whose passes are priced. Prices grow with the ring degree.
 pub const WORDS: usize = 1 << 15;
 
-/// A number for each kind of pass: a price, seconds of a circuit, or how much longer a pass takes on
-/// another machine.
+/// A number for each kind of pass: a price, seconds of a circuit, or how much longer a pass takes
+/// on another machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ByKind {
     /// Transforms and inverse transforms.
@@ -44,8 +44,8 @@ pub struct ByKind {
 
 /// Microseconds of a pass over one limb of [`WORDS`] words, by itself.
 ///
-/// Measured on the idle reference machine by the loops of `timing`: a term of a conversion takes 8 to
-/// 10, of a combination 2.5 to 3.3, a sum 27, a product with a word 22, a permutation 46.
+/// Measured on the idle reference machine by the loops of `timing`: a term of a conversion takes 8
+/// to 10, of a combination 2.5 to 3.3, a sum 27, a product with a word 22, a permutation 46.
 pub const PASSES: ByKind = ByKind {
     transforms: 98.0,
     inner_products: 16.0,
@@ -66,7 +66,8 @@ pub const IN_CIRCUITS: ByKind = ByKind {
     others: 28.0,
 };
 
-/// Seconds of one product on coefficients and of the samples taken from it, at the end of the chain.
+/// Seconds of one product on coefficients and of the samples taken from it, at the end of the
+/// chain.
 pub const COEFFICIENT_PRODUCT: f64 = 2.5e-3;
 
 /// Predicted seconds on one thread, divided by the number of threads times the measured seconds.

@@ -36,7 +36,7 @@ pub trait Executor {
     /// for them again. Keeping values for other names replaces those kept before.
     ///
     /// # Errors
-    /// Those of the outside.
+    /// The errors of the outside.
     fn keep(
         &self,
         loaded: &mut Self::Loaded,
@@ -44,13 +44,13 @@ pub trait Executor {
         lasting: &dyn Fn(&str) -> bool,
     ) -> Result<()>;
 
-    /// Runs the trace. Values come from the outsides, one for each query, and go to them. An outside
-    /// is told when a step ends, so it can take a [checkpoint](Outside::end_step) there. `observe`
-    /// is called several times in each step, and stops the run by returning `false`.
+    /// Runs the trace. Values come from the outsides, one for each query, and go to them. An
+    /// outside is told when a step ends, so it can take a [checkpoint](Outside::end_step) there.
+    /// `observe` is called several times in each step, and stops the run by returning `false`.
     ///
     /// # Errors
-    /// Those of the outsides, [`Error::Replay`](crate::Error::Replay) for another number of outsides
-    /// than [`Executor::queries`] and for words that are no residues, and
+    /// The errors of the outsides, [`Error::Replay`](crate::Error::Replay) for another number of
+    /// outsides than [`Executor::queries`] and for words that are no residues, and
     /// [`Error::Stopped`](crate::Error::Stopped).
     fn run(
         &self,

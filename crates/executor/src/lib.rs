@@ -1,9 +1,9 @@
 //! Executors: what runs the instructions of a trace.
 //!
 //! *Concept.* An [`Executor`] loads a [trace](trace::Trace) once and runs it for each query. Values
-//! come from an [`Outside`] and go to it, by name. [`Replay`] is the CPU's: its [`replay()`] defines
-//! what a trace means, and all other backends give its words. A backend with a store of rows, such
-//! as a GPU, implements [`RowMachine`] alone, and [`Rows`] makes an executor of it.
+//! come from an [`Outside`] and go to it, by name. [`Replay`] is the CPU's: its [`replay()`]
+//! defines what a trace means, and all other backends give its words. A backend with a store of
+//! rows, such as a GPU, implements [`RowMachine`] alone, and [`Rows`] makes an executor of it.
 //! `docs/backends.md` says how to write one.
 //!
 //! *May use* `lower` for the names of keys, `exchange` for the keys of circuits, and `waves`. It

@@ -29,42 +29,43 @@ pub trait RowMachine {
     /// Begins a run: makes the stores.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// The errors of the machine.
     fn begin(&mut self) -> Result<()>;
 
     /// Writes a value into its rows, which are those of `plan.loads[load]`. `words` has the words
     /// of all rows, one row after the other, for each query; or once, if they are the same for all.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// The errors of the machine.
     fn write(&mut self, load: usize, words: &[Vec<u32>]) -> Result<()>;
 
     /// Runs instructions of a stage. They do not depend on each other.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// The errors of the machine.
     fn run(&mut self, stage: usize, instructions: Range<usize>) -> Result<()>;
 
-    /// Reads the rows of `plan.stores[store]`: their words, one row after the other, for each query.
+    /// Reads the rows of `plan.stores[store]`: their words, one row after the other, for each
+    /// query.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// The errors of the machine.
     fn read(&mut self, store: usize) -> Result<Vec<Vec<u32>>>;
 
     /// Returns when everything that was asked for is done. Does nothing by default.
     ///
     /// # Errors
-    /// Those of the machine.
+    /// The errors of the machine.
     fn wait(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
-/// Runs a plan of a trace on a machine, wave after wave. `end_wave` is called after each wave with its
-/// number, for profiles.
+/// Runs a plan of a trace on a machine, wave after wave. `end_wave` is called after each wave with
+/// its number, for profiles.
 ///
 /// # Errors
-/// Those of [`Executor::run`] and of the machine.
+/// The errors of [`Executor::run`] and of the machine.
 ///
 /// # Panics
 /// If the plan is that of another trace.

@@ -77,8 +77,8 @@ pub trait Kernels: Send + Sync {
     /// of a basis conversion. `y[i]` holds residues modulo `q_i`.
     ///
     /// Exact for one modulus. For `l > 1` moduli, the result may be one too small where the sum
-    /// exceeds the middle of two integers by less than `l 2^-30`. The computation is in integers, so
-    /// that all machines give the same result: see `trace::Op::Convert`.
+    /// exceeds the middle of two integers by less than `l 2^-30`. The computation is in integers,
+    /// so that all machines give the same result: see `trace::Op::Convert`.
     ///
     /// # Panics
     /// Also if there are more than 64 moduli.

@@ -5,9 +5,9 @@
 //! each layer the run may be [saved](Checkpoint) and resumed later. A run can be
 //! [recorded](Prepared::record), lowered to a trace and [replayed](replay_run).
 //!
-//! *May use* `circuits`, `lower` and `executor`, with the layers beneath. *Invariant*: no type here can hold a
-//! client's secret. `scripts/check_layers.py` checks this. An object read from a file has the
-//! fingerprint of the program that it is used with.
+//! *May use* `circuits`, `lower` and `executor`, with the layers beneath. *Invariant*: no type here
+//! can hold a client's secret. `scripts/check_layers.py` checks this. An object read from a file
+//! has the fingerprint of the program that it is used with.
 
 #![forbid(unsafe_code)]
 

@@ -34,8 +34,8 @@ struct Saving<'a> {
 /// executed.
 ///
 /// # Errors
-/// As [`replay`](executor::replay()), [`exchange::Error::Bytes`] for a query of another program, and
-/// [`Replay`](executor::Error::Replay) for results that the program does not have.
+/// As [`replay`](executor::replay()), [`exchange::Error::Bytes`] for a query of another program,
+/// and [`Replay`](executor::Error::Replay) for results that the program does not have.
 pub fn replay_run(
     exchange: &Exchange,
     trace: &Trace,

@@ -1,8 +1,8 @@
 //! BGV: exact arithmetic on encrypted integers modulo a prime `t`.
 //!
 //! A ciphertext holds `N` integers in two rows of slots, and operators work on all of them at once.
-//! A product with a ciphertext divides modulus and noise, and takes a level: with levels left it can
-//! go on, and `secret.budget(&y)` returns the bits by which the noise may still grow.
+//! A product with a ciphertext divides modulus and noise, and takes a level: with levels left it
+//! can go on, and `secret.budget(&y)` returns the bits by which the noise may still grow.
 //!
 //! ```
 //! use palladion_schemes::{Needs, bgv};

@@ -10,8 +10,8 @@ use ring::sample::Masks;
 use rlwe::store;
 use zeroize::Zeroizing;
 
-/// A secret key: it encrypts, decrypts and makes keys, and never leaves its owner. It is overwritten
-/// when dropped.
+/// A secret key: it encrypts, decrypts and makes keys, and never leaves its owner. It is
+/// overwritten when dropped.
 pub struct SecretKey<S: Scheme> {
     params: Params<S>,
     key: rlwe::SecretKey,

@@ -1,4 +1,5 @@
-//! Parameter sets by name. Their sizes are in `sets.json`, with the sets that papers have published.
+//! Parameter sets by name. Their sizes are in `sets.json`, with the sets that papers have
+//! published.
 
 use crate::error::{Error, Result};
 use crate::scheme::Scheme;

@@ -100,8 +100,8 @@ impl Network {
     /// ciphertexts.
     ///
     /// # Errors
-    /// Those of [`CircuitBuilder`] for fewer than [`LEVELS`] levels, and for fewer slots than a tap
-    /// has.
+    /// The errors of [`CircuitBuilder`] for fewer than [`LEVELS`] levels, and for fewer slots than
+    /// a tap has.
     pub fn circuit(
         &self,
         arithmetic: Arithmetic,

@@ -39,8 +39,9 @@ pub struct Progress {
 }
 
 /// Executes a trace. `observe` is called before every instruction, and stops the replay by
-/// returning `false`. The outside is told when a [step](trace::Step) ends. Returns the counts of what was executed. They are counted pass by pass, so
-/// that [`Trace::counts`] can be compared with them.
+/// returning `false`. The outside is told when a [step](trace::Step) ends. Returns the counts of
+/// what was executed. They are counted pass by pass, so that [`Trace::counts`] can be compared with
+/// them.
 ///
 /// # Errors
 /// Those of [`Trace::verify`] and of the outside. [`Error::Replay`] for moduli that are not primes,

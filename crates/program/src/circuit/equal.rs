@@ -9,8 +9,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub(super) struct Written(HashMap<u64, Vec<ValueId>>);
 
 impl Written {
-    /// The step whose operation, operands and type are equal, if there is one. Factors and terms may
-    /// be in another order if all are ciphertexts.
+    /// The step whose operation, operands and type are equal, if there is one. Factors and terms
+    /// may be in another order if all are ciphertexts.
     pub(super) fn find(&self, steps: &[Step], op: &Op, ty: Type) -> Option<ValueId> {
         let alike = self.0.get(&hash(op)?)?.iter().copied();
         let sorted = sorted(steps, op);

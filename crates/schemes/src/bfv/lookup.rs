@@ -12,8 +12,8 @@ use exchange::Layout;
 
 /// A table with an entry for each of the values `0, 1, ..`. It is made once and used often.
 ///
-/// It is a polynomial modulo `t`, and a table of `k` entries takes about `log2(k) + 1` levels: one of
-/// all 65,537 values takes 17, which the set `bfv-tables` has.
+/// It is a polynomial modulo `t`, and a table of `k` entries takes about `log2(k) + 1` levels: one
+/// of all 65,537 values takes 17, which the set `bfv-tables` has.
 ///
 /// ```
 /// use palladion_schemes::{Needs, bfv};
@@ -112,12 +112,12 @@ impl Table {
 }
 
 impl crate::Ciphertext<Bfv> {
-    /// The entry of a table for each slot: exact, and fresh in the sense that its noise is that of a
-    /// rounding. It needs the key of products.
+    /// The entry of a table for each slot: exact, and fresh in the sense that its noise is that of
+    /// a rounding. It needs the key of products.
     ///
     /// A ciphertext that is not fresh from a secret key takes one level more: it is divided by a
-    /// modulus first. One with more noise than that takes away has to be
-    /// [switched down](crate::Ciphertext::switch_down) before, or decryption finds the message lost.
+    /// modulus first. One with more noise than that takes away has to be [switched
+    /// down](crate::Ciphertext::switch_down) before, or decryption finds the message lost.
     ///
     /// # Errors
     /// Of the kind [`Level`](crate::ErrorKind::Level) if too few levels are left, and for a

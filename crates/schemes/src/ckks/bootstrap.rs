@@ -9,9 +9,9 @@ use rlwe::security::Security;
 
 /// Gives ciphertexts new levels.
 ///
-/// For [`Params::for_bootstrapping`](crate::Params::for_bootstrapping), at N = 2^16, keys and tables
-/// take several GB of memory. Other parameters must have levels of the same sizes. The upper levels
-/// are those that bootstrapping takes.
+/// For [`Params::for_bootstrapping`](crate::Params::for_bootstrapping), at N = 2^16, keys and
+/// tables take several GB of memory. Other parameters must have levels of the same sizes. The upper
+/// levels are those that bootstrapping takes.
 pub struct Bootstrapper {
     params: Params,
     tables: approximate::Bootstrapper,

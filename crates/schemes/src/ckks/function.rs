@@ -6,7 +6,8 @@ use ::ckks::Size;
 use circuits::approximate::{Arithmetic, Chebyshev, evaluate};
 use circuits::operations::RunRing;
 
-/// A polynomial `sum_k c_k T_k(u)` of `u = (2x - a - b) / (b - a)`, on the interval from `a` to `b`.
+/// A polynomial `sum_k c_k T_k(u)` of `u = (2x - a - b) / (b - a)`, on the interval from `a` to
+/// `b`.
 ///
 /// `T_k` are Chebyshev's polynomials, with which high degrees lose no precision.
 #[derive(Clone, Debug, PartialEq)]
@@ -195,7 +196,8 @@ impl crate::Ciphertext<Ckks> {
     /// ```
     ///
     /// # Errors
-    /// As [`Ciphertext::evaluate`](crate::Ciphertext::evaluate), and for coefficients that are not finite.
+    /// As [`Ciphertext::evaluate`](crate::Ciphertext::evaluate), and for coefficients that are not
+    /// finite.
     pub fn polynomial(&self, coefficients: &[f64]) -> Result<Self> {
         self.evaluate(&Series::of_powers(coefficients)?)
     }

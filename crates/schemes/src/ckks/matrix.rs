@@ -12,9 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// A vector is in the first slots of its ciphertext. The product reads as many slots as the matrix
 /// has columns, and writes as many as it has rows; the others are zero. A product of `r` rows and
-/// `c` columns takes one level, about `2 sqrt(r + c)` rotations by baby and giant steps, and half as
-/// many keys, because all giant steps use one. The matrix is encoded at its first product at a level,
-/// and the encoding is kept.
+/// `c` columns takes one level, about `2 sqrt(r + c)` rotations by baby and giant steps, and half
+/// as many keys, because all giant steps use one. The matrix is encoded at its first product at a
+/// level, and the encoding is kept.
 ///
 /// ```
 /// use palladion_schemes::{Needs, ckks};

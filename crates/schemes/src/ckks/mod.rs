@@ -20,8 +20,8 @@
 //! # Ok::<(), palladion_schemes::Error>(())
 //! ```
 //!
-//! Decrypted values carry the noise of the key. Whoever shares them with others than the key's owner
-//! reveals the key (Li, Micciancio, EUROCRYPT 2021; see SECURITY.md).
+//! Decrypted values carry the noise of the key. Whoever shares them with others than the key's
+//! owner reveals the key (Li, Micciancio, EUROCRYPT 2021; see SECURITY.md).
 
 mod bootstrap;
 mod function;
@@ -74,8 +74,8 @@ pub struct Options {
 pub struct Sizes {
     /// log2 of the ring degree, 4 to 17. There are half as many slots.
     pub log_n: u32,
-    /// Bits of the moduli of each level, level 0 first. A level may have several moduli. Those of up
-    /// to 50 bits are fast, and 60 bits are the limit.
+    /// Bits of the moduli of each level, level 0 first. A level may have several moduli. Those of
+    /// up to 50 bits are fast, and 60 bits are the limit.
     pub levels: Vec<Vec<u32>>,
     /// Bits of the special moduli of key switching. With more of them, it has fewer digits.
     pub special: Vec<u32>,

@@ -20,8 +20,9 @@ const SLACK_BITS: f64 = 1.5;
 
 impl<S: Exact> Params<S> {
     /// A secure set of degree `2^log_n` for `depth` products in a row modulo `t`, whose factors may
-    /// be sums of four ciphertexts, or four times one. Predicted noise tells how long the moduli are. The special
-    /// moduli are as many as are secure: with more of them, key switching has fewer digits.
+    /// be sums of four ciphertexts, or four times one. Predicted noise tells how long the moduli
+    /// are. The special moduli are as many as are secure: with more of them, key switching has
+    /// fewer digits.
     ///
     /// # Errors
     /// Of the kind [`Security`](crate::ErrorKind::Security) if the degree is too small for the

@@ -31,9 +31,9 @@ enum Operand {
     Numbers(ConstantId),
 }
 
-/// Writes a circuit with a [`CircuitBuilder`], and chooses levels, scales and rescales itself. Every
-/// operation refuses an operand of another builder with [`Error::Shape`]. An operation that equals an
-/// earlier one is not written again.
+/// Writes a circuit with a [`CircuitBuilder`], and chooses levels, scales and rescales itself.
+/// Every operation refuses an operand of another builder with [`Error::Shape`]. An operation that
+/// equals an earlier one is not written again.
 ///
 /// Every ciphertext has the scale of its level, or the square of that scale. In the second case it
 /// is a product that waits for its rescale. It keeps waiting in sums of ciphertexts, in products

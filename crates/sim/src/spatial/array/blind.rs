@@ -57,7 +57,7 @@ impl BlindRotation {
     /// Lays out a blind rotation.
     ///
     /// # Errors
-    /// Those of [`Floorplan::new`].
+    /// The errors of [`Floorplan::new`].
     pub fn new(machine: &Machine, parameters: Parameters) -> Result<Self> {
         Self::of(machine, parameters, Multiplier::Direct)
     }
@@ -65,7 +65,7 @@ impl BlindRotation {
     /// Lays out a blind rotation with multipliers of the kind `multiplier`.
     ///
     /// # Errors
-    /// Those of [`Floorplan::new`].
+    /// The errors of [`Floorplan::new`].
     pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         let floorplan = Floorplan::of(machine, parameters, multiplier)?;
         let rotation = Self { floorplan };

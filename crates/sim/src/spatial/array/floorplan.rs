@@ -113,7 +113,7 @@ impl Floorplan {
     /// Lays out a blind rotation with multipliers of the kind `multiplier`.
     ///
     /// # Errors
-    /// Those of [`Floorplan::new`].
+    /// The errors of [`Floorplan::new`].
     pub fn of(machine: &Machine, parameters: Parameters, multiplier: Multiplier) -> Result<Self> {
         parameters.check()?;
         let mapping = machine.mapping(parameters.n)?;
