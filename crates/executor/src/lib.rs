@@ -26,4 +26,4 @@ pub use executor::{Executor, Progress, Replay, Replayed};
 pub use outside::{Limb, Outside, Values};
 pub use replay::{Progress as ReplayProgress, Sources, replay};
 pub use results::{Results, SwitchKeys, limbs_of, no_seed};
-pub use rows::{OnRows, RowMachine, Rows, cost, run_plan};
+pub use rows::{OnRows, RowMachine, Rows, cost, run_plan, type_of};

@@ -199,7 +199,10 @@ fn give(
 }
 
 /// The type of a value of the main body.
-fn type_of(trace: &Trace, value: usize) -> &Type {
+///
+/// # Panics
+/// If the main body has no such value.
+pub fn type_of(trace: &Trace, value: usize) -> &Type {
     let mut types = trace.main.instructions.iter().flat_map(|i| &i.types);
     types.nth(value).expect("the trace is verified")
 }

@@ -1,7 +1,7 @@
 //! Prints the time of each pass over one limb. Operands and results lie in memory, as in circuits:
 //! `cargo run --release -p palladion-kernels --example prices`. One thread, medians, N = 2^15.
 //!
-//! `crates/circuits/src/counts.rs` predicts costs from the prices of such passes.
+//! `crates/cost` predicts costs from the prices of such passes.
 
 use std::time::Instant;
 

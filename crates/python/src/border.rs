@@ -2,7 +2,7 @@
 
 use ::waves::{Move, Plan};
 use exchange::{Need, files};
-use executor::Sources;
+use executor::{Sources, type_of};
 use lower::names;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -11,7 +11,7 @@ use trace::{Op, Trace};
 use crate::error::UsageError;
 use crate::guard::guard;
 use crate::terms::Known;
-use crate::waves::{Waves, type_of};
+use crate::waves::Waves;
 
 /// Name of a seed, whether it is the query's, and the offsets of its seed and its first body, the
 /// length of a body, and the offset behind the last body.

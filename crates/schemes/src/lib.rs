@@ -80,9 +80,11 @@ pub use rlwe::security::Security;
 pub use scheme::{Bfv, Bgv, Ckks, Scheme};
 pub use secret::{PublicKey, SecretKey};
 
-use rand::SeedableRng;
-
-/// A generator seeded by the operating system, for keys and ciphertexts.
+/// A generator seeded by the operating system, for keys and ciphertexts. Its state is overwritten
+/// when dropped.
+///
+/// # Panics
+/// If the operating system gives no randomness.
 pub fn rng() -> impl CryptoRng + use<> {
-    rand_chacha::ChaCha20Rng::from_os_rng()
+    ring::sample::SecretRng::from_os()
 }

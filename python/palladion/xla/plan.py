@@ -113,20 +113,6 @@ class Plan:
             return "store" if wave.stores else "load"
         return self.stages[wave.stage].name
 
-    def cost(self, wave: Wave) -> float:
-        """An estimate of a wave's work, in passes over rows."""
-        if wave.stage is None:
-            loads = self.load_rows[wave.first : wave.first + wave.length]
-            return float(wave.length if wave.stores else 2 * sum(map(len, loads)))
-        stage = self.stages[wave.stage]
-        each = {
-            "ntt": self.n.bit_length(),
-            "intt": self.n.bit_length(),
-            "convert": stage.reads * stage.writes,
-            "combine": stage.reads * stage.writes,
-        }.get(stage.kernel, stage.reads + stage.writes)
-        return float(wave.length * each)
-
     @property
     def store_bytes(self) -> int:
         """Bytes of the store."""

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use runtime::Checkpoint;
 use std::sync::Arc;
-use trace::{Trace, Type};
+use trace::Trace;
 
 use crate::circuit::written::CircuitTrace;
 use crate::guard::{guard, guard_with};
@@ -242,10 +242,4 @@ fn bytes<'py>(py: Python<'py>, words: &[u32]) -> Bound<'py, PyBytes> {
 
 fn rows(moves: &[Move]) -> Vec<Vec<u32>> {
     moves.iter().map(|one| one.rows.clone()).collect()
-}
-
-/// The type of a value of the main body.
-pub(crate) fn type_of(trace: &Trace, value: usize) -> &Type {
-    let mut types = trace.main.instructions.iter().flat_map(|i| &i.types);
-    types.nth(value).expect("the trace is verified")
 }
