@@ -53,7 +53,7 @@ def test_random_traces_give_the_words_of_a_replay(
         name: [kernel for kernel in kernels if choice.fits(kernel, "cpu")][variant]
         for name, kernels in choice.OPERATIONS.items()
     }
-    monkeypatch.setattr(stages, "chosen", lambda _device: kept)
+    monkeypatch.setattr(stages, "choose_kernels", lambda _device: kept)
     rng = np.random.default_rng(seed)
     text, values = given(rng, n, 1 << 16)
     seeds = {"seed": bytes(range(32))}
