@@ -20,8 +20,7 @@ use circuits::dense;
 use circuits::lut::{self, Lut};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, DryValue, dry_engine, pack};
-use exchange::packing;
-use exchange::{Layout, LoopParams, Needs};
+use exchange::{LoopParams, Needs, files};
 use network::{IntNetwork, Layer, Source};
 use program::{KeyNeeds, Op, Parameters, Patch, Prediction, Program, Step, TableShape, Type};
 use ring::{ntt_primes, ntt_primes_up_to};
@@ -618,8 +617,9 @@ fn build(
             .map_or(0, |shape| shape.iter().product()),
         interface: Some(network.for_client()),
         prediction: Prediction {
-            input_bytes: input_bytes(params, &steps, placement.len()),
-            key_bytes: key_bytes(params, &needs),
+            input_bytes: query_bytes(params, &steps, placement.len()),
+            key_bytes: files::keys_file_len(params, &needs)
+                .expect("packings are planned in layouts") as u64,
             margin_bits,
             log2_failure,
         },
@@ -684,47 +684,11 @@ fn placement(input: &Placing, batch: usize) -> Vec<Vec<Patch>> {
     patches.collect()
 }
 
-/// Size in bytes of a polynomial at `level`, with residues packed to their number of bits.
-fn poly_bytes(params: &rlwe::Params, level: usize, special: bool) -> u64 {
-    let basis = if special {
-        params.extended(level)
-    } else {
-        params.basis(level).clone()
-    };
-    basis
-        .moduli()
-        .map(|q| (params.n() as u64 * u64::from(q.bits())).div_ceil(8))
-        .sum()
-}
-
-/// Size in bytes of the client's ciphertexts. Each has one component; the other one is a seed.
-fn input_bytes(params: &LoopParams, steps: &[Step], ciphertexts: usize) -> u64 {
+/// Size in bytes of the file with the client's ciphertexts.
+fn query_bytes(params: &LoopParams, steps: &[Step], ciphertexts: usize) -> u64 {
     let level = steps.iter().find_map(|s| match s.ty {
         program::Type::Ciphertext { level, .. } => Some(level),
         program::Type::Samples => None,
     });
-    poly_bytes(params.bfv().rlwe(), level.unwrap_or(0), false) * ciphertexts as u64
-}
-
-/// Size in bytes of the evaluation keys. The uniform halves are seeds.
-fn key_bytes(params: &LoopParams, needs: &Needs) -> u64 {
-    let rlwe = params.bfv().rlwe();
-    let switch =
-        |level: usize| SwitchKey::digit_count(rlwe, level) as u64 * poly_bytes(rlwe, level, true);
-    let packing = |(&values, &level): (&usize, &usize)| {
-        let layout = Layout::new(N, values).expect("packings are planned in layouts");
-        let count = packing::key_len(params, layout);
-        count as u64 * poly_bytes(rlwe, level, false)
-    };
-    needs.relinearization().map_or(0, switch)
-        + needs
-            .galois_elements()
-            .values()
-            .map(|&level| switch(level))
-            .sum::<u64>()
-        + needs.packings().iter().map(packing).sum::<u64>()
-        + params.small().digits() as u64 * poly_bytes(rlwe, 0, false)
-        + needs
-            .public_level()
-            .map_or(0, |level| poly_bytes(rlwe, level, false))
+    files::query_file_len(params, level.unwrap_or(0), ciphertexts) as u64
 }

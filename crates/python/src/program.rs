@@ -141,7 +141,10 @@ impl Program {
         costs.set_item("predicted_run_memory_bytes", memory.run())?;
         costs.set_item("predicted_running_memory_bytes", memory.running)?;
         costs.set_item("predicted_key_memory_bytes", memory.keys)?;
-        let keys = guard(py, || files::keys_file_len(self.verified.exchange()))?;
+        let exchange = self.verified.exchange();
+        let keys = guard(py, || {
+            files::keys_file_len(exchange.params(), &exchange.needs())
+        })?;
         costs.set_item("predicted_evaluation_key_bytes", keys)?;
         let degree = prepared.program().parameters.n;
         let work = prepared.counts().seconds_by_kind(degree);

@@ -39,7 +39,7 @@ pub fn places(exchange: &Exchange) -> Result<Vec<Place>> {
             Need::Dimension => (0, poly_len(small.basis())),
             Need::Public { level } => (0, poly_len(rlwe.basis(level))),
         };
-        let (seed, end) = (start + before, start + need_len(exchange, need)?);
+        let (seed, end) = (start + before, start + need_len(exchange.params(), need)?);
         found.push(Place {
             need: Some(need),
             seed,

@@ -8,7 +8,7 @@ mod plain;
 use crate::chain::{Chain, eval};
 use crate::divide::divide_pair;
 use crate::error::Result;
-use crate::key_switch::{Key, extend, relinearize, with_key};
+use crate::key_switch::{Key, Relinearization, extend, relinearize, with_key};
 use crate::names;
 use crate::packing::{Layers, Samples};
 use crate::products::{self, Matrix};
@@ -155,7 +155,14 @@ impl<'a> Walk<'a> {
                     from,
                 );
                 let parts = self.parts(index, *value, 3)?.to_vec();
-                let sub = relinearize(chain, b, (from, ty.level));
+                let sub = relinearize(
+                    chain,
+                    b,
+                    Relinearization {
+                        level: from,
+                        to: ty.level,
+                    },
+                );
                 b.call(sub, &with_key(parts, &key))
             }
             Op::MulPlain { terms } => {
