@@ -6,7 +6,7 @@
 //! parts up. The server hides the parts: only their sum is the result.
 
 use crate::linear::{Operand, Outputs};
-use network::{Linear, Shape};
+use network::Shape;
 
 /// The channels of each group of terms.
 pub(crate) fn channels(groups: &[Vec<&Operand<'_>>], shape: Shape) -> Vec<Vec<bool>> {

@@ -20,12 +20,12 @@ use circuits::dense;
 use circuits::lut::{self, Lut};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, DryValue, dry_engine, pack};
-use exchange::{LoopParams, Needs, files};
+use exchange::{Layout, LoopParams, files};
 use network::{IntNetwork, Layer, Source};
 use program::{KeyNeeds, Op, Parameters, Patch, Prediction, Program, Step, TableShape, Type};
 use ring::{ntt_primes, ntt_primes_up_to};
+use rlwe::ParamsSpec;
 use rlwe::security::max_log_qp;
-use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
 use std::rc::Rc;
 

@@ -151,11 +151,6 @@ impl Grouped<'_> {
         };
         ([inputs, 1, 1], map)
     }
-
-    /// True if all kernels have the same weights.
-    pub fn is_shared(&self) -> bool {
-        self.weights.len() == self.row_len() && self.groups * self.kernels > 1
-    }
 }
 
 impl Linear {

@@ -4,7 +4,6 @@ use rand::Rng;
 use rand_distr::StandardNormal;
 
 use crate::error::Result;
-use crate::linear::Linear;
 use crate::model::{IntNetwork, Layer, Source};
 use crate::place::{Place, Shape};
 use std::collections::BTreeSet;
