@@ -14,7 +14,7 @@ use crate::floods::Floods;
 use crate::forms::{Forms, Placing};
 use crate::layers::{Fixed, Plans, TablePlan, TableUse, Writer};
 use crate::products::Next;
-use crate::{Moduli, Options, Words};
+use crate::{Moduli, Options, WordSize};
 use bfv::{Params, T_FERMAT};
 use circuits::dense;
 use circuits::lut::{self, Lut};
@@ -62,7 +62,7 @@ const MAX_CHAIN_BITS: u32 = 24 * 34;
 /// limbs.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     let found = choose_limbs(network, options);
-    if options.flooded_answers.is_none() || options.moduli.words != Words::Any {
+    if options.flooded_answers.is_none() || options.moduli.words != WordSize::Any {
         return found;
     }
     let mut wider = options;
@@ -87,8 +87,8 @@ fn cheaper(first: Option<(Program, Choices)>, second: (Program, Choices)) -> (Pr
 /// asked for, larger limbs are tried.
 fn choose_limbs(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     let largest = match options.moduli.words {
-        Words::Any => LARGEST_LIMB,
-        Words::Bits32 => options.moduli.limb_bits,
+        WordSize::Any => LARGEST_LIMB,
+        WordSize::Bits32 => options.moduli.limb_bits,
     };
     let (mut options, mut first) = (options, None);
     loop {
@@ -187,8 +187,8 @@ fn choose_for(
     // moduli. So they are compared with shapes for shorter chains. This makes the keys of LeNet-5 a
     // fifth smaller, and its tables a twentieth faster.
     let shorter = match options.moduli.words {
-        Words::Any => SHORTER_LIMBS,
-        Words::Bits32 => SHORTER_LIMBS_32,
+        WordSize::Any => SHORTER_LIMBS,
+        WordSize::Bits32 => SHORTER_LIMBS_32,
     };
     let shortest = limbs.saturating_sub(shorter).max(2);
     let lengths = (shortest..=limbs).rev();
@@ -303,8 +303,8 @@ fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     // Digits of single limbs are slow. But they leave most room for limbs, which 32-bit words may
     // need.
     let shortest = match moduli.words {
-        Words::Any => 2,
-        Words::Bits32 => 1,
+        WordSize::Any => 2,
+        WordSize::Bits32 => 1,
     };
     for digit_limbs in shortest..=limbs {
         let digits = limbs.div_ceil(digit_limbs);

@@ -1,7 +1,7 @@
 //! The program: compilation, description, runs.
 
 use ::network::IntNetwork;
-use compiler::{Choices, Moduli, Options, Words};
+use compiler::{Choices, Moduli, Options, WordSize};
 use exchange::{Exchange, Verified, files};
 use program::{MAX_BATCH, MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
@@ -84,8 +84,8 @@ fn compiled(
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
     let words = match words {
-        None => Words::Any,
-        Some(32) => Words::Bits32,
+        None => WordSize::Any,
+        Some(32) => WordSize::Bits32,
         Some(bits) => {
             let words = format!("words of {bits} bits, expected 32, or none for any");
             return Err(UsageError::new_err(words));
