@@ -68,6 +68,7 @@ clean:
 
 $(VENV)/python-ready:
 	@sh scripts/check_needs.sh "$(PYTHON)"
+	@echo "Making $(VENV), in which everything is installed."
 	"$(PYTHON)" -m venv $(VENV)
 	$(PIP) install "$(MATURIN)"
 	@touch $@
@@ -75,7 +76,9 @@ $(VENV)/python-ready:
 $(VENV)/built: $(VENV)/python-ready $(SOURCES)
 	@sh scripts/check_needs.sh "$(PYTHON)"
 	rm -rf dist
+	@echo "Compiling the core in Rust: 4 to 7 minutes on 2 cores the first time, and once."
 	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
+	@echo "Installing the package and the libraries that it needs."
 	$(PIP) install dist/palladion-*.whl
 	$(PIP) install --force-reinstall --no-deps dist/palladion-*.whl
 	@touch $@

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// The result of a step.
 #[derive(Clone, Debug)]
-pub enum Made<C, S> {
+pub enum StepValue<C, S> {
     /// A ciphertext, with its predicted noise.
     Ciphertext(Box<Value<C>>),
     /// LWE samples.
@@ -24,9 +24,9 @@ pub enum Made<C, S> {
 }
 
 /// Results of steps in the mode `O`.
-pub type MadeBy<O> = Made<<O as Operations>::Ciphertext, <O as Operations>::Samples>;
+pub type StepValueOf<O> = StepValue<<O as Operations>::Ciphertext, <O as Operations>::Samples>;
 
-impl<C, S> Made<C, S> {
+impl<C, S> StepValue<C, S> {
     /// The value, if it is a ciphertext. `None` for samples.
     pub fn value(&self) -> Option<&Value<C>> {
         match self {
@@ -116,9 +116,9 @@ impl Work<'_> {
     pub fn run<'m, O: Operations>(
         &self,
         engine: &Engine<O>,
-        made: impl Fn(ValueId) -> Option<&'m MadeBy<O>>,
+        made: impl Fn(ValueId) -> Option<&'m StepValueOf<O>>,
         input: impl FnOnce(usize) -> ValueOf<O>,
-    ) -> Result<MadeBy<O>>
+    ) -> Result<StepValueOf<O>>
     where
         O::Ciphertext: 'm,
         O::Samples: 'm,
@@ -129,7 +129,7 @@ impl Work<'_> {
             value,
         };
         let of = |id: ValueId| match made(id) {
-            Some(Made::Ciphertext(value)) => Ok(value.as_ref()),
+            Some(StepValue::Ciphertext(value)) => Ok(value.as_ref()),
             _ => Err(missing(id)),
         };
         let constant = |id: usize| self.constants[id].values.as_slice();
@@ -157,7 +157,7 @@ impl Work<'_> {
             }
             (Op::ToSamples { value }, _) => {
                 let samples = engine.to_samples(params, of(*value)?)?;
-                return Ok(Made::Samples(Box::new(samples)));
+                return Ok(StepValue::Samples(Box::new(samples)));
             }
             (
                 Op::Pack {
@@ -170,7 +170,7 @@ impl Work<'_> {
                 let batches: Vec<&O::Samples> = sources
                     .iter()
                     .map(|&id| match made(id) {
-                        Some(Made::Samples(batch)) => Ok(batch.as_ref()),
+                        Some(StepValue::Samples(batch)) => Ok(batch.as_ref()),
                         _ => Err(missing(id)),
                     })
                     .collect::<Result<_>>()?;
@@ -219,7 +219,7 @@ impl Work<'_> {
                 _,
             ) => return Err(missing(*value)),
         };
-        Ok(Made::Ciphertext(Box::new(value)))
+        Ok(StepValue::Ciphertext(Box::new(value)))
     }
 }
 

@@ -40,7 +40,7 @@ fn the_keys_of_mnist_are_made_one_at_a_time() {
     println!("{taken} kB");
     assert!(taken * 1024 < MOST, "{taken} kB");
     // The keys are large enough for the limit to notice if all were held at once.
-    assert!(files::keys_file_len(&program).unwrap() as u64 > 200_000_000);
+    assert!(files::keys_file_len(program.params(), &program.needs()).unwrap() as u64 > 200_000_000);
 }
 
 /// Runs alone in a process that has compiled nothing.

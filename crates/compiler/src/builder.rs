@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::linear::Outputs;
 use circuits::operations::Dry;
-use circuits::steps::{Action, MadeBy, Work};
+use circuits::steps::{Action, StepValueOf, Work};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, Engine, Value, dry_engine};
 use exchange::{Layout, LoopParams, Needs};
@@ -25,7 +25,7 @@ pub(crate) struct Builder<'p> {
     known: HashMap<Vec<i64>, ConstantId>,
     steps: Vec<Step>,
     /// Results of each step's dry run.
-    made: Vec<MadeBy<Dry>>,
+    made: Vec<StepValueOf<Dry>>,
     /// log2 of the probability that each step is wrong.
     failure: Vec<f64>,
     /// Margin of the answer's ciphertexts after they are hidden.
@@ -77,7 +77,7 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn finish(self) -> Built {
-        let ciphertexts = self.made.iter().filter_map(MadeBy::<Dry>::value);
+        let ciphertexts = self.made.iter().filter_map(StepValueOf::<Dry>::value);
         let margins = ciphertexts.map(|v| self.engine.margin_bits(v));
         Built {
             margin_bits: margins.fold(self.hidden_margin_bits, f64::min),

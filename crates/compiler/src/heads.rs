@@ -6,7 +6,7 @@
 //! parts up. The server hides the parts: only their sum is the result.
 
 use crate::linear::{Operand, Outputs};
-use network::{Linear, Shape};
+use network::Shape;
 
 /// The channels of each group of terms.
 pub(crate) fn channels(groups: &[Vec<&Operand<'_>>], shape: Shape) -> Vec<Vec<bool>> {
@@ -25,18 +25,10 @@ pub(crate) fn meet(channels: &[Vec<bool>]) -> bool {
 
 /// Whether a term has a weight for an output channel.
 fn gives(operand: &Operand<'_>, channel: usize) -> bool {
-    let row = |weights: &[i64], rows: usize| {
-        let len = weights.len() / rows;
-        weights[channel * len..][..len].iter().any(|&w| w != 0)
-    };
-    match operand.linear {
-        Linear::Conv(conv) => row(&conv.weights, conv.kernels),
-        Linear::Dense(dense) => row(&dense.weights, dense.outputs),
-        Linear::Window(window) => {
-            let own = window.first..window.first + operand.tensor.shape[0];
-            own.contains(&channel) && window.weights.iter().any(|&w| w != 0)
-        }
-    }
+    let map = operand.linear.grouped(operand.tensor.shape);
+    let weights = |kernel| &map.weights[map.weights_of(kernel)..][..map.row_len()];
+    map.kernel_of(channel)
+        .is_some_and(|kernel| weights(kernel).iter().any(|&w| w != 0))
 }
 
 /// The outputs of some channels.

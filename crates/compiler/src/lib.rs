@@ -80,21 +80,21 @@ pub struct Moduli {
     pub special_bits: u32,
     /// Bits that noise may lie above a rounding's noise before another limb is dropped.
     pub slack_bits: f64,
-    /// Words that every modulus must fit in.
-    pub words: Words,
+    /// Size of the words that every modulus must fit in.
+    pub words: WordSize,
 }
 
 /// Word size of the machine that a program is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Words {
+pub enum WordSize {
     /// 64 bits. Moduli have the size that is best.
     #[default]
     Any,
-    /// 32 bits: no modulus is larger than [`Words::LARGEST_32`].
+    /// 32 bits: no modulus is larger than [`WordSize::LARGEST_32`].
     Bits32,
 }
 
-impl Words {
+impl WordSize {
     /// Largest modulus of 32 bits whose centred residues, up to `(q - 1) / 2`, are four signed
     /// bytes each. Four bytes of 127 are 0x7F7F7F7F. Accelerators are fastest with products of
     /// matrices of bytes.
@@ -109,7 +109,7 @@ impl Words {
     }
 }
 
-impl Words {
+impl WordSize {
     /// Replaces an error that larger moduli may avoid by one that says so.
     fn explain(self, error: Error) -> Error {
         match (self, error) {
@@ -133,10 +133,10 @@ impl Moduli {
     /// With limbs of 32 bits, a product of residuals has points that are much larger than on
     /// average. So two or three products follow each other with one limb dropped after each, and
     /// the next product drops two limbs (`docs/adr/0020-words-of-32-bits.md`).
-    pub fn of_words(words: Words) -> Self {
+    pub fn of_words(words: WordSize) -> Self {
         match words {
-            Words::Any => Self::default(),
-            Words::Bits32 => Self {
+            WordSize::Any => Self::default(),
+            WordSize::Bits32 => Self {
                 limb_bits: 32,
                 wider_bits: 0,
                 special_bits: 32,
@@ -159,7 +159,7 @@ impl Default for Moduli {
             wider_bits: 0,
             special_bits: 49,
             slack_bits: 1.5,
-            words: Words::Any,
+            words: WordSize::Any,
         }
     }
 }

@@ -62,23 +62,9 @@ pub(crate) enum Places {
 /// the ciphertexts.
 type Key = (usize, [usize; 3], Vec<(usize, usize)>);
 
-/// How the windows of a map lie. A dense layer has one window over the whole image.
-fn sliding(linear: &Linear, shape: Shape) -> Sliding {
-    match linear {
-        Linear::Conv(conv) => conv.sliding(),
-        Linear::Window(window) => window.sliding(),
-        Linear::Dense(_) => Sliding {
-            kernel: [shape[1], shape[2]],
-            stride: [1, 1],
-            dilation: [1, 1],
-            pads: [0; 4],
-        },
-    }
-}
-
 /// Zeros between rows and between columns that the windows of a map need around a source.
 pub(crate) fn zeros_wanted(linear: &Linear, shape: Shape) -> [usize; 2] {
-    let windows = sliding(linear, shape);
+    let windows = linear.grouped(shape).sliding;
     let (output, span) = (windows.output([shape[1], shape[2]]), windows.span());
     [0, 1].map(|axis| {
         let last = (output[axis] - 1) as i64 * windows.stride[axis] as i64 - windows.pads[axis];
@@ -90,16 +76,13 @@ pub(crate) fn zeros_wanted(linear: &Linear, shape: Shape) -> [usize; 2] {
 /// For a map of a tensor in `raster`: the number of products for each ciphertext of the tensor, and
 /// the distance in positions between kernels that stand side by side.
 pub(crate) fn products(linear: &Linear, shape: Shape, raster: &Raster, room: usize) -> [usize; 2] {
-    let windows = sliding(linear, shape);
+    let map = linear.grouped(shape);
+    let windows = map.sliding;
     let group = Group {
         operands: vec![(&windows, raster)],
         output: windows.output([shape[1], shape[2]]),
     };
-    let kernels = match linear {
-        Linear::Conv(conv) => conv.kernels,
-        Linear::Dense(dense) => dense.outputs,
-        Linear::Window(_) => 1,
-    };
+    let kernels = map.weights.len() / map.row_len();
     let distance = group.distance();
     let together = (room / distance).clamp(1, kernels);
     [group.classes().len() * kernels.div_ceil(together), distance]
@@ -110,7 +93,7 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
     let mut groups: BTreeMap<Key, Vec<&Operand<'a>>> = BTreeMap::new();
     for operand in operands {
         let tensor = operand.tensor;
-        let stride = sliding(operand.linear, tensor.shape).stride;
+        let stride = operand.linear.grouped(tensor.shape).sliding.stride;
         let [image, _, row] = tensor.raster.pitch;
         let steps = [stride[0] * row, stride[1], image];
         let images = ranges(tensor, |part| &part.images);
@@ -119,12 +102,9 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
         groups.entry(key).or_default().push(operand);
     }
     let mut groups: Vec<Vec<&Operand<'a>>> = groups.into_values().collect();
-    // Groups with only windows come last, because windows may leave channels out. If an earlier
-    // group has the biases, one step adds them.
-    groups.sort_by_key(|group| {
-        let windows = |o: &&Operand<'a>| matches!(o.linear, Linear::Window(_));
-        group.iter().all(windows)
-    });
+    // Groups in which one kernel serves all channels come last, because they may leave channels out.
+    // If an earlier group has the biases, one step adds them.
+    groups.sort_by_key(|group| group.iter().all(|o| serves_all(o).is_some()));
     groups
 }
 
@@ -141,7 +121,7 @@ pub(crate) fn accumulate(
 ) -> Result<Vec<Outputs>> {
     let windows: Vec<Sliding> = operands
         .iter()
-        .map(|o| sliding(o.linear, o.tensor.shape))
+        .map(|o| o.linear.grouped(o.tensor.shape).sliding)
         .collect();
     let group = Group {
         operands: windows
@@ -313,15 +293,21 @@ struct Writer<'a> {
     given: &'a mut [bool],
 }
 
+/// The first output channel of a map whose one kernel serves every channel.
+fn serves_all(operand: &Operand<'_>) -> Option<usize> {
+    match operand.linear {
+        Linear::Window(window) => Some(window.first),
+        Linear::Conv(_) | Linear::Dense(_) => None,
+    }
+}
+
 fn shared(operands: &[&Operand<'_>]) -> Option<usize> {
     let mut seen = None;
     for operand in operands {
-        let Linear::Window(window) = operand.linear else {
-            return None;
-        };
+        let first = serves_all(operand)?;
         let tensor = operand.tensor;
         let channels = ranges(tensor, |part| &part.channels);
-        let own = (window.first, tensor.raster.pitch[1], channels);
+        let own = (first, tensor.raster.pitch[1], channels);
         if *seen.get_or_insert_with(|| own.clone()) != own {
             return None;
         }
@@ -486,28 +472,16 @@ impl Writer<'_> {
             push(0, 0, 0, 0);
             return kernel;
         }
+        let map = operand.linear.grouped(tensor.shape);
         for (place, &output) in bundle.channels.iter().enumerate() {
-            let start = place * bundle.distance;
-            match operand.linear {
-                Linear::Conv(conv) => {
-                    let inputs = conv.channels / conv.groups;
-                    let first = output / (conv.kernels / conv.groups) * inputs;
-                    for c in 0..inputs {
-                        if let Some(channel) = own(first + c) {
-                            push(start, channel, c * taps.len(), output * inputs * taps.len());
-                        }
-                    }
-                }
-                Linear::Dense(dense) => {
-                    for c in part.channels.clone() {
-                        let channel = c - part.channels.start;
-                        push(start, channel, c * taps.len(), output * dense.inputs);
-                    }
-                }
-                Linear::Window(window) => {
-                    if let Some(channel) = output.checked_sub(window.first).and_then(own) {
-                        push(start, channel, 0, 0);
-                    }
+            let Some(row) = map.kernel_of(output) else {
+                continue;
+            };
+            let first = row / map.kernels * map.inputs;
+            for c in 0..map.inputs {
+                if let Some(channel) = own(first + c) {
+                    let start = place * bundle.distance;
+                    push(start, channel, c * taps.len(), map.weights_of(row));
                 }
             }
         }

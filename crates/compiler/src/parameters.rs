@@ -14,19 +14,18 @@ use crate::floods::Floods;
 use crate::forms::{Forms, Placing};
 use crate::layers::{Fixed, Plans, TablePlan, TableUse, Writer};
 use crate::products::Next;
-use crate::{Moduli, Options, Words};
+use crate::{Moduli, Options, WordSize};
 use bfv::{Params, T_FERMAT};
 use circuits::dense;
 use circuits::lut::{self, Lut};
 use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, DryValue, dry_engine, pack};
-use exchange::packing;
-use exchange::{Layout, LoopParams, Needs};
+use exchange::{Layout, LoopParams, files};
 use network::{IntNetwork, Layer, Source};
 use program::{KeyNeeds, Op, Parameters, Patch, Prediction, Program, Step, TableShape, Type};
 use ring::{ntt_primes, ntt_primes_up_to};
+use rlwe::ParamsSpec;
 use rlwe::security::max_log_qp;
-use rlwe::{ParamsSpec, SwitchKey};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -63,7 +62,7 @@ const MAX_CHAIN_BITS: u32 = 24 * 34;
 /// limbs.
 pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     let found = choose_limbs(network, options);
-    if options.flooded_answers.is_none() || options.moduli.words != Words::Any {
+    if options.flooded_answers.is_none() || options.moduli.words != WordSize::Any {
         return found;
     }
     let mut wider = options;
@@ -88,8 +87,8 @@ fn cheaper(first: Option<(Program, Choices)>, second: (Program, Choices)) -> (Pr
 /// asked for, larger limbs are tried.
 fn choose_limbs(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     let largest = match options.moduli.words {
-        Words::Any => LARGEST_LIMB,
-        Words::Bits32 => options.moduli.limb_bits,
+        WordSize::Any => LARGEST_LIMB,
+        WordSize::Bits32 => options.moduli.limb_bits,
     };
     let (mut options, mut first) = (options, None);
     loop {
@@ -188,8 +187,8 @@ fn choose_for(
     // moduli. So they are compared with shapes for shorter chains. This makes the keys of LeNet-5 a
     // fifth smaller, and its tables a twentieth faster.
     let shorter = match options.moduli.words {
-        Words::Any => SHORTER_LIMBS,
-        Words::Bits32 => SHORTER_LIMBS_32,
+        WordSize::Any => SHORTER_LIMBS,
+        WordSize::Bits32 => SHORTER_LIMBS_32,
     };
     let shortest = limbs.saturating_sub(shorter).max(2);
     let lengths = (shortest..=limbs).rev();
@@ -304,8 +303,8 @@ fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     // Digits of single limbs are slow. But they leave most room for limbs, which 32-bit words may
     // need.
     let shortest = match moduli.words {
-        Words::Any => 2,
-        Words::Bits32 => 1,
+        WordSize::Any => 2,
+        WordSize::Bits32 => 1,
     };
     for digit_limbs in shortest..=limbs {
         let digits = limbs.div_ceil(digit_limbs);
@@ -618,8 +617,9 @@ fn build(
             .map_or(0, |shape| shape.iter().product()),
         interface: Some(network.for_client()),
         prediction: Prediction {
-            input_bytes: input_bytes(params, &steps, placement.len()),
-            key_bytes: key_bytes(params, &needs),
+            input_bytes: query_bytes(params, &steps, placement.len()),
+            key_bytes: files::keys_file_len(params, &needs)
+                .expect("packings are planned in layouts") as u64,
             margin_bits,
             log2_failure,
         },
@@ -684,47 +684,11 @@ fn placement(input: &Placing, batch: usize) -> Vec<Vec<Patch>> {
     patches.collect()
 }
 
-/// Size in bytes of a polynomial at `level`, with residues packed to their number of bits.
-fn poly_bytes(params: &rlwe::Params, level: usize, special: bool) -> u64 {
-    let basis = if special {
-        params.extended(level)
-    } else {
-        params.basis(level).clone()
-    };
-    basis
-        .moduli()
-        .map(|q| (params.n() as u64 * u64::from(q.bits())).div_ceil(8))
-        .sum()
-}
-
-/// Size in bytes of the client's ciphertexts. Each has one component; the other one is a seed.
-fn input_bytes(params: &LoopParams, steps: &[Step], ciphertexts: usize) -> u64 {
+/// Size in bytes of the file with the client's ciphertexts.
+fn query_bytes(params: &LoopParams, steps: &[Step], ciphertexts: usize) -> u64 {
     let level = steps.iter().find_map(|s| match s.ty {
         program::Type::Ciphertext { level, .. } => Some(level),
         program::Type::Samples => None,
     });
-    poly_bytes(params.bfv().rlwe(), level.unwrap_or(0), false) * ciphertexts as u64
-}
-
-/// Size in bytes of the evaluation keys. The uniform halves are seeds.
-fn key_bytes(params: &LoopParams, needs: &Needs) -> u64 {
-    let rlwe = params.bfv().rlwe();
-    let switch =
-        |level: usize| SwitchKey::digit_count(rlwe, level) as u64 * poly_bytes(rlwe, level, true);
-    let packing = |(&values, &level): (&usize, &usize)| {
-        let layout = Layout::new(N, values).expect("packings are planned in layouts");
-        let count = packing::key_len(params, layout);
-        count as u64 * poly_bytes(rlwe, level, false)
-    };
-    needs.relinearization().map_or(0, switch)
-        + needs
-            .galois_elements()
-            .values()
-            .map(|&level| switch(level))
-            .sum::<u64>()
-        + needs.packings().iter().map(packing).sum::<u64>()
-        + params.small().digits() as u64 * poly_bytes(rlwe, 0, false)
-        + needs
-            .public_level()
-            .map_or(0, |level| poly_bytes(rlwe, level, false))
+    files::query_file_len(params, level.unwrap_or(0), ciphertexts) as u64
 }

@@ -4,14 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use network::IntNetwork;
-use palladion_compiler::{Moduli, Options, Words, compile};
+use palladion_compiler::{Moduli, Options, WordSize, compile};
 
 fn of_model(name: &str) -> IntNetwork {
     let path = format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"));
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn of_words(words: Words) -> Options {
+fn of_words(words: WordSize) -> Options {
     Options {
         moduli: Moduli::of_words(words),
         ..Options::default()
@@ -20,7 +20,7 @@ fn of_words(words: Words) -> Options {
 
 #[test]
 fn mnist_compiles_with_primes_of_32_bits() {
-    let program = compile(&of_model("mnist.json"), of_words(Words::Bits32)).unwrap();
+    let program = compile(&of_model("mnist.json"), of_words(WordSize::Bits32)).unwrap();
     let p = &program.parameters;
     println!(
         "{} limbs, {} special, {} a digit, log QP {:.1}, margin {:.2}, failure 2^{:.1}, {} MB of keys",
@@ -57,14 +57,14 @@ fn mnist_compiles_with_primes_of_32_bits() {
 
 #[test]
 fn words_of_any_size_are_the_default() {
-    assert_eq!(of_words(Words::Any), Options::default());
+    assert_eq!(of_words(WordSize::Any), Options::default());
 }
 
 #[test]
 fn what_does_not_fit_says_how_it_would() {
     let options = Options {
         log2_failure: -1000.0,
-        ..of_words(Words::Bits32)
+        ..of_words(WordSize::Bits32)
     };
     let error = compile(&of_model("mnist.json"), options)
         .unwrap_err()

@@ -122,7 +122,7 @@ fn squared_stages(plan: &LayerPlan, squared: &Squared) -> Result<Vec<Stage>> {
             out_bits: squared.bits,
         })?));
     } else if squared.bits > plan.bits {
-        let wider = Protocol::extend(plan.bits, (-largest, largest), squared.bits)?;
+        let wider = Protocol::extend(plan.bits, -largest..=largest, squared.bits)?;
         stages.push(Stage::Run(wider));
     }
     stages.push(Stage::Quadratic {

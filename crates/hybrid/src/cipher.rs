@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 
 use crate::bits::{mask, pack, packed_len, unpack};
 use crate::error::{Error, Result};
-use crate::geometry::Place;
+use crate::geometry::Coefficient;
 
 /// Degree and moduli of a ring. Secrets are uniform ternary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -308,7 +308,7 @@ impl SecretKey {
         &self,
         mask_words: &[u64],
         bodies: &[u64],
-        places: &[Place],
+        places: &[Coefficient],
         (bits, space): (u32, &Space),
     ) -> Vec<u64> {
         let shift = 64 - bits;
@@ -320,7 +320,7 @@ impl SecretKey {
         product.mul_assign(&self.lifted);
         let product = Zeroizing::new(product.into_coeff());
         let lift = Lift::new(&self.lift);
-        let decode = |(place, &body): (&Place, &u64)| {
+        let decode = |(place, &body): (&Coefficient, &u64)| {
             let phase = body.wrapping_add(lift.wrapped(|i| product.limb(i)[place.coefficient]));
             space.decode(phase, bits)
         };
@@ -507,8 +507,8 @@ mod tests {
                         .map(|k| to.apply(|i| poly.limb(i)[k], bits))
                         .collect()
                 };
-                let places: Vec<Place> = (0..ring.n)
-                    .map(|k| Place {
+                let places: Vec<Coefficient> = (0..ring.n)
+                    .map(|k| Coefficient {
                         coefficient: k,
                         value: k,
                     })

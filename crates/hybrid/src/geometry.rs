@@ -115,7 +115,7 @@ impl ConvShape {
 
 /// The coefficient of a polynomial that holds a value of the source or of the result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct Coefficient {
     pub(crate) coefficient: usize,
     /// Index of the value, in the order channel, row, column.
     pub(crate) value: usize,
@@ -357,7 +357,7 @@ impl Geometry {
     }
 
     /// The places of the values of a query's tile.
-    pub(crate) fn query_places(&self, query: usize) -> Vec<Place> {
+    pub(crate) fn query_places(&self, query: usize) -> Vec<Coefficient> {
         let (band, group, tile) = self.split(query, self.tiles());
         let [from, to] = self.band_window(band);
         let first = tile * self.tile_channels;
@@ -371,7 +371,7 @@ impl Geometry {
                 let stored = (row - from) as usize;
                 let start = c * self.channel_pitch + stored * self.row_pitch;
                 let value = (channel * height + row as usize + self.cut[0]) * width + self.cut[1];
-                places.extend((0..self.width).map(|x| Place {
+                places.extend((0..self.width).map(|x| Coefficient {
                     coefficient: start + x,
                     value: value + x,
                 }));
@@ -381,7 +381,7 @@ impl Geometry {
     }
 
     /// The places of the outputs of an answer. `value` is the index in the result.
-    pub(crate) fn answer_places(&self, answer: usize) -> Vec<Place> {
+    pub(crate) fn answer_places(&self, answer: usize) -> Vec<Coefficient> {
         let (band, group, block) = self.split(answer, self.blocks());
         let first = block * self.block_kernels;
         let kernels = self.block_kernels.min(self.group_kernels() - first);
@@ -396,7 +396,7 @@ impl Geometry {
             for y in start..end {
                 for x in 0..columns {
                     let row = block + (y - start) * down * self.row_pitch;
-                    places.push(Place {
+                    places.push(Coefficient {
                         // Windows of padding alone may lie beyond the end, where the product wraps
                         // to other windows of padding: all are 0.
                         coefficient: (row + x * across) % self.n,

@@ -23,7 +23,7 @@ use crate::cipher::{
     PublicKey, Scaled, SecretKey, Space, ToPower, read_body, split_seed, write_body,
 };
 use crate::error::Result;
-use crate::geometry::Place;
+use crate::geometry::Coefficient;
 use crate::hide::Hiding;
 use crate::linear::SEED;
 use crate::product_plan::{ProductKind, ProductPlan};
@@ -216,11 +216,11 @@ impl Products {
         let n = self.basis.n();
         let words = unpack(answer, 2 * n, self.plan.answer_bits);
         let (mask, bodies) = words.split_at(n);
-        let place = |k| Place {
+        let place = |k| Coefficient {
             coefficient: k,
             value: k,
         };
-        let places: Vec<Place> = (0..n).map(place).collect();
+        let places: Vec<Coefficient> = (0..n).map(place).collect();
         let bits = self.plan.answer_bits;
         let values = secret.decrypt(mask, bodies, &places, (bits, &prime.scaled.space));
         let slots = Poly::<Coeff>::from_words(&prime.slots, values);

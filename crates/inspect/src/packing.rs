@@ -6,7 +6,7 @@ use client::circuit_keys;
 use evaluate::circuit::{Argument, Bfv, Runner, Scheme, needs};
 use exchange::Needs;
 use exchange::circuit::Keys;
-use packings::{Frame, Layer, Messages, Packed, Packing, tiles};
+use packings::{Frame, Layer, Messages, Packed, Packing, Tile, tiles};
 use program::circuit::Type;
 use rand::{CryptoRng, Rng};
 use ring::sample::Masks;
@@ -36,6 +36,15 @@ pub fn random_numbers(count: usize, most: i64, rng: &mut impl Rng) -> Vec<i64> {
     (0..count).map(|_| rng.random_range(-most..=most)).collect()
 }
 
+/// Values and weights of a layer, in its order.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbers<'a> {
+    /// The values of the input.
+    pub x: &'a [i64],
+    /// The weights.
+    pub weights: &'a [i64],
+}
+
 /// Encrypts values, runs the circuit of a packed layer on them, and compares its results with the
 /// layer on integers. In exact arithmetic the scheme is BFV. It uses the threads of the
 /// [pool](ring::in_pool) in which it is called.
@@ -46,9 +55,10 @@ pub fn random_numbers(count: usize, most: i64, rng: &mut impl Rng) -> Vec<i64> {
 pub fn trial(
     packed: &Packed,
     layer: &Layer,
-    (x, weights): (&[i64], &[i64]),
+    numbers: Numbers<'_>,
     rng: &mut impl CryptoRng,
 ) -> Result<Trial> {
+    let Numbers { x, weights } = numbers;
     let expected = layer.apply(x, weights)?;
     let count = expected.len();
     let mut trial = match packed.frame() {
@@ -63,7 +73,7 @@ pub fn trial(
     Ok(trial)
 }
 
-/// As [`trial`] for a whole layer, in parts that are no larger than `part`: a
+/// As [`trial`] for a whole `layer`, in parts that are no larger than `part`: a
 /// [slice](packings::slice) of it, or the layer itself. Each part runs once, seconds are those of all parts, and
 /// sizes those of the largest. So only one part needs memory at a time.
 ///
@@ -75,19 +85,36 @@ pub fn trial(
 pub fn trial_in_parts(
     packing: &dyn Packing,
     frame: &Frame,
-    layers: (&Layer, &Layer),
-    numbers: (&[i64], &[i64]),
+    layer: &Layer,
+    part: &Layer,
+    numbers: Numbers<'_>,
     rng: &mut impl CryptoRng,
     hear: impl FnMut(usize, usize) -> bool,
 ) -> Result<Trial> {
     match frame {
         Frame::Exact(params) => {
             let client = Client::new(Bfv(params.clone()), rng);
-            in_parts(client, packing, frame, layers, numbers, rng, hear)
+            in_parts(
+                client,
+                packing,
+                frame,
+                &tiles(layer, part),
+                (layer, numbers),
+                rng,
+                hear,
+            )
         }
         Frame::Approximate(params) => {
             let client = Client::new(params.clone(), rng);
-            in_parts(client, packing, frame, layers, numbers, rng, hear)
+            in_parts(
+                client,
+                packing,
+                frame,
+                &tiles(layer, part),
+                (layer, numbers),
+                rng,
+                hear,
+            )
         }
     }
 }
@@ -96,8 +123,8 @@ fn in_parts<S: Encrypts>(
     mut client: Client<S>,
     packing: &dyn Packing,
     frame: &Frame,
-    (layer, part): (&Layer, &Layer),
-    (x, weights): (&[i64], &[i64]),
+    tiles: &[Tile],
+    (layer, Numbers { x, weights }): (&Layer, Numbers<'_>),
     rng: &mut impl CryptoRng,
     mut hear: impl FnMut(usize, usize) -> bool,
 ) -> Result<Trial> {
@@ -106,7 +133,6 @@ fn in_parts<S: Encrypts>(
         results: vec![0; expected.len()],
         ..Trial::default()
     };
-    let tiles = tiles(layer, part);
     for (done, tile) in tiles.iter().enumerate() {
         if !hear(done, tiles.len()) {
             break;

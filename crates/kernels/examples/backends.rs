@@ -2,7 +2,7 @@
 //! palladion-kernels --example backends`. Prints how many times faster each is, and fails if one is
 //! slower. One thread, the best of several rounds that take turns, data in the caches.
 
-use palladion_kernels::{FftTable, Kernels, Modulus, NttTable, Product, TorusKernels};
+use palladion_kernels::{Digits, FftTable, Kernels, Modulus, NttTable, Product, TorusKernels};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -179,16 +179,46 @@ fn torus(backends: &[&dyn TorusKernels]) -> bool {
         k.products_add_32(&table, &mut m.narrow, product, &mut m.floats)
     });
     one("digits_64", &|k, m| {
-        k.digits_64(&mut m.digits, &wide, (15, 2))
+        k.digits_64(
+            &mut m.digits,
+            &wide,
+            Digits {
+                base_log: 15,
+                levels: 2,
+            },
+        )
     });
     one("digits_32", &|k, m| {
-        k.digits_32(&mut m.digits, &narrow, (8, 2))
+        k.digits_32(
+            &mut m.digits,
+            &narrow,
+            Digits {
+                base_log: 8,
+                levels: 2,
+            },
+        )
     });
     one("rotated_digits_64", &|k, m| {
-        k.rotated_digits_64(&mut m.digits, &wide, 77, (15, 2))
+        k.rotated_digits_64(
+            &mut m.digits,
+            &wide,
+            77,
+            Digits {
+                base_log: 15,
+                levels: 2,
+            },
+        )
     });
     one("rotated_digits_32", &|k, m| {
-        k.rotated_digits_32(&mut m.digits, &narrow, 77, (8, 2))
+        k.rotated_digits_32(
+            &mut m.digits,
+            &narrow,
+            77,
+            Digits {
+                base_log: 8,
+                levels: 2,
+            },
+        )
     });
     right
 }

@@ -59,4 +59,4 @@ pub use ntt::NttTable;
 pub use prime::is_prime;
 pub use quotient::Reciprocal;
 pub use scalar::Scalar;
-pub use torus::{FftTable, Product, TorusKernels, torus_available, torus_kernels};
+pub use torus::{Digits, FftTable, Product, TorusKernels, torus_available, torus_kernels};

@@ -1,6 +1,6 @@
 //! Compares every backend of the torus kernels with the definitions of the product and of digits.
 
-use palladion_kernels::{FftTable, Product, TorusKernels, torus_available};
+use palladion_kernels::{Digits, FftTable, Product, TorusKernels, torus_available};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -188,6 +188,7 @@ fn every_backend_cuts_the_same_digits() {
                 })
                 .collect();
             for (base_log, levels) in [(23, 1), (8, 2), (10, 3), (4, 5), (1, 7), (15, 2)] {
+                let digits = Digits { base_log, levels };
                 let mut wanted = vec![0; n * levels as usize];
                 for (i, &word) in turned.iter().enumerate() {
                     // The expected digits: division with remainder, from the last digit to the
@@ -204,18 +205,18 @@ fn every_backend_cuts_the_same_digits() {
                 for kernels in torus_available() {
                     let name = kernels.name();
                     let mut out = vec![0; n * levels as usize];
-                    kernels.rotated_digits_64(&mut out, &wide, by, (base_log, levels));
+                    kernels.rotated_digits_64(&mut out, &wide, by, digits);
                     assert_eq!(
                         out, wanted,
                         "{name}: N = {n}, X^{by}, {levels} digits of {base_log}"
                     );
-                    kernels.digits_64(&mut out, &turned, (base_log, levels));
+                    kernels.digits_64(&mut out, &turned, digits);
                     assert_eq!(out, wanted, "{name}");
                     if base_log * levels <= 32 {
                         let high: Vec<u64> = narrow.iter().map(|&w| u64::from(w) << 32).collect();
                         let (mut of_narrow, mut of_high) = (out.clone(), out);
-                        kernels.rotated_digits_32(&mut of_narrow, &narrow, by, (base_log, levels));
-                        kernels.rotated_digits_64(&mut of_high, &high, by, (base_log, levels));
+                        kernels.rotated_digits_32(&mut of_narrow, &narrow, by, digits);
+                        kernels.rotated_digits_64(&mut of_high, &high, by, digits);
                         assert_eq!(
                             of_narrow, of_high,
                             "{name}: 32 bits, X^{by}, {levels} digits of {base_log}"

@@ -47,9 +47,24 @@ pub(crate) fn decompose(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     })
 }
 
-/// The sub-trace that relinearizes a product at `level` and divides it down to level `to`.
-/// Parameters: three components and a key at `level`. Results: two components.
-pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, (level, to): (usize, usize)) -> SubId {
+/// The level of a product, and the level to which its relinearization divides it.
+#[derive(Clone, Copy)]
+pub(crate) struct Relinearization {
+    pub(crate) level: usize,
+    pub(crate) to: usize,
+}
+
+/// A Galois element, and the level of the ciphertext that it maps.
+#[derive(Clone, Copy)]
+pub(crate) struct Automorphism {
+    pub(crate) level: usize,
+    pub(crate) element: usize,
+}
+
+/// The sub-trace that relinearizes a product and divides it down. Parameters: three components and
+/// a key at the product's level. Results: two components.
+pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, of: Relinearization) -> SubId {
+    let Relinearization { level, to } = of;
     let count = chain.digits(level).len();
     let mut parameters = vec![chain.component(level); 3];
     parameters.extend(key_types(chain, level, count));
@@ -59,7 +74,7 @@ pub(crate) fn relinearize(chain: &Chain, b: &mut Builder, (level, to): (usize, u
         let digits = b.call(decompose, &[2]);
         let key = key_at(3, count);
         let sums = inner_products(b, &digits, &key);
-        let with_carry = [0, 1].map(|part| add_scaled(chain, b, level, (sums[part], part)));
+        let with_carry = [0, 1].map(|part| add_scaled(chain, b, level, sums[part], part));
         let limbs = (&chain.extended(level), &chain.level(to));
         divide_pair(chain, b, with_carry, limbs).to_vec()
     })
@@ -83,11 +98,8 @@ pub(crate) fn switch(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
 
 /// The sub-trace of `X -> X^element` at a level. Parameters: the first component, the digits of the
 /// second, and a key. Results: two components.
-pub(crate) fn automorphism(
-    chain: &Chain,
-    b: &mut Builder,
-    (level, element): (usize, usize),
-) -> SubId {
+pub(crate) fn automorphism(chain: &Chain, b: &mut Builder, of: Automorphism) -> SubId {
+    let Automorphism { level, element } = of;
     let count = chain.digits(level).len();
     let whole = eval(chain.extended(level));
     let mut parameters = vec![chain.component(level)];
@@ -113,9 +125,10 @@ pub(crate) fn automorphism(
 pub(crate) fn automorphism_extended(
     chain: &Chain,
     b: &mut Builder,
-    (level, element): (usize, usize),
+    of: Automorphism,
     first: First,
 ) -> SubId {
+    let Automorphism { level, element } = of;
     let count = chain.digits(level).len();
     let whole = eval(chain.extended(level));
     let (name, own) = match first {
@@ -131,7 +144,7 @@ pub(crate) fn automorphism_extended(
         let [body, mask] = inner_products(b, &digits, &key_at(1 + count, count));
         let body = match first {
             First::Extended => b.add(body, 0),
-            First::Narrow => add_scaled(chain, b, level, (body, 0)),
+            First::Narrow => add_scaled(chain, b, level, body, 0),
         };
         [body, mask]
             .map(|part| b.automorphism(part, element))
@@ -161,13 +174,14 @@ pub(crate) fn extend(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     })
 }
 
-/// Multiplies a component over the chain by the product of the special moduli, and adds it to a sum
-/// over the chain and the special moduli.
+/// Multiplies a component `part` over the chain by the product of the special moduli, and adds it to
+/// `sum` over the chain and the special moduli.
 fn add_scaled(
     chain: &Chain,
     b: &mut Builder,
     level: usize,
-    (sum, part): (ValueId, ValueId),
+    sum: ValueId,
+    part: ValueId,
 ) -> ValueId {
     let (own, special) = (chain.level(level), chain.special());
     let factors = chain.words(&own, |q| chain.product_mod(&special, q));

@@ -1,6 +1,7 @@
 //! Errors of the two-party protocols.
 
 use std::io;
+use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
@@ -97,10 +98,10 @@ pub enum Error {
 impl Error {
     pub(crate) fn range(
         what: &'static str,
-        range: (i64, i64),
+        range: &RangeInclusive<i64>,
         expected: impl Into<String>,
     ) -> Self {
-        let (low, high) = range;
+        let (low, high) = (*range.start(), *range.end());
         let expected = expected.into();
         Self::Range {
             what,
@@ -118,16 +119,20 @@ impl Error {
     }
 }
 
-/// Checks that a number of bits is between `min` and `max`.
-pub(crate) fn check_bits(what: &'static str, found: u32, (min, max): (u32, u32)) -> Result<()> {
-    if (min..=max).contains(&found) {
+/// Checks that a number of bits is in a range.
+pub(crate) fn check_bits(
+    what: &'static str,
+    found: u32,
+    expected: RangeInclusive<u32>,
+) -> Result<()> {
+    if expected.contains(&found) {
         Ok(())
     } else {
         Err(Error::Bits {
             what,
             found,
-            min,
-            max,
+            min: *expected.start(),
+            max: *expected.end(),
         })
     }
 }

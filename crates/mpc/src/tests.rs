@@ -3,6 +3,7 @@
 
 mod refusals;
 
+use std::ops::RangeInclusive;
 use std::thread;
 
 use proptest::prelude::*;
@@ -89,7 +90,8 @@ fn values(protocol: &Protocol, of: &[i64], out_bits: u32, seed: u64) -> Vec<i64>
 }
 
 /// Test values: both ends of a range, both sides of zero, and values between.
-fn inputs(rng: &mut ChaCha20Rng, (minimum, maximum): (i64, i64), count: usize) -> Vec<i64> {
+fn inputs(rng: &mut ChaCha20Rng, range: &RangeInclusive<i64>, count: usize) -> Vec<i64> {
+    let (minimum, maximum) = (*range.start(), *range.end());
     let edges = [
         minimum,
         maximum,
@@ -111,7 +113,7 @@ fn requantised(r: &Requantisation, x: i64) -> i64 {
 
 fn check_requantisation(r: &Requantisation, count: usize, seed: u64) {
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let mut x = inputs(&mut rng, (r.minimum, r.maximum), count);
+    let mut x = inputs(&mut rng, &(r.minimum..=r.maximum), count);
     // Values around each threshold that lies in the range.
     for y in [
         r.low,
@@ -227,7 +229,7 @@ proptest! {
             })
             .collect();
         let maximum = minimum + length as i64 - 1;
-        let x = inputs(&mut rng, (minimum, maximum), count);
+        let x = inputs(&mut rng, &(minimum..=maximum), count);
         let protocol = Protocol::table(bits, minimum, &table, out_bits).expect("in range");
         let out = |y: i64| ((y as u64) << (64 - out_bits)) as i64 >> (64 - out_bits);
         let want: Vec<i64> = x.iter().map(|&x| out(table[(x - minimum) as usize])).collect();
@@ -242,9 +244,9 @@ proptest! {
     ) {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let highest = (mask(bits) >> 1) as i64;
-        let range = if narrow { (-highest.min(2), highest.min(3)) } else { (-highest - 1, highest) };
-        let x = inputs(&mut rng, range, count * group);
-        let largest = Protocol::maximum(group, bits, range, bits).expect("in range");
+        let range = if narrow { -highest.min(2)..=highest.min(3) } else { -highest - 1..=highest };
+        let x = inputs(&mut rng, &range, count * group);
+        let largest = Protocol::maximum(group, bits, range.clone(), bits).expect("in range");
         let want: Vec<i64> = x.chunks(group).map(|x| *x.iter().max().unwrap()).collect();
         prop_assert_eq!(values(&largest, &x, bits, seed), want);
 
@@ -264,8 +266,9 @@ proptest! {
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let out_bits = (bits + more).min(64);
         let highest = (mask(bits) >> 1) as i64;
-        let x = inputs(&mut rng, (-highest - 1, highest), count);
-        let protocol = Protocol::extend(bits, (-highest - 1, highest), out_bits).expect("in range");
+        let range = -highest - 1..=highest;
+        let x = inputs(&mut rng, &range, count);
+        let protocol = Protocol::extend(bits, range, out_bits).expect("in range");
         prop_assert_eq!(values(&protocol, &x, out_bits, seed), x);
     }
 
@@ -282,7 +285,7 @@ proptest! {
             start += length;
         }
         let maximum = start - 1;
-        let mut x = inputs(&mut rng, (-500, maximum), count);
+        let mut x = inputs(&mut rng, &(-500..=maximum), count);
         x.extend(pieces.iter().map(|piece| piece.start));
         let protocol = Protocol::piecewise(14, maximum, &pieces, 24).expect("in range");
         let want: Vec<i64> = x

@@ -136,7 +136,7 @@ fn no_needs_take_no_transfers() {
 /// Lengths of all messages, in order, as each party sends them.
 fn transcript(x: u64) -> [Vec<usize>; 2] {
     let protocol = Protocol::requantise(&ACTIVATION).expect("in range");
-    let largest = Protocol::argmax(5, 20, (-9, 300)).expect("in range");
+    let largest = Protocol::argmax(5, 20, -9..=300).expect("in range");
     let needs = protocol.needs(70) + largest.needs(14);
     let (mut server, mut client) = memory_pair();
     let run = |role: Role, channel: &mut Duplex| {

@@ -36,7 +36,7 @@ pub use batch::{Batch, LayerStatistics, Simulation};
 pub use error::{Error, Result};
 pub use evaluator::{Evaluator, LayerTrace, Trace};
 pub use input::Input;
-pub use linear::{Conv, Dense, Linear, Sliding, Window};
+pub use linear::{Conv, Dense, Grouped, Linear, Sliding, Window};
 pub use lut::Lut;
 pub use model::{FORMAT, IntNetwork, Layer, Product, Source, Term};
 pub use noise::NoiseModel;

@@ -1,6 +1,8 @@
 //! Linear maps: how a term is computed from its source, without rounding.
 
+use crate::place::Shape;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// A linear map without bias.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
@@ -83,7 +85,111 @@ pub struct Sliding {
     pub pads: [i64; 4],
 }
 
+/// A linear map as a grouped convolution, which every kind of map is. What computes, predicts or
+/// compiles maps is written for this form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grouped<'a> {
+    /// How the windows lie.
+    pub sliding: Sliding,
+    /// Number of groups of source channels.
+    pub groups: usize,
+    /// Number of source channels of a group.
+    pub inputs: usize,
+    /// Number of kernels of a group. Each gives an output channel.
+    pub kernels: usize,
+    /// Output channel of the first kernel. Channels before it, and those after the last kernel, are
+    /// 0.
+    pub first: usize,
+    /// One row of `inputs * rows * columns` weights for each kernel, group after group. If all
+    /// kernels have the same weights, there is only one row.
+    pub weights: &'a [i64],
+}
+
+impl Grouped<'_> {
+    /// Number of weights of a kernel.
+    pub fn row_len(&self) -> usize {
+        self.inputs * self.sliding.kernel[0] * self.sliding.kernel[1]
+    }
+
+    /// Output channels that have a kernel.
+    pub fn channels(&self) -> Range<usize> {
+        self.first..self.first + self.groups * self.kernels
+    }
+
+    /// The kernel that gives an output channel, counted through all groups.
+    pub fn kernel_of(&self, channel: usize) -> Option<usize> {
+        let kernel = channel.checked_sub(self.first)?;
+        (kernel < self.groups * self.kernels).then_some(kernel)
+    }
+
+    /// Index of the first weight of a kernel.
+    pub fn weights_of(&self, kernel: usize) -> usize {
+        kernel * self.row_len() % self.weights.len()
+    }
+
+    /// The same map of a source of `inputs` channels with one value each, if the only window covers
+    /// all of the source. Otherwise the map as it is.
+    pub(crate) fn flattened(self, source: Shape) -> (Shape, Self) {
+        let whole = Sliding {
+            kernel: [source[1], source[2]],
+            stride: self.sliding.stride,
+            dilation: [1, 1],
+            pads: [0; 4],
+        };
+        if self.sliding != whole || self.groups != 1 {
+            return (source, self);
+        }
+        let inputs = self.row_len();
+        let sliding = Sliding {
+            kernel: [1, 1],
+            ..whole
+        };
+        let map = Self {
+            sliding,
+            inputs,
+            ..self
+        };
+        ([inputs, 1, 1], map)
+    }
+}
+
 impl Linear {
+    /// The map as a grouped convolution of a source of this shape: channels, rows, columns. A dense
+    /// map has one window over the whole source.
+    pub fn grouped(&self, source: [usize; 3]) -> Grouped<'_> {
+        match self {
+            Self::Conv(conv) => Grouped {
+                sliding: conv.sliding(),
+                groups: conv.groups,
+                inputs: conv.channels / conv.groups,
+                kernels: conv.kernels / conv.groups,
+                first: 0,
+                weights: &conv.weights,
+            },
+            Self::Dense(dense) => Grouped {
+                sliding: Sliding {
+                    kernel: [source[1], source[2]],
+                    stride: [1, 1],
+                    dilation: [1, 1],
+                    pads: [0; 4],
+                },
+                groups: 1,
+                inputs: source[0],
+                kernels: dense.outputs,
+                first: 0,
+                weights: &dense.weights,
+            },
+            Self::Window(window) => Grouped {
+                sliding: window.sliding(),
+                groups: source[0],
+                inputs: 1,
+                kernels: 1,
+                first: window.first,
+                weights: &window.weights,
+            },
+        }
+    }
+
     /// All weights, in the order of the file.
     pub fn weights(&self) -> &[i64] {
         match self {

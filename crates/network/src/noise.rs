@@ -4,7 +4,6 @@ use rand::Rng;
 use rand_distr::StandardNormal;
 
 use crate::error::Result;
-use crate::linear::Linear;
 use crate::model::{IntNetwork, Layer, Source};
 use crate::place::{Place, Shape};
 use std::collections::BTreeSet;
@@ -70,14 +69,10 @@ impl NoiseModel {
 fn samples(layer: &Layer, shape: Shape, source: impl Fn(Source) -> Shape) -> f64 {
     let mut kinds: Vec<BTreeSet<([usize; 2], [usize; 2])>> = vec![BTreeSet::new(); shape[0]];
     for term in &layer.terms {
-        let [channels, height, width] = source(term.source);
-        let (stride, touched) = match &term.linear {
-            Linear::Conv(conv) => (conv.stride, 0..shape[0]),
-            Linear::Dense(_) => ([height, width], 0..shape[0]),
-            Linear::Window(window) => (window.stride, window.first..window.first + channels),
-        };
-        for kind in &mut kinds[touched] {
-            kind.insert(([height, width], stride));
+        let source = source(term.source);
+        let map = term.linear.grouped(source);
+        for kind in &mut kinds[map.channels()] {
+            kind.insert(([source[1], source[2]], map.sliding.stride));
         }
     }
     if layer.product.is_some() {

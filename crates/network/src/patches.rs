@@ -2,7 +2,7 @@
 
 use wide::{i16x16, i32x8};
 
-use crate::linear::{Linear, Sliding};
+use crate::linear::{Grouped, Linear, Sliding};
 use crate::place::Shape;
 
 /// Number of patches in one block. A block and a row of weights stay in the L1 cache.
@@ -36,21 +36,20 @@ pub(crate) struct Patches {
 impl Patches {
     /// Prepares `linear` on a source of shape `source`. Both belong to a checked network.
     pub(crate) fn new(linear: &Linear, source: Shape) -> Self {
-        let whole = Sliding {
-            kernel: [1, 1],
-            stride: [1, 1],
-            dilation: [1, 1],
-            pads: [0; 4],
-        };
-        let (source, sliding, groups, kernels, first) = match linear {
-            Linear::Conv(c) => (source, c.sliding(), c.groups, c.kernels / c.groups, 0),
-            Linear::Dense(d) => ([d.inputs, 1, 1], whole, 1, d.outputs, 0),
-            Linear::Window(w) => (source, w.sliding(), source[0], 1, w.first),
-        };
+        let map = linear.grouped(source);
+        // One window over the whole source reads its values in their order.
+        let (source, map) = map.flattened(source);
+        let Grouped {
+            sliding,
+            groups,
+            inputs: channels,
+            kernels,
+            first,
+            weights,
+        } = map;
         let taps = sliding.kernel[0] * sliding.kernel[1];
-        let channels = source[0] / groups;
         let len = (channels * taps).next_multiple_of(STEP);
-        let rows = linear.weights().chunks_exact(channels * taps);
+        let rows = weights.chunks_exact(channels * taps);
         let norm = rows.clone().map(|row| row.iter().map(|w| w.abs()).sum());
         let norm = norm.max().unwrap_or(0);
         let mut weights = vec![0; rows.len() * len];

@@ -46,17 +46,9 @@ impl Linear {
     /// Adds the smallest and the largest sum of this map to those of each channel.
     fn widen(&self, extremes: &mut [[i64; 2]], source: Shape, [min, max]: [i64; 2]) {
         let (min, max) = (min.min(0), max.max(0));
-        let (first, rows) = match self {
-            Self::Conv(conv) => (0, conv.kernels),
-            Self::Dense(dense) => (0, dense.outputs),
-            Self::Window(window) => (window.first, 1),
-        };
-        let rows = self.weights().chunks(self.weights().len() / rows).cycle();
-        let touched = match self {
-            Self::Window(_) => &mut extremes[first..first + source[0]],
-            Self::Conv(_) | Self::Dense(_) => extremes,
-        };
-        for ([low, high], row) in touched.iter_mut().zip(rows) {
+        let map = self.grouped(source);
+        let rows = map.weights.chunks(map.row_len()).cycle();
+        for ([low, high], row) in extremes[map.channels()].iter_mut().zip(rows) {
             for &weight in row {
                 let (a, b) = (weight * min, weight * max);
                 *low += a.min(b);

@@ -55,7 +55,7 @@ pub use hyena::Hyena;
 pub use hyena_plus::HyenaPlus;
 pub use layer::Layer;
 pub use lola::Lola;
-pub use packed::{Messages, Packed, Place};
+pub use packed::{Contents, Messages, Packed};
 pub use packing::{ALL, Packing, by_name};
 pub use planner::{Candidate, Choice, choose};
 pub use price::{Passes, Prices, Traffic};

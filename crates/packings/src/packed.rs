@@ -11,7 +11,7 @@ pub type Messages = BTreeMap<String, Vec<Complex64>>;
 
 /// What lies in the slots of a ciphertext.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Contents {
     /// Name of the input or output.
     pub name: String,
     /// For each slot, or coefficient, the number of its value. Of an input, other slots are zero;
@@ -26,9 +26,9 @@ pub struct Packed {
     /// The circuit. It holds the weights.
     pub circuit: Circuit,
     /// Where the layer's values lie in the encrypted inputs.
-    pub inputs: Vec<Place>,
+    pub inputs: Vec<Contents>,
     /// Where the layer's results lie in the outputs.
-    pub outputs: Vec<Place>,
+    pub outputs: Vec<Contents>,
     /// Weights that are inputs in plain: constants of circuits have real slots, and the slots of a
     /// polynomial of weights are complex in approximate arithmetic.
     pub plain: Messages,

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, shape};
 use crate::frame::Frame;
-use crate::packed::{Messages, Packed, Place};
+use crate::packed::{Contents, Messages, Packed};
 use program::circuit::{CircuitBuilder, MAX_TERMS, Type, ValueId};
 
 /// A circuit, and where values lie in its inputs and outputs.
@@ -10,8 +10,8 @@ pub(crate) struct Writer<'a> {
     b: CircuitBuilder,
     frame: &'a Frame,
     depth: usize,
-    inputs: Vec<Place>,
-    outputs: Vec<Place>,
+    inputs: Vec<Contents>,
+    outputs: Vec<Contents>,
     plain: Messages,
     weights: usize,
 }
@@ -40,7 +40,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn input(&mut self, values: Vec<Option<u32>>) -> Result<ValueId> {
         let name = format!("x{}", self.inputs.len());
         let id = self.b.input(&name, self.frame.fresh(self.depth))?;
-        self.inputs.push(Place { name, values });
+        self.inputs.push(Contents { name, values });
         Ok(id)
     }
 
@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn output(&mut self, value: ValueId, values: Vec<Option<u32>>) -> Result<()> {
         let name = format!("y{}", self.outputs.len());
         self.b.output(&name, value)?;
-        self.outputs.push(Place { name, values });
+        self.outputs.push(Contents { name, values });
         Ok(())
     }
 

@@ -15,16 +15,16 @@ use crate::waves::Waves;
 
 /// Name of a seed, whether it is the query's, and the offsets of its seed and its first body, the
 /// length of a body, and the offset behind the last body.
-type Place = (String, bool, [usize; 4]);
+type FileOffsets = (String, bool, [usize; 4]);
 
 /// Kind, name and stream, primes and rows of a value that crosses the border.
 type Crossing = (&'static str, String, u32, Vec<usize>, Vec<u32>);
 
 /// Where seeds and bodies lie in the payloads of the files of keys and of a query.
 #[pyfunction]
-pub(crate) fn file_places(py: Python<'_>, terms: Known) -> PyResult<Vec<Place>> {
-    let places = guard(py, || files::places(&terms.0))?;
-    let place = |place: &files::Place| {
+pub(crate) fn file_places(py: Python<'_>, terms: Known) -> PyResult<Vec<FileOffsets>> {
+    let places = guard(py, || files::offsets(&terms.0))?;
+    let place = |place: &files::Offsets| {
         let name = match place.need {
             None => names::QUERY.to_owned(),
             Some(Need::Relinearization { .. }) => names::RELINEARIZATION.to_owned(),

@@ -41,7 +41,7 @@ pub(crate) fn keygen(py: Python<'_>, terms: Known) -> PyResult<(SecretKey, Evalu
 /// Checks that the keys that a program needs find room, and their bytes.
 fn room_for_keys(exchange: &Exchange) -> PyResult<()> {
     let held = exchange.needs().byte_len(exchange.params());
-    let written = files::keys_file_len(exchange);
+    let written = files::keys_file_len(exchange.params(), &exchange.needs());
     let (held, written) = (
         held.map_err(ToPython::to_python)?,
         written.map_err(ToPython::to_python)?,
@@ -83,7 +83,7 @@ impl SecretKey {
             let file = File::create(path).map_err(exchange::Error::from)?;
             let file = BufWriter::with_capacity(1 << 20, file);
             self.0.write_evaluation_keys(&mut system_rng(), file)?;
-            Ok(files::keys_file_len(exchange)?)
+            Ok(files::keys_file_len(exchange.params(), &exchange.needs())?)
         })
     }
 
@@ -120,7 +120,9 @@ impl EvaluationKeys {
 
     /// Length of [`EvaluationKeys::to_bytes`].
     fn byte_len(&self, py: Python<'_>) -> PyResult<usize> {
-        guard(py, || files::keys_file_len(&self.exchange))
+        guard(py, || {
+            files::keys_file_len(self.exchange.params(), &self.exchange.needs())
+        })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

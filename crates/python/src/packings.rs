@@ -2,7 +2,7 @@
 
 use ::packings::{ALL, Arith, Frame, Layer, Prices, Traffic, by_name, choose, slice};
 use client::system_rng;
-use inspect::packing::{Trial, random_numbers, trial, trial_in_parts};
+use inspect::packing::{Numbers, Trial, random_numbers, trial, trial_in_parts};
 use network::{IntNetwork, Source};
 use program::circuit::Circuit;
 use pyo3::prelude::*;
@@ -204,14 +204,17 @@ pub(crate) fn packing_trial<'py>(
         // A part may need one level less than the whole.
         let seconds = counts.seconds(&frame, packing.depth(&taken), &prices);
         let mut traffic = Traffic::new(&counts, &frame, packing.depth(&taken));
+        let numbers = Numbers {
+            x: &x,
+            weights: &weights,
+        };
         let found = if part == taken {
             let packed = packing.build(&part, &weights, &frame)?;
             traffic = traffic.with_keys(&packed.circuit, &frame);
-            trial(&packed, &part, (&x, &weights), rng)?
+            trial(&packed, &part, numbers, rng)?
         } else {
-            let layers = (&whole, &part);
             let hear = |done, all| line.tell((done, all));
-            trial_in_parts(packing, &frame, layers, (&x, &weights), rng, hear)?
+            trial_in_parts(packing, &frame, &whole, &part, numbers, rng, hear)?
         };
         Ok::<_, inspect::Error>((part, taken, seconds, traffic, found))
     })?;

@@ -1,7 +1,7 @@
 //! The program: compilation, description, runs.
 
 use ::network::IntNetwork;
-use compiler::{Choices, Moduli, Options, Words};
+use compiler::{Choices, Moduli, Options, WordSize};
 use exchange::{Exchange, Verified, files};
 use program::{MAX_BATCH, MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
@@ -84,8 +84,8 @@ fn compiled(
     }
     let network = guard(py, || IntNetwork::from_json(network_json))?;
     let words = match words {
-        None => Words::Any,
-        Some(32) => Words::Bits32,
+        None => WordSize::Any,
+        Some(32) => WordSize::Bits32,
         Some(bits) => {
             let words = format!("words of {bits} bits, expected 32, or none for any");
             return Err(UsageError::new_err(words));
@@ -141,7 +141,10 @@ impl Program {
         costs.set_item("predicted_run_memory_bytes", memory.run())?;
         costs.set_item("predicted_running_memory_bytes", memory.running)?;
         costs.set_item("predicted_key_memory_bytes", memory.keys)?;
-        let keys = guard(py, || files::keys_file_len(self.verified.exchange()))?;
+        let exchange = self.verified.exchange();
+        let keys = guard(py, || {
+            files::keys_file_len(exchange.params(), &exchange.needs())
+        })?;
         costs.set_item("predicted_evaluation_key_bytes", keys)?;
         let degree = prepared.program().parameters.n;
         let work = prepared.counts().seconds_by_kind(degree);

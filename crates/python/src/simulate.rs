@@ -4,7 +4,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use ring::torus::garner::published;
 use ring::torus::{Decomposition, Garner};
-use sim::spatial::{Bootstrapped, Bootstrapping, Machine, Multiplier, Parameters, Place, Products};
+use sim::spatial::{
+    Bootstrapped, Bootstrapping, Device, Machine, Multiplier, Parameters, Products,
+};
 
 use crate::guard::guard;
 
@@ -109,10 +111,10 @@ pub(crate) fn simulate_pbs<'py>(
         Ok((made, run))
     };
     let (processor, array, run) = guard(py, || -> sim::Result<_> {
-        let processor = make(Place::Processor)?;
+        let processor = make(Device::Processor)?;
         let run = processor.0.rotation().simulate()?;
         // The blind rotation has fitted, so this can only be too little room for the key switch.
-        let array = match make(Place::Array) {
+        let array = match make(Device::Array) {
             Err(error @ sim::Error::TooSmall { .. }) => Err(error.to_string()),
             other => Ok(other?),
         };

@@ -67,7 +67,7 @@ impl Terms {
 
 /// What a client knows of a program: shapes, parameters, their security, and the sizes of keys.
 pub(crate) fn of_client<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Bound<'py, PyDict>> {
-    let (terms, params, needs) = (exchange.terms(), exchange.params(), exchange.needs());
+    let (terms, params, needs) = (exchange.terms(), exchange.params(), &exchange.needs());
     let (parameters, small) = (&terms.parameters, params.small());
     let facts = PyDict::new(py);
     facts.set_item("network", &terms.name)?;
@@ -97,7 +97,7 @@ pub(crate) fn of_client<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<B
     facts.set_item("lwe_dimension", parameters.lwe_dimension)?;
     facts.set_item("lwe_log_qp", small.log_q())?;
     facts.set_item("rounding_sigma", params.rounding_sigma())?;
-    let keys = guard(py, || files::keys_file_len(exchange))?;
+    let keys = guard(py, || files::keys_file_len(params, needs))?;
     facts.set_item("predicted_evaluation_key_bytes", keys)?;
     let memory = guard(py, || needs.byte_len(params))?;
     facts.set_item("predicted_key_memory_bytes", memory)?;

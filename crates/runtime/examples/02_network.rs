@@ -12,7 +12,7 @@
 #![allow(clippy::unwrap_used, reason = "an example may panic")]
 
 use client::Client;
-use compiler::{Moduli, Words};
+use compiler::{Moduli, WordSize};
 use inspect::{Exact, Inspector};
 use network::{Evaluator, IntNetwork};
 use palladion_runtime::{Prepared, Server};
@@ -48,7 +48,7 @@ impl Exact for Integers {
 
 fn moduli(text: &str) -> Moduli {
     if text == "words32" {
-        return Moduli::of_words(Words::Bits32);
+        return Moduli::of_words(WordSize::Bits32);
     }
     let parts: Vec<&str> = text.split(',').collect();
     Moduli {

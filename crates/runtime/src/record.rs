@@ -4,7 +4,7 @@ use crate::checkpoint::{Checkpoint, kept};
 use crate::error::Result;
 use crate::prepared::{Prepared, work};
 use circuits::operations::{Record, Recorder};
-use circuits::steps::{Made, MadeBy};
+use circuits::steps::{StepValue, StepValueOf};
 use circuits::{Value, engine_of};
 use lower::names::Held;
 use program::recording::Recording;
@@ -41,11 +41,11 @@ impl Prepared {
             for step in kept(self.program(), done) {
                 let name = |factor| Held { done, step, factor }.name();
                 match &made[step] {
-                    Made::Ciphertext(value) => {
+                    StepValue::Ciphertext(value) => {
                         let ct = value.ciphertext();
                         recorder.output(&name(ct.factor()), ct);
                     }
-                    Made::Samples(samples) => recorder.output_samples(&name(1), samples),
+                    StepValue::Samples(samples) => recorder.output_samples(&name(1), samples),
                 }
             }
         })
@@ -54,13 +54,13 @@ impl Prepared {
     /// Records a run. `ended` is called after each step, with the results so far.
     fn recorded(
         &self,
-        mut ended: impl FnMut(&Recorder, &[MadeBy<Record<'_>>]),
+        mut ended: impl FnMut(&Recorder, &[StepValueOf<Record<'_>>]),
     ) -> Result<Recording> {
         let (program, params) = (self.program(), self.params());
         let recorder = Recorder::new((&program.parameters).into());
         let engine = engine_of(params, Record::new(&recorder, params.bfv(), &program.keys));
         let mut outputs = 0;
-        let mut made: Vec<MadeBy<Record>> = Vec::with_capacity(program.steps.len());
+        let mut made: Vec<StepValueOf<Record>> = Vec::with_capacity(program.steps.len());
         for (index, step) in program.steps.iter().enumerate() {
             recorder.begin_step(index);
             let level = match step.ty {
@@ -73,7 +73,7 @@ impl Prepared {
             };
             let work = work(program, params, self.actions(), index);
             let value = work.run(&engine, |id| made.get(id), input)?;
-            if let (Op::Output { .. }, Made::Ciphertext(value)) = (&step.op, &value) {
+            if let (Op::Output { .. }, StepValue::Ciphertext(value)) = (&step.op, &value) {
                 recorder.output(&outputs.to_string(), value.ciphertext());
                 outputs += 1;
             }

@@ -7,7 +7,7 @@
 use crate::error::Result;
 use crate::prepared::work;
 use circuits::operations::Dry;
-use circuits::steps::{Action, Made, MadeBy};
+use circuits::steps::{Action, StepValue, StepValueOf};
 use circuits::{Counts, DryValue, Value, dry_engine, total_failure};
 use exchange::{LoopParams, Needs};
 use program::{Error, MAX_LOG2_DISTANCE, Op, Program, Type};
@@ -43,7 +43,7 @@ pub(crate) fn rehearse(
     actions: &[Action],
 ) -> Result<Rehearsed> {
     let engine = dry_engine(params);
-    let mut values: Vec<MadeBy<Dry>> = Vec::with_capacity(actions.len());
+    let mut values: Vec<StepValueOf<Dry>> = Vec::with_capacity(actions.len());
     let mut failure = Vec::with_capacity(actions.len());
     for (index, step) in program.steps.iter().enumerate() {
         let level = match step.ty {
@@ -60,8 +60,8 @@ pub(crate) fn rehearse(
         failure.push(engine.take_failure());
     }
     let values = values.into_iter().map(|made| match made {
-        Made::Ciphertext(value) => Some(*value),
-        Made::Samples(_) => None,
+        StepValue::Ciphertext(value) => Some(*value),
+        StepValue::Samples(_) => None,
     });
     let values: Vec<Option<DryValue>> = values.collect();
     let found = program.prediction.log2_failure;

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::prepared::{Prepared, work};
 use crate::record::step_name;
 use circuits::operations::Run;
-use circuits::steps::Made;
+use circuits::steps::StepValue;
 use circuits::{Engine, Value, engine};
 use exchange::{Answer, EvaluationKeys, Query, RawAnswer};
 use program::Op;
@@ -22,7 +22,7 @@ pub struct Server<'a> {
 }
 
 /// The result of a step.
-pub type StepResult = Made<bfv::Ciphertext, LweBatch>;
+pub type StepResult = StepValue<bfv::Ciphertext, LweBatch>;
 
 /// An event of a run.
 #[derive(Debug)]

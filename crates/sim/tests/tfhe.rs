@@ -1,6 +1,6 @@
 //! Emulated bootstrappings compared with those of TFHE with an exact multiplier, bit for bit.
 
-use palladion_sim::spatial::{Bootstrapping, Keys, Machine, Multiplier, Order, Parameters, Place};
+use palladion_sim::spatial::{Bootstrapping, Device, Keys, Machine, Multiplier, Order, Parameters};
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use ring::torus::Ntt;
@@ -21,7 +21,7 @@ fn small_insecure(set: &Params, lwe_dimension: usize) -> Params {
 #[test]
 fn samples_of_few_bits_are_those_of_tfhe_insecure() {
     for set in [sets::paper_1_insecure(), sets::paper_2_insecure()] {
-        for place in [Place::Processor, Place::Array] {
+        for place in [Device::Processor, Device::Array] {
             let design = (Multiplier::Direct, place);
             compare(&small_insecure(&set, 6), design, &ORDERS);
         }
@@ -30,7 +30,7 @@ fn samples_of_few_bits_are_those_of_tfhe_insecure() {
 
 #[test]
 fn samples_through_pipelines_of_transforms_are_those_of_tfhe_insecure() {
-    let design = (Multiplier::Fft, Place::Array);
+    let design = (Multiplier::Fft, Device::Array);
     compare(
         &small_insecure(&sets::paper_2_insecure(), 2),
         design,
@@ -40,14 +40,14 @@ fn samples_through_pipelines_of_transforms_are_those_of_tfhe_insecure() {
 
 #[test]
 fn samples_at_full_size_are_those_of_tfhe_insecure() {
-    let design = (Multiplier::Direct, Place::Array);
+    let design = (Multiplier::Direct, Device::Array);
     compare(&sets::paper_1_insecure(), design, &ORDERS[..1]);
     compare(&sets::paper_2_insecure(), design, &ORDERS[1..]);
 }
 
 const ORDERS: [Order; 2] = [Order::SwitchFirst, Order::SwitchLast];
 
-fn compare(params: &Params, design: (Multiplier, Place), orders: &[Order]) {
+fn compare(params: &Params, design: (Multiplier, Device), orders: &[Order]) {
     let (n, rank, digits) = (params.n(), params.rank(), params.spec().bootstrap);
     let rows = (rank + 1) * digits.levels() as usize;
     let multiplier = || Ntt::<u32>::new(n, rows, 1 << 15).expect("primes");

@@ -72,90 +72,88 @@ fn fast(
     lwe_dimension: usize,
     ring: (usize, u32),
     base_log: u32,
-    switch: (u32, u32),
+    switch: Decomposition,
     encoding: Encoding,
 ) -> Params {
-    let switch = KeySwitch::Ring(digits(switch.0, switch.1));
     secure(
         64,
         lwe_dimension,
         ring,
         digits(base_log, 1),
-        switch,
+        KeySwitch::Ring(switch),
         encoding,
     )
 }
 
 /// Gates that fail with a probability of 2^-40.
 pub fn gates_2m40() -> Params {
-    fast(608, (3, 9), 17, (1, 10), Encoding::Gates)
+    fast(608, (3, 9), 17, digits(1, 10), Encoding::Gates)
 }
 
 /// Gates that fail with a probability of 2^-64.
 pub fn gates_2m64() -> Params {
-    fast(624, (3, 9), 17, (1, 11), Encoding::Gates)
+    fast(624, (3, 9), 17, digits(1, 11), Encoding::Gates)
 }
 
 /// Gates that fail with a probability of 2^-128.
 pub fn gates_2m128() -> Params {
-    fast(654, (3, 9), 17, (1, 11), Encoding::Gates)
+    fast(654, (3, 9), 17, digits(1, 11), Encoding::Gates)
 }
 
 /// Integers of 1 message bit and 1 carry bit, 2^-40.
 pub fn integers_1_1_2m40() -> Params {
-    fast(664, (3, 9), 17, (1, 11), integers(1, 1))
+    fast(664, (3, 9), 17, digits(1, 11), integers(1, 1))
 }
 
 /// Integers of 1 message bit and 1 carry bit, 2^-64.
 pub fn integers_1_1_2m64() -> Params {
-    fast(700, (3, 9), 17, (1, 12), integers(1, 1))
+    fast(700, (3, 9), 17, digits(1, 12), integers(1, 1))
 }
 
 /// Integers of 1 message bit and 1 carry bit, 2^-128.
 pub fn integers_1_1_2m128() -> Params {
-    fast(699, (2, 10), 20, (1, 12), integers(1, 1))
+    fast(699, (2, 10), 20, digits(1, 12), integers(1, 1))
 }
 
 /// Integers of 2 message bits and 2 carry bits, 2^-40.
 pub fn integers_2_2_2m40() -> Params {
-    fast(810, (2, 10), 23, (2, 8), integers(2, 2))
+    fast(810, (2, 10), 23, digits(2, 8), integers(2, 2))
 }
 
 /// Integers of 2 message bits and 2 carry bits, 2^-64.
 pub fn integers_2_2_2m64() -> Params {
-    fast(780, (1, 11), 23, (2, 7), integers(2, 2))
+    fast(780, (1, 11), 23, digits(2, 7), integers(2, 2))
 }
 
 /// Integers of 2 message bits and 2 carry bits, 2^-128.
 pub fn integers_2_2_2m128() -> Params {
-    fast(831, (1, 11), 23, (2, 8), integers(2, 2))
+    fast(831, (1, 11), 23, digits(2, 8), integers(2, 2))
 }
 
 /// Integers of 3 message bits and 3 carry bits, 2^-40.
 ///
 /// Two digits: with one digit of 26 bits, doubles would be too inaccurate at this degree.
 pub fn integers_3_3_2m40() -> Params {
-    two_digits(888, 13, (2, 9))
+    two_digits(888, 13, digits(2, 9))
 }
 
 /// Integers of 3 message bits and 3 carry bits, 2^-64.
 pub fn integers_3_3_2m64() -> Params {
-    two_digits(908, 14, (2, 9))
+    two_digits(908, 14, digits(2, 9))
 }
 
 /// Integers of 3 message bits and 3 carry bits, 2^-128.
 pub fn integers_3_3_2m128() -> Params {
-    two_digits(974, 14, (2, 10))
+    two_digits(974, 14, digits(2, 10))
 }
 
-fn two_digits(lwe_dimension: usize, base_log: u32, switch: (u32, u32)) -> Params {
-    let switch = KeySwitch::Ring(digits(switch.0, switch.1));
+fn two_digits(lwe_dimension: usize, base_log: u32, switch: Decomposition) -> Params {
     secure(
         64,
         lwe_dimension,
         (1, 13),
         digits(base_log, 2),
-        switch,
+        KeySwitch::Ring(switch),
         integers(3, 3),
     )
 }

@@ -4,8 +4,9 @@ use super::{kind, seeded, wrong};
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKey, EvaluationKeys, PackingKey};
 use crate::layout::Layout;
-use crate::needs::Need;
+use crate::needs::{Need, Needs};
 use crate::packing;
+use crate::params::LoopParams;
 use crate::terms::Exchange;
 use ring::sample::Seed;
 use rlwe::bytes::{
@@ -53,7 +54,7 @@ impl<'a, W: Write> KeysWriter<'a, W> {
     /// # Errors
     /// [`Error::Shape`] if the number of values of a packing is no power of two, and [`Error::Io`].
     pub fn new(exchange: &'a Exchange, out: W) -> Result<Self> {
-        let length = keys_len(exchange)? as u64;
+        let length = keys_len(exchange.params(), &exchange.needs())? as u64;
         Ok(Self {
             exchange,
             left: exchange.needs().each().collect(),
@@ -83,7 +84,7 @@ impl<'a, W: Write> KeysWriter<'a, W> {
             EvaluationKey::Public(key) => write_public(&mut w, key),
         }
         drop(key);
-        let expected = need_len(self.exchange, found)?;
+        let expected = need_len(self.exchange.params(), found)?;
         if w.payload_len() != expected {
             return Err(Error::Shape {
                 what: "the number of bytes of an evaluation key",
@@ -128,23 +129,21 @@ fn write_public(w: &mut Writer, key: &PublicKey) {
     w.poly(body);
 }
 
-/// Length of a file of evaluation keys, in bytes.
+/// Length of a file with the evaluation keys `needs`, in bytes.
 ///
 /// # Errors
 /// [`Error::Shape`] if the number of values of a packing is no power of two.
-pub fn keys_file_len(exchange: &Exchange) -> Result<usize> {
-    Ok(sealed_len(keys_len(exchange)?))
+pub fn keys_file_len(params: &LoopParams, needs: &Needs) -> Result<usize> {
+    Ok(sealed_len(keys_len(params, needs)?))
 }
 
 /// Length of the keys in a file, in bytes, without header and checksum.
-fn keys_len(exchange: &Exchange) -> Result<usize> {
-    let needs = exchange.needs();
-    needs.each().map(|need| need_len(exchange, need)).sum()
+fn keys_len(params: &LoopParams, needs: &Needs) -> Result<usize> {
+    needs.each().map(|need| need_len(params, need)).sum()
 }
 
 /// Length of one key in a file, in bytes.
-pub(super) fn need_len(exchange: &Exchange, need: Need) -> Result<usize> {
-    let params = exchange.params();
+pub(super) fn need_len(params: &LoopParams, need: Need) -> Result<usize> {
     let rlwe = params.bfv().rlwe();
     Ok(match need {
         Need::Relinearization { level } => switch_key_len(rlwe, level),

@@ -3,9 +3,11 @@
 use super::{kind, read_hash, seeded};
 use crate::answer::Answer;
 use crate::error::Result;
+use crate::params::LoopParams;
 use crate::query::Query;
 use crate::terms::Exchange;
-use rlwe::bytes::{Kind, Reader, Writer};
+use ring::sample::Seed;
+use rlwe::bytes::{Kind, Reader, Writer, poly_len, sealed_len};
 
 const QUERY: Kind = kind(b"ENCI", "encrypted images", 1);
 const ANSWER: Kind = kind(b"ENCO", "encrypted results", 2);
@@ -20,6 +22,12 @@ pub fn query_to_bytes(query: &Query) -> Vec<u8> {
         .iter()
         .for_each(|ct| w.poly(&ct.rlwe().components()[0]));
     w.seal(&QUERY, &query.fingerprint)
+}
+
+/// Length of the file of a query with `ciphertexts` ciphertexts at `level`, in bytes.
+pub fn query_file_len(params: &LoopParams, level: usize, ciphertexts: usize) -> usize {
+    let body = poly_len(params.bfv().rlwe().basis(level));
+    sealed_len(size_of::<Seed>() + size_of::<u64>() + ciphertexts * body)
 }
 
 /// Reads a query.

@@ -6,13 +6,15 @@
 
 mod keys;
 mod messages;
-mod places;
+mod offsets;
 mod program;
 mod terms;
 
 pub use keys::{KeysWriter, keys_file_len, keys_from_bytes, keys_to_bytes};
-pub use messages::{answer_from_bytes, answer_to_bytes, query_from_bytes, query_to_bytes};
-pub use places::{Place, places};
+pub use messages::{
+    answer_from_bytes, answer_to_bytes, query_file_len, query_from_bytes, query_to_bytes,
+};
+pub use offsets::{Offsets, offsets};
 pub use program::{program_from_bytes, program_to_bytes};
 pub use terms::{terms_from_bytes, terms_to_bytes};
 

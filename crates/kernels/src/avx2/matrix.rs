@@ -107,7 +107,15 @@ pub(super) fn mat_mul(
                 terms,
             } => {
                 let reductions = per_modulus(moduli, |q| Short::new(q));
-                let factors = packed(moduli, factors, x.len(), (pieces, bits));
+                let factors = packed(
+                    moduli,
+                    factors,
+                    x.len(),
+                    Pieces {
+                        count: pieces as usize,
+                        bits,
+                    },
+                );
                 multiply::<SHORT_ROWS, Short>(
                     &reductions,
                     &factors,
@@ -120,7 +128,15 @@ pub(super) fn mat_mul(
                 let m_bits = u64::BITS - largest.leading_zeros();
                 let limits = limits(x.len(), m_bits + x_bits);
                 let reductions = per_modulus(moduli, |q| Sums::new(q, limits));
-                let factors = packed(moduli, factors, x.len(), (1, x_bits));
+                let factors = packed(
+                    moduli,
+                    factors,
+                    x.len(),
+                    Pieces {
+                        count: 1,
+                        bits: x_bits,
+                    },
+                );
                 multiply::<LONG_ROWS, Sums>(&reductions, &factors, (x, 1, x_bits), rows, limits.0);
             }
         }
@@ -198,6 +214,13 @@ fn put(out: &mut [u64], words: &[u64; COLUMNS]) {
     }
 }
 
+/// The pieces into which words are cut.
+struct Pieces {
+    count: usize,
+    /// Bits of a piece.
+    bits: u32,
+}
+
 /// The factors as floats. For each block of `R` rows, the factors of one panel line stand together.
 /// The factor of each further piece of a word is `2^bits` times that of the piece before. Rows
 /// missing from the last block get zeros.
@@ -205,9 +228,12 @@ fn packed<const R: usize>(
     moduli: &[Modulus],
     m: &[u64],
     inner: usize,
-    (pieces, bits): (u32, u32),
+    pieces: Pieces,
 ) -> Vec<[f64; R]> {
-    let pieces = pieces as usize;
+    let Pieces {
+        count: pieces,
+        bits,
+    } = pieces;
     let mut factors = vec![[0.0; R]; moduli.len().div_ceil(R) * inner * pieces];
     for (r, (q, row)) in moduli.iter().zip(m.chunks_exact(inner)).enumerate() {
         let lines = &mut factors[r / R * inner * pieces..][..inner * pieces];

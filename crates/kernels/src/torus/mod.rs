@@ -16,6 +16,7 @@ use std::sync::OnceLock;
 use transform::{Ahead, Column};
 
 pub use table::FftTable;
+pub use words::Digits;
 
 /// Operations on polynomials modulo `X^N + 1` with coefficients on the torus.
 ///
@@ -52,16 +53,15 @@ pub trait TorusKernels: Send + Sync {
         scratch: &mut [f64],
     );
 
-    /// Digits of words in `[-B/2, B/2)`, with `digits = (base_log, levels)`: `levels` digits of
-    /// `base_log` bits, the most significant first. `out` has `levels * N` places. `base_log` is at
-    /// most 30, `base_log * levels` at most 64.
-    fn digits_64(&self, out: &mut [i32], words: &[u64], digits: (u32, u32));
+    /// Digits of words in `[-B/2, B/2)`, the most significant first. `out` has `levels * N` places.
+    /// `base_log * levels` is at most 64.
+    fn digits_64(&self, out: &mut [i32], words: &[u64], digits: Digits);
     /// As [`TorusKernels::digits_64`], with `base_log * levels` at most 32.
-    fn digits_32(&self, out: &mut [i32], words: &[u32], digits: (u32, u32));
+    fn digits_32(&self, out: &mut [i32], words: &[u32], digits: Digits);
     /// Digits of `(X^by - 1) words`, with `by < 2N`; otherwise as [`TorusKernels::digits_64`].
-    fn rotated_digits_64(&self, out: &mut [i32], words: &[u64], by: usize, digits: (u32, u32));
+    fn rotated_digits_64(&self, out: &mut [i32], words: &[u64], by: usize, digits: Digits);
     /// As [`TorusKernels::rotated_digits_64`].
-    fn rotated_digits_32(&self, out: &mut [i32], words: &[u32], by: usize, digits: (u32, u32));
+    fn rotated_digits_32(&self, out: &mut [i32], words: &[u32], by: usize, digits: Digits);
 }
 
 /// A sum of products of polynomials that are given by their values.
@@ -100,7 +100,8 @@ fn check_product(table: &FftTable, product: &Product<'_>) {
 }
 
 #[track_caller]
-fn check_digits(out: usize, words: usize, bits: u32, (base_log, levels): (u32, u32)) {
+fn check_digits(out: usize, words: usize, bits: u32, digits: Digits) {
+    let Digits { base_log, levels } = digits;
     assert!(
         (1..=30).contains(&base_log) && levels <= bits / base_log,
         "{levels} digits of {base_log} bits"
@@ -176,9 +177,9 @@ macro_rules! backend {
                 unsafe { run(table, words, product, scratch) }
             }
 
-            fn digits_64(&self, out: &mut [i32], words: &[u64], digits: (u32, u32)) {
+            fn digits_64(&self, out: &mut [i32], words: &[u64], digits: Digits) {
                 $(#[target_feature(enable = $features)])?
-                fn run(out: &mut [i32], words: &[u64], digits: (u32, u32)) {
+                fn run(out: &mut [i32], words: &[u64], digits: Digits) {
                     words::digits_into(out, words, digits);
                 }
                 check_digits(out.len(), words.len(), u64::BITS, digits);
@@ -187,9 +188,9 @@ macro_rules! backend {
                 unsafe { run(out, words, digits) }
             }
 
-            fn digits_32(&self, out: &mut [i32], words: &[u32], digits: (u32, u32)) {
+            fn digits_32(&self, out: &mut [i32], words: &[u32], digits: Digits) {
                 $(#[target_feature(enable = $features)])?
-                fn run(out: &mut [i32], words: &[u32], digits: (u32, u32)) {
+                fn run(out: &mut [i32], words: &[u32], digits: Digits) {
                     words::digits_into(out, words, digits);
                 }
                 check_digits(out.len(), words.len(), u32::BITS, digits);
@@ -198,9 +199,9 @@ macro_rules! backend {
                 unsafe { run(out, words, digits) }
             }
 
-            fn rotated_digits_64(&self, out: &mut [i32], words: &[u64], by: usize, digits: (u32, u32)) {
+            fn rotated_digits_64(&self, out: &mut [i32], words: &[u64], by: usize, digits: Digits) {
                 $(#[target_feature(enable = $features)])?
-                fn run(out: &mut [i32], words: &[u64], by: usize, digits: (u32, u32)) {
+                fn run(out: &mut [i32], words: &[u64], by: usize, digits: Digits) {
                     words::rotated_digits_into(out, words, by, digits);
                 }
                 check_digits(out.len(), words.len(), u64::BITS, digits);
@@ -210,9 +211,9 @@ macro_rules! backend {
                 unsafe { run(out, words, by, digits) }
             }
 
-            fn rotated_digits_32(&self, out: &mut [i32], words: &[u32], by: usize, digits: (u32, u32)) {
+            fn rotated_digits_32(&self, out: &mut [i32], words: &[u32], by: usize, digits: Digits) {
                 $(#[target_feature(enable = $features)])?
-                fn run(out: &mut [i32], words: &[u32], by: usize, digits: (u32, u32)) {
+                fn run(out: &mut [i32], words: &[u32], by: usize, digits: Digits) {
                     words::rotated_digits_into(out, words, by, digits);
                 }
                 check_digits(out.len(), words.len(), u32::BITS, digits);

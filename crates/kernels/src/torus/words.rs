@@ -47,14 +47,30 @@ macro_rules! word {
 word!(u32, i32);
 word!(u64, i64);
 
-/// Base and number of digits: `(base_log, levels)`.
-pub(super) type Digits = (u32, u32);
+/// The digits into which words are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digits {
+    /// Bits of a digit, 1 to 30: the base is `B = 2^base_log`.
+    pub base_log: u32,
+    /// Number of digits.
+    pub levels: u32,
+}
+
+/// Coefficients of a polynomial that are cut together.
+#[derive(Clone, Copy)]
+struct Chunk {
+    /// Index of the first one.
+    start: usize,
+    /// Number of coefficients of the polynomial.
+    n: usize,
+}
 
 #[inline(always)]
 pub(super) fn digits_into<T: Word>(out: &mut [i32], poly: &[T], digits: Digits) {
     let n = poly.len();
     for (chunk, words) in poly.chunks(CHUNK).enumerate() {
-        chunk_digits(out, (chunk * CHUNK, n), words, digits);
+        let start = chunk * CHUNK;
+        chunk_digits(out, Chunk { start, n }, words, digits);
     }
 }
 
@@ -75,18 +91,19 @@ pub(super) fn rotated_digits_into<T: Word>(out: &mut [i32], poly: &[T], by: usiz
                 let turned = if negative { turned.negative() } else { turned };
                 *out = turned.minus(here);
             }
-            chunk_digits(out, (start + chunk * CHUNK, n), differences, digits);
+            let start = start + chunk * CHUNK;
+            chunk_digits(out, Chunk { start, n }, differences, digits);
         }
     }
 }
 
-/// Writes the digits of some words to the places from `start` on in each level of `out`.
+/// Writes the digits of a chunk to its places in each level of `out`.
 #[inline(always)]
 fn chunk_digits<T: Word>(
     out: &mut [i32],
-    (start, n): (usize, usize),
+    Chunk { start, n }: Chunk,
     words: &[T],
-    (base_log, levels): Digits,
+    Digits { base_log, levels }: Digits,
 ) {
     let dropped = T::BITS - base_log * levels;
     let mut rests = [T::Signed::default(); CHUNK];

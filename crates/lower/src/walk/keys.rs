@@ -6,7 +6,7 @@ use crate::divide::divide;
 use crate::error::Result;
 use crate::external::external_product;
 use crate::key_switch::{
-    First, Key, automorphism, automorphism_extended, decompose, switch, with_key,
+    Automorphism, First, Key, automorphism, automorphism_extended, decompose, switch, with_key,
 };
 use crate::names;
 use program::recording::{Ciphertext, Rgsw, Secret, ValueId};
@@ -46,7 +46,7 @@ impl Walk<'_> {
         let key = self.key(b, &names::galois(element), key_level, level);
         let mut arguments = vec![body];
         arguments.extend(digits);
-        let at = (level, element);
+        let at = Automorphism { level, element };
         let sub = match (from.extended, ty.extended) {
             (false, false) => automorphism(chain, b, at),
             (false, true) => automorphism_extended(chain, b, at, First::Narrow),

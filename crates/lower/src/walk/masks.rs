@@ -1,6 +1,6 @@
 //! Giant steps of packings, several at once.
 
-use super::{Made, Walk};
+use super::{Lowered, Walk};
 use crate::error::Result;
 use crate::packing::{Layers, Samples};
 use program::recording::{Ciphertext, Op, Type, ValueId};
@@ -87,7 +87,7 @@ impl Walk<'_> {
     /// Samples that a step made.
     pub(super) fn samples_of(&self, index: usize, value: ValueId) -> Result<Samples> {
         match self.made.get(value) {
-            Some(Made::Samples(samples)) => Ok(*samples),
+            Some(Lowered::Samples(samples)) => Ok(*samples),
             _ => Err(self.wrong(index, "a source", "no samples", "samples")),
         }
     }

@@ -8,7 +8,7 @@ mod plain;
 use crate::chain::{Chain, eval};
 use crate::divide::divide_pair;
 use crate::error::Result;
-use crate::key_switch::{Key, extend, relinearize, with_key};
+use crate::key_switch::{Key, Relinearization, extend, relinearize, with_key};
 use crate::names;
 use crate::packing::{Layers, Samples};
 use crate::products::{self, Matrix};
@@ -64,7 +64,7 @@ pub fn lower_named(recording: &Recording, name: impl Fn(usize) -> String) -> Res
 
 /// Result of a step, as values of the main body.
 #[derive(Clone)]
-enum Made {
+enum Lowered {
     Ciphertext(Vec<trace::ValueId>),
     Samples(Samples),
 }
@@ -74,7 +74,7 @@ struct Walk<'a> {
     recording: &'a Recording,
     /// Index in the trace of each constant of the recording.
     constants: Vec<ConstantId>,
-    made: Vec<Made>,
+    made: Vec<Lowered>,
     /// Keys that were loaded, by the name of their seed.
     keys: HashMap<String, Key>,
     /// The digits of second components, by the step of the ciphertext.
@@ -86,11 +86,11 @@ struct Walk<'a> {
     integers: HashMap<(ConstantId, Scalar, Limbs), trace::ValueId>,
 }
 impl<'a> Walk<'a> {
-    fn step(&mut self, b: &mut Builder, index: usize) -> Result<Made> {
+    fn step(&mut self, b: &mut Builder, index: usize) -> Result<Lowered> {
         let (recording, chain) = (self.recording, self.chain);
         let step = &recording.steps[index];
         let Type::Ciphertext(ty) = step.ty else {
-            return self.samples(b, index).map(Made::Samples);
+            return self.samples(b, index).map(Lowered::Samples);
         };
         let parts: Vec<trace::ValueId> = match &step.op {
             Op::Input { index } => {
@@ -155,7 +155,14 @@ impl<'a> Walk<'a> {
                     from,
                 );
                 let parts = self.parts(index, *value, 3)?.to_vec();
-                let sub = relinearize(chain, b, (from, ty.level));
+                let sub = relinearize(
+                    chain,
+                    b,
+                    Relinearization {
+                        level: from,
+                        to: ty.level,
+                    },
+                );
                 b.call(sub, &with_key(parts, &key))
             }
             Op::MulPlain { terms } => {
@@ -266,7 +273,7 @@ impl<'a> Walk<'a> {
                 return Err(self.wrong(index, "its type", "a ciphertext", "samples"));
             }
         };
-        Ok(Made::Ciphertext(parts))
+        Ok(Lowered::Ciphertext(parts))
     }
 
     fn samples(&mut self, b: &mut Builder, index: usize) -> Result<Samples> {

@@ -1,6 +1,6 @@
 //! Operands of steps: their components, over the limbs that a step needs.
 
-use super::{Made, Walk};
+use super::{Lowered, Walk};
 use crate::error::{Error, Result};
 use program::recording::{Ciphertext, Type, ValueId};
 use trace::{self, Builder};
@@ -49,7 +49,7 @@ impl Walk<'_> {
         count: usize,
     ) -> Result<&[trace::ValueId]> {
         match self.made.get(value) {
-            Some(Made::Ciphertext(parts)) if parts.len() == count => Ok(parts),
+            Some(Lowered::Ciphertext(parts)) if parts.len() == count => Ok(parts),
             _ => {
                 let found = format!("%{value}");
                 let expected = format!("an earlier ciphertext of {count} components");

@@ -15,7 +15,7 @@ use super::{Bit, Builder};
 /// - the sign is linear in the carry that comes in.
 pub(crate) fn clamped_sum(
     builder: &mut Builder,
-    (a, b): (&[Bit], &[Bit]),
+    [a, b]: [&[Bit]; 2],
     shift: u32,
     span: u64,
 ) -> Vec<Bit> {
@@ -107,18 +107,29 @@ pub(crate) fn greater(builder: &mut Builder, a: &[Bit], b: &[Bit]) -> Bit {
     run(builder, a, &complement, false).generate
 }
 
+/// Numbers of bits of a piecewise linear function.
+pub(crate) struct Lengths {
+    /// Bits in which no product of a piece wraps.
+    pub(crate) wide: usize,
+    /// Bits of the result.
+    pub(crate) out: usize,
+}
+
 /// Builds a piecewise linear function of an unsigned `x`: the value of the last piece whose start
 /// is at most `x`.
 ///
 /// Each piece is `(start, multiplier, constant, shift)` and has the value
-/// `(multiplier * x + constant) >> shift` modulo `2^out_bits`. The first piece starts at 0. In
-/// `bits` bits, no `multiplier * x + constant` wraps.
+/// `(multiplier * x + constant) >> shift`. The first piece starts at 0.
 pub(crate) fn piecewise(
     builder: &mut Builder,
     x: &[Bit],
     pieces: &[(u64, i128, i128, u32)],
-    (bits, out_bits): (usize, usize),
+    lengths: Lengths,
 ) -> Vec<Bit> {
+    let Lengths {
+        wide: bits,
+        out: out_bits,
+    } = lengths;
     let mut x_wide = x.to_vec();
     x_wide.resize(bits, Bit::ZERO);
     let mut from_here = Bit::ONE;

@@ -15,7 +15,7 @@ mod carry;
 mod choose;
 mod table;
 
-pub(crate) use activation::{clamped_sum, piecewise};
+pub(crate) use activation::{Lengths, clamped_sum, piecewise};
 pub(crate) use builder::{Bit, Builder};
 pub(crate) use carry::{add, sum};
 pub(crate) use choose::{argmax, maximum};

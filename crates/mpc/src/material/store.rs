@@ -169,12 +169,13 @@ impl Material {
         Ok(())
     }
 
-    /// Takes rows of OTs. [`Material::check`] must have passed.
+    /// Takes `words` words of each of `width` rows of OTs. [`Material::check`] must have passed.
     pub(crate) fn take_transfers(
         &mut self,
         chooser: Role,
         is_own: bool,
-        (width, words): (usize, usize),
+        width: usize,
+        words: usize,
     ) -> Zeroizing<Vec<u64>> {
         let rows = self.transfers[index(chooser)].get_mut(&width);
         let rows = rows.expect("checked before the call began");

@@ -15,7 +15,7 @@ impl<C: Channel> Party<C> {
     /// # Errors
     /// [`Error::Bits`] and [`Error::Connection`].
     pub fn reveal(&mut self, bits: u32, shares: &[u64]) -> Result<Vec<u64>> {
-        check_bits("the modulus", bits, (1, 64))?;
+        check_bits("the modulus", bits, 1..=64)?;
         if shares.is_empty() {
             return Ok(Vec::new());
         }
@@ -48,7 +48,7 @@ impl<C: Channel> Party<C> {
     /// # Errors
     /// [`Error::Bits`], [`Error::Exhausted`] and [`Error::Connection`].
     pub fn square(&mut self, bits: u32, x: &[u64]) -> Result<Vec<u64>> {
-        check_bits("the modulus", bits, (1, 64))?;
+        check_bits("the modulus", bits, 1..=64)?;
         self.material
             .check(self.role, &Needs::square(bits, x.len()))?;
         let [a, a_squared] = self.material.take_squares(bits, x.len());
@@ -76,7 +76,7 @@ impl<C: Channel> Party<C> {
     /// [`Error::Length`] if the vectors differ in length, [`Error::Bits`], [`Error::Exhausted`] and
     /// [`Error::Connection`].
     pub fn multiply(&mut self, bits: u32, x: &[u64], y: &[u64]) -> Result<Vec<u64>> {
-        check_bits("the modulus", bits, (1, 64))?;
+        check_bits("the modulus", bits, 1..=64)?;
         if x.len() != y.len() {
             return Err(Error::Length {
                 what: "the second factors",

@@ -148,9 +148,7 @@ impl<C: Channel> Party<C> {
                     continue;
                 }
                 let is_own = chooser == self.role;
-                let rows = self
-                    .material
-                    .take_transfers(chooser, is_own, (width, words));
+                let rows = self.material.take_transfers(chooser, is_own, width, words);
                 if is_own {
                     let rows = rows.chunks_exact(1 + width);
                     let left = wires.plane(product.left).iter();

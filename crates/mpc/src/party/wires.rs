@@ -44,7 +44,7 @@ impl Wires {
 
     pub(super) fn local(&mut self, role: Role, operation: Local) {
         match operation {
-            Local::Xor { out, a, b } => self.zip(out, (a, b), |x, y| x ^ y),
+            Local::Xor { out, a, b } => self.zip(out, [a, b], |x, y| x ^ y),
             Local::And { out, a, b } => self.and(out, a, b),
             Local::Not { out, a, who } => {
                 let flip = if who == role { u64::MAX } else { 0 };
@@ -57,10 +57,10 @@ impl Wires {
     }
 
     pub(super) fn and(&mut self, out: u32, a: u32, b: u32) {
-        self.zip(out, (a, b), |x, y| x & y);
+        self.zip(out, [a, b], |x, y| x & y);
     }
 
-    fn zip(&mut self, out: u32, (a, b): (u32, u32), of: impl Fn(u64, u64) -> u64) {
+    fn zip(&mut self, out: u32, [a, b]: [u32; 2], of: impl Fn(u64, u64) -> u64) {
         let words = self.words;
         let (before, after) = self.planes.split_at_mut(out as usize * words);
         let a = &before[a as usize * words..][..words];

@@ -1,10 +1,11 @@
 //! Builds protocols from their specifications.
 
 use super::{Output, Piece, Protocol, Requantisation};
-use crate::circuit::{self, Bit, Builder};
+use crate::circuit::{self, Bit, Builder, Lengths};
 use crate::error::check_bits;
 use crate::slices::mask;
 use crate::{Error, Result};
+use std::ops::RangeInclusive;
 
 /// Largest absolute value of offsets and constants.
 const MAX_CONSTANT: i64 = 1 << 62;
@@ -25,14 +26,14 @@ impl Protocol {
             high,
             out_bits,
         } = specification;
-        check_bits("the modulus of x", bits, (1, 64))?;
-        check_bits("the modulus of y", out_bits, (1, 64))?;
-        check_bits("the shift", shift, (0, 62))?;
+        check_bits("the modulus of x", bits, 1..=64)?;
+        check_bits("the modulus of y", out_bits, 1..=64)?;
+        check_bits("the shift", shift, 0..=62)?;
         check_constant("the offset", offset)?;
-        check_range("the range of x", (minimum, maximum), bits)?;
+        check_range("the range of x", &(minimum..=maximum), bits)?;
         if low > high || high.abs_diff(low) >> 32 != 0 {
             let expected = "low <= high < low + 2^32";
-            return Err(Error::range("the range of y", (low, high), expected));
+            return Err(Error::range("the range of y", &(low..=high), expected));
         }
         let span = high.abs_diff(low);
         // With this constant the lowest result is 0.
@@ -43,7 +44,7 @@ impl Protocol {
         let half = 1i128 << (bits - 1);
         let fits = |x: i64| (-half..half).contains(&(i128::from(x) + constant));
         let (value, input_constant) = if fits(minimum) && fits(maximum) {
-            let value = circuit::clamped_sum(&mut builder, (&a, &b), shift, span);
+            let value = circuit::clamped_sum(&mut builder, [&a, &b], shift, span);
             (value, constant as u64)
         } else {
             // First x - minimum as an unsigned number, then the sum in as many bits as it needs.
@@ -56,7 +57,7 @@ impl Protocol {
             let wide = signed_bits(lowest).max(signed_bits(highest));
             x.resize(wide.max(width + 1), Bit::ZERO);
             let constant: Vec<Bit> = public_bits(lowest, x.len());
-            let value = circuit::clamped_sum(&mut builder, (&x, &constant), shift, span);
+            let value = circuit::clamped_sum(&mut builder, [&x, &constant], shift, span);
             (value, minus(minimum))
         };
         Ok(Self {
@@ -83,8 +84,8 @@ impl Protocol {
     /// [`Error::Bits`], [`Error::Range`], and [`Error::Length`] for an empty table or a table of
     /// more than `2^20` values.
     pub fn table(bits: u32, minimum: i64, values: &[i64], out_bits: u32) -> Result<Self> {
-        check_bits("the modulus of x", bits, (1, 64))?;
-        check_bits("the modulus of y", out_bits, (1, 64))?;
+        check_bits("the modulus of x", bits, 1..=64)?;
+        check_bits("the modulus of y", out_bits, 1..=64)?;
         if values.is_empty() || values.len() > 1 << 20 {
             return Err(Error::Length {
                 what: "the table",
@@ -93,7 +94,7 @@ impl Protocol {
             });
         }
         let maximum = minimum.saturating_add(values.len() as i64 - 1);
-        check_range("the range of x", (minimum, maximum), bits)?;
+        check_range("the range of x", &(minimum..=maximum), bits)?;
         // Entries are the values minus the smallest one, in as few bits as hold the largest entry.
         let smallest = *values.iter().min().expect("not empty");
         let mut table: Vec<u64> = values
@@ -130,8 +131,8 @@ impl Protocol {
     /// [`Error::Bits`] and [`Error::Range`] for numbers outside the ranges of the fields, and for
     /// pieces that do not ascend; [`Error::Length`] without a piece.
     pub fn piecewise(bits: u32, maximum: i64, pieces: &[Piece], out_bits: u32) -> Result<Self> {
-        check_bits("the modulus of x", bits, (1, 64))?;
-        check_bits("the modulus of y", out_bits, (1, 64))?;
+        check_bits("the modulus of x", bits, 1..=64)?;
+        check_bits("the modulus of y", out_bits, 1..=64)?;
         let Some(first) = pieces.first() else {
             return Err(Error::Length {
                 what: "the pieces",
@@ -140,23 +141,23 @@ impl Protocol {
             });
         };
         let minimum = first.start;
-        check_range("the range of x", (minimum, maximum), bits)?;
+        check_range("the range of x", &(minimum..=maximum), bits)?;
         let mut wide = 1;
         let mut shifted = Vec::with_capacity(pieces.len());
         for (index, piece) in pieces.iter().enumerate() {
-            check_bits("the shift of a piece", piece.shift, (0, 62))?;
+            check_bits("the shift of a piece", piece.shift, 0..=62)?;
             check_constant("the constant of a piece", piece.constant)?;
             if piece.multiplier.unsigned_abs() > 1 << 31 {
-                let range = (piece.multiplier, piece.multiplier);
-                return Err(Error::range("a multiplier", range, "-2^31..=2^31"));
+                let range = piece.multiplier..=piece.multiplier;
+                return Err(Error::range("a multiplier", &range, "-2^31..=2^31"));
             }
             let next = pieces.get(index + 1);
             let end = next.map_or(maximum, |next| next.start.saturating_sub(1));
             if end < piece.start {
-                let range = (piece.start, end);
+                let range = piece.start..=end;
                 return Err(Error::range(
                     "a piece",
-                    range,
+                    &range,
                     "ascending starts up to the maximum",
                 ));
             }
@@ -172,7 +173,10 @@ impl Protocol {
         let mut builder = Builder::default();
         let (a, b) = builder.input(bits);
         let x = circuit::sum(&mut builder, &a[..width], &b[..width]);
-        let lengths = (wide.max(width), out_bits as usize);
+        let lengths = Lengths {
+            wide: wide.max(width),
+            out: out_bits as usize,
+        };
         let value = circuit::piecewise(&mut builder, &x, &shifted, lengths);
         Ok(Self {
             circuit: builder.finish(),
@@ -188,7 +192,7 @@ impl Protocol {
         })
     }
 
-    /// Builds the maximum of every `group` values. The values lie in `minimum..=maximum` and are
+    /// Builds the maximum of every `group` values. The values lie in `range` and are
     /// shared modulo `2^bits`, the result modulo `2^out_bits`.
     ///
     /// # Errors
@@ -196,21 +200,21 @@ impl Protocol {
     pub fn maximum(
         group: usize,
         bits: u32,
-        (minimum, maximum): (i64, i64),
+        range: RangeInclusive<i64>,
         out_bits: u32,
     ) -> Result<Self> {
-        check_bits("the modulus of y", out_bits, (1, 64))?;
+        check_bits("the modulus of y", out_bits, 1..=64)?;
         let mut builder = Builder::default();
-        let values = unsigned_inputs(&mut builder, group, bits, (minimum, maximum))?;
+        let values = unsigned_inputs(&mut builder, group, bits, &range)?;
         let value = circuit::maximum(&mut builder, values);
         Ok(Self {
             circuit: builder.finish(),
             input_bits: vec![bits; group],
-            input_constant: minus(minimum),
+            input_constant: minus(*range.start()),
             output: Output {
                 bits: value,
                 ring: out_bits,
-                constant: minimum as u64,
+                constant: *range.start() as u64,
             },
             extends: false,
             reveals: false,
@@ -218,19 +222,19 @@ impl Protocol {
     }
 
     /// Builds the argmax: the index of the largest of every `group` values, revealed to the client
-    /// alone. Of equal values the first counts. The values lie in `minimum..=maximum` and are
+    /// alone. Of equal values the first counts. The values lie in `range` and are
     /// shared modulo `2^bits`. The server's results are zeros.
     ///
     /// # Errors
     /// [`Error::Bits`], [`Error::Range`], and [`Error::Length`] for an empty group.
-    pub fn argmax(group: usize, bits: u32, (minimum, maximum): (i64, i64)) -> Result<Self> {
+    pub fn argmax(group: usize, bits: u32, range: RangeInclusive<i64>) -> Result<Self> {
         let mut builder = Builder::default();
-        let values = unsigned_inputs(&mut builder, group, bits, (minimum, maximum))?;
+        let values = unsigned_inputs(&mut builder, group, bits, &range)?;
         let index = circuit::argmax(&mut builder, values);
         Ok(Self {
             circuit: builder.finish(),
             input_bits: vec![bits; group],
-            input_constant: minus(minimum),
+            input_constant: minus(*range.start()),
             output: Output {
                 bits: index,
                 ring: 64,
@@ -242,15 +246,15 @@ impl Protocol {
     }
 
     /// Builds a conversion to shares modulo `2^out_bits`, from values that are shared modulo
-    /// `2^bits` and lie in `minimum..=maximum`. For a smaller modulus both parties just drop the
+    /// `2^bits` and lie in `range`. For a smaller modulus both parties just drop the
     /// high bits, without a protocol.
     ///
     /// # Errors
     /// [`Error::Bits`], also if `out_bits` is not above `bits`, and [`Error::Range`].
-    pub fn extend(bits: u32, (minimum, maximum): (i64, i64), out_bits: u32) -> Result<Self> {
-        check_bits("the modulus of x", bits, (1, 63))?;
-        check_bits("the larger modulus", out_bits, (bits + 1, 64))?;
-        check_range("the range of x", (minimum, maximum), bits)?;
+    pub fn extend(bits: u32, range: RangeInclusive<i64>, out_bits: u32) -> Result<Self> {
+        check_bits("the modulus of x", bits, 1..=63)?;
+        check_bits("the larger modulus", out_bits, bits + 1..=64)?;
+        check_range("the range of x", &range, bits)?;
         let mut builder = Builder::default();
         let (a, b) = builder.input(bits);
         let (_, carry) = circuit::add(&mut builder, &a, &b);
@@ -259,11 +263,11 @@ impl Protocol {
         Ok(Self {
             circuit: builder.finish(),
             input_bits: vec![bits],
-            input_constant: minus(minimum),
+            input_constant: minus(*range.start()),
             output: Output {
                 bits: wraps,
                 ring: out_bits,
-                constant: minimum as u64,
+                constant: *range.start() as u64,
             },
             extends: true,
             reveals: false,
@@ -271,14 +275,14 @@ impl Protocol {
     }
 }
 
-/// The values of a group of shared inputs, minus `range.0`, as unsigned numbers.
+/// The values of a group of shared inputs, minus the first of `range`, as unsigned numbers.
 fn unsigned_inputs(
     builder: &mut Builder,
     group: usize,
     bits: u32,
-    range: (i64, i64),
+    range: &RangeInclusive<i64>,
 ) -> Result<Vec<Vec<Bit>>> {
-    check_bits("the modulus of x", bits, (1, 64))?;
+    check_bits("the modulus of x", bits, 1..=64)?;
     check_range("the range of x", range, bits)?;
     if group == 0 {
         return Err(Error::Length {
@@ -287,7 +291,7 @@ fn unsigned_inputs(
             expected: "at least 1".to_owned(),
         });
     }
-    let width = unsigned_bits(range.1.abs_diff(range.0));
+    let width = unsigned_bits(range.end().abs_diff(*range.start()));
     let inputs: Vec<_> = (0..group).map(|_| builder.input(bits)).collect();
     let sum = |(a, b): (Vec<Bit>, Vec<Bit>)| circuit::sum(builder, &a[..width], &b[..width]);
     Ok(inputs.into_iter().map(sum).collect())
@@ -295,14 +299,15 @@ fn unsigned_inputs(
 
 fn check_constant(what: &'static str, constant: i64) -> Result<()> {
     if constant.unsigned_abs() > MAX_CONSTANT.unsigned_abs() {
-        return Err(Error::range(what, (constant, constant), "-2^62..=2^62"));
+        return Err(Error::range(what, &(constant..=constant), "-2^62..=2^62"));
     }
     Ok(())
 }
 
-fn check_range(what: &'static str, range: (i64, i64), bits: u32) -> Result<()> {
+fn check_range(what: &'static str, range: &RangeInclusive<i64>, bits: u32) -> Result<()> {
     let highest = (mask(bits) >> 1) as i64;
-    if range.0 > range.1 || range.0 < -highest - 1 || range.1 > highest {
+    let (low, high) = (*range.start(), *range.end());
+    if low > high || low < -highest - 1 || high > highest {
         let expected = format!("an ascending range within {}..={highest}", -highest - 1);
         return Err(Error::range(what, range, expected));
     }

@@ -58,9 +58,9 @@ fn numbers_out_of_range_are_named() {
     assert!(table(&vec![0; (1 << 20) + 1]).contains("1048577 values"));
     assert!(refused(Protocol::table(4, 0, &[0; 9], 8)).contains("0..=8"));
 
-    assert!(refused(Protocol::maximum(0, 8, (0, 1), 8)).contains("a group: 0 values"));
-    assert!(refused(Protocol::argmax(3, 8, (0, 200))).contains("-128..=127"));
-    assert!(refused(Protocol::extend(8, (0, 1), 8)).contains("the larger modulus has 8 bits"));
+    assert!(refused(Protocol::maximum(0, 8, 0..=1, 8)).contains("a group: 0 values"));
+    assert!(refused(Protocol::argmax(3, 8, 0..=200)).contains("-128..=127"));
+    assert!(refused(Protocol::extend(8, 0..=1, 8)).contains("the larger modulus has 8 bits"));
 
     let piece = Piece {
         start: 0,
@@ -152,7 +152,7 @@ fn squares_and_triples_run_out_too() {
 
 #[test]
 fn shares_must_fill_groups() {
-    let largest = Protocol::maximum(3, 8, (0, 100), 8).expect("in range");
+    let largest = Protocol::maximum(3, 8, 0..=100, 8).expect("in range");
     both(deal(&largest.needs(1), 1), |party| {
         let error = party
             .run(&largest, &[1, 2])

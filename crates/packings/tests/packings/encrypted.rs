@@ -2,7 +2,7 @@
 //! any shape, and `docs/packings.md` has the table of 30.
 
 use crate::common::numbers;
-use inspect::packing::{trial, trial_in_parts};
+use inspect::packing::{Numbers, trial, trial_in_parts};
 use palladion_packings::{ALL, Arith, Frame, Layer, Packing, by_name, slice, tiles};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
@@ -13,7 +13,16 @@ fn runs_exactly(packing: &dyn Packing, layer: &Layer, arith: Arith, log_n: u32) 
     let frame = Frame::new(arith, log_n, packing.depth(layer)).unwrap();
     let packed = packing.build(layer, &weights, &frame).unwrap();
     let rng = &mut ChaCha20Rng::seed_from_u64(5);
-    let trial = trial(&packed, layer, (&x, &weights), rng).unwrap();
+    let trial = trial(
+        &packed,
+        layer,
+        Numbers {
+            x: &x,
+            weights: &weights,
+        },
+        rng,
+    )
+    .unwrap();
     let name = packing.name();
     assert_eq!(trial.wrong, 0, "{name}, {arith:?}: {layer}");
     assert_eq!(
@@ -82,8 +91,11 @@ fn parts_of_a_layer_add_up_to_the_whole() {
             heard.push((done, all));
             true
         };
-        let layers = (&layer, &part);
-        let found = trial_in_parts(packing, &frame, layers, (&x, &weights), rng, hear).unwrap();
+        let numbers = Numbers {
+            x: &x,
+            weights: &weights,
+        };
+        let found = trial_in_parts(packing, &frame, &layer, &part, numbers, rng, hear).unwrap();
         assert_eq!(found.wrong, 0, "{}: {part}", packing.name());
         assert_eq!(found.results, layer.apply(&x, &weights).unwrap());
         let all = tiles(&layer, &part).len();

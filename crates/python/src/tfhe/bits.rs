@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use super::keys::{TfheClient, TfheServer, short};
 use super::params::TfheParams;
 use super::store::{Batch, Batches, Header, Item, check_count, open, seal};
-use super::{InScheme, Words, at, broadcast, each, on, taken};
+use super::{BySize, InScheme, at, broadcast, each, on, taken};
 use crate::error::UsageError;
 use crate::guard::{guard, guard_bytes};
 
@@ -156,9 +156,9 @@ impl TfheBits {
         guard(py, || {
             let (header, fresh, inner) = open(params, Item::Bits, data)?;
             let held = if short(params) {
-                Words::Short(read(params, fresh, inner)?)
+                BySize::Short(read(params, fresh, inner)?)
             } else {
-                Words::Long(read(params, fresh, inner)?)
+                BySize::Long(read(params, fresh, inner)?)
             };
             let found = Self {
                 params: params.clone(),

@@ -11,7 +11,7 @@ use super::params::TfheParams;
 use super::store::{
     Batch, Batches, Header, Item, check_count, integer_bytes, open, read_integers, seal,
 };
-use super::{InScheme, Words, at, broadcast, bytes_of, each, numbers_of, on, taken};
+use super::{BySize, InScheme, at, broadcast, bytes_of, each, numbers_of, on, taken};
 use crate::error::UsageError;
 use crate::guard::{guard, guard_bytes};
 
@@ -189,18 +189,18 @@ impl TfheIntegers {
         guard(py, || {
             keys.params.check("ciphertext", &self.params)?;
             let by_table = match (&keys.key, &self.held) {
-                (Words::Short(key), Words::Short(held)) => {
+                (BySize::Short(key), BySize::Short(held)) => {
                     let table = Table::new(self.params.get(), &tables).or_raise()?;
                     let jobs: Vec<_> = held.items.iter().map(|x| (x, &table)).collect();
                     columns(key.apply_all(&jobs).or_raise()?, tables.len())
-                        .map(Words::Short)
+                        .map(BySize::Short)
                         .collect::<Vec<_>>()
                 }
-                (Words::Long(key), Words::Long(held)) => {
+                (BySize::Long(key), BySize::Long(held)) => {
                     let table = Table::new(self.params.get(), &tables).or_raise()?;
                     let jobs: Vec<_> = held.items.iter().map(|x| (x, &table)).collect();
                     columns(key.apply_all(&jobs).or_raise()?, tables.len())
-                        .map(Words::Long)
+                        .map(BySize::Long)
                         .collect()
                 }
                 _ => return Err(super::two_sizes()),
@@ -292,9 +292,9 @@ impl TfheIntegers {
         guard(py, || {
             let (header, fresh, inner) = open(params, Item::Integers, data)?;
             let held = if short(params) {
-                Words::Short(read_integers(params, fresh, inner)?)
+                BySize::Short(read_integers(params, fresh, inner)?)
             } else {
-                Words::Long(read_integers(params, fresh, inner)?)
+                BySize::Long(read_integers(params, fresh, inner)?)
             };
             let found = Self::new(params, held);
             check_count(&header, found.count())?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::params::TfheParams;
-use super::{Client, InScheme, Seeded, Server, Words, each, on};
+use super::{BySize, Client, InScheme, Seeded, Server, each, on};
 use crate::guard::{guard, guard_bytes};
 
 /// Secrets of TFHE.
@@ -37,9 +37,9 @@ impl TfheClient {
         guard(py, || {
             let (of, mut rng) = (params.get(), system_rng());
             let key = if short(&params) {
-                Words::Short(ClientKey::generate(of, &mut rng).or_raise()?)
+                BySize::Short(ClientKey::generate(of, &mut rng).or_raise()?)
             } else {
-                Words::Long(ClientKey::generate(of, &mut rng).or_raise()?)
+                BySize::Long(ClientKey::generate(of, &mut rng).or_raise()?)
             };
             Ok::<_, PyErr>(Self { params, key })
         })
@@ -69,9 +69,9 @@ impl TfheClient {
         let params = params.clone();
         guard(py, || {
             let key = if short(&params) {
-                Words::Short(ClientKey::from_bytes(params.get(), data).or_raise()?)
+                BySize::Short(ClientKey::from_bytes(params.get(), data).or_raise()?)
             } else {
-                Words::Long(ClientKey::from_bytes(params.get(), data).or_raise()?)
+                BySize::Long(ClientKey::from_bytes(params.get(), data).or_raise()?)
             };
             Ok::<_, PyErr>(Self { params, key })
         })
@@ -105,9 +105,9 @@ impl TfheServer {
     fn from_bytes(py: Python<'_>, params: &TfheParams, data: &[u8]) -> PyResult<Self> {
         guard(py, || {
             let seeded = if short(params) {
-                Words::Short(EvaluationKeys::from_bytes(params.get(), data).or_raise()?)
+                BySize::Short(EvaluationKeys::from_bytes(params.get(), data).or_raise()?)
             } else {
-                Words::Long(EvaluationKeys::from_bytes(params.get(), data).or_raise()?)
+                BySize::Long(EvaluationKeys::from_bytes(params.get(), data).or_raise()?)
             };
             Self::new(params, seeded)
         })

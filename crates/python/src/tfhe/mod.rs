@@ -16,27 +16,27 @@ use pyo3::prelude::*;
 use ring::torus::Fft;
 
 /// A value that has 32-bit words at some sets and 64-bit words at others.
-pub(crate) enum Words<A, B> {
+pub(crate) enum BySize<A, B> {
     Short(A),
     Long(B),
 }
 
-type Client = Words<ClientKey<u32>, ClientKey<u64>>;
-type Seeded = Words<EvaluationKeys<u32>, EvaluationKeys<u64>>;
-type Server = Words<ServerKey<u32, Fft>, ServerKey<u64, Fft>>;
+type Client = BySize<ClientKey<u32>, ClientKey<u64>>;
+type Seeded = BySize<EvaluationKeys<u32>, EvaluationKeys<u64>>;
+type Server = BySize<ServerKey<u32, Fft>, ServerKey<u64, Fft>>;
 
 /// Runs the same work on either size of words. The result has words of that size.
 macro_rules! each {
     ($x:ident = $of:expr => $body:expr) => {
         match &$of {
-            Words::Short($x) => Words::Short($body),
-            Words::Long($x) => Words::Long($body),
+            BySize::Short($x) => BySize::Short($body),
+            BySize::Long($x) => BySize::Long($body),
         }
     };
     ($($x:ident = $of:expr),+ => $body:expr) => {
         match ($(&$of),+) {
-            ($(Words::Short($x)),+) => Words::Short($body),
-            ($(Words::Long($x)),+) => Words::Long($body),
+            ($(BySize::Short($x)),+) => BySize::Short($body),
+            ($(BySize::Long($x)),+) => BySize::Long($body),
             _ => return Err($crate::tfhe::two_sizes()),
         }
     };
@@ -46,14 +46,14 @@ macro_rules! each {
 macro_rules! on {
     ($x:ident = $of:expr => $body:expr) => {
         match &$of {
-            Words::Short($x) => $body,
-            Words::Long($x) => $body,
+            BySize::Short($x) => $body,
+            BySize::Long($x) => $body,
         }
     };
     ($($x:ident = $of:expr),+ => $body:expr) => {
         match ($(&$of),+) {
-            ($(Words::Short($x)),+) => $body,
-            ($(Words::Long($x)),+) => $body,
+            ($(BySize::Short($x)),+) => $body,
+            ($(BySize::Long($x)),+) => $body,
             _ => return Err($crate::tfhe::two_sizes()),
         }
     };

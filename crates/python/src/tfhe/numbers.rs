@@ -13,7 +13,7 @@ use super::params::TfheParams;
 use super::store::{
     Batch, Batches, Header, Item, check_count, integer_bytes, open, read_integers, seal,
 };
-use super::{InScheme, Words, at, broadcast, bytes_of, each, numbers_of, on, taken};
+use super::{BySize, InScheme, at, broadcast, bytes_of, each, numbers_of, on, taken};
 use crate::error::ToPython;
 use crate::guard::{guard, guard_bytes};
 
@@ -191,15 +191,15 @@ impl TfheNumbers {
         guard(py, || {
             self.check(keys, other)?;
             let (smaller, larger) = match (&keys.key, &self.held, &other.held) {
-                (Words::Short(key), Words::Short(x), Words::Short(y)) => {
+                (BySize::Short(key), BySize::Short(x), BySize::Short(y)) => {
                     let (smaller, larger) =
                         min_max(&x.items, &y.items, |x, y| key.min_max_radix(x, y))?;
-                    (Words::Short(smaller), Words::Short(larger))
+                    (BySize::Short(smaller), BySize::Short(larger))
                 }
-                (Words::Long(key), Words::Long(x), Words::Long(y)) => {
+                (BySize::Long(key), BySize::Long(x), BySize::Long(y)) => {
                     let (smaller, larger) =
                         min_max(&x.items, &y.items, |x, y| key.min_max_radix(x, y))?;
-                    (Words::Long(smaller), Words::Long(larger))
+                    (BySize::Long(smaller), BySize::Long(larger))
                 }
                 _ => return Err(super::two_sizes()),
             };
@@ -246,9 +246,9 @@ impl TfheNumbers {
         guard(py, || {
             let (header, fresh, inner) = open(params, Item::Numbers, data)?;
             let held = if short(params) {
-                Words::Short(read(params, (&header, fresh), inner)?)
+                BySize::Short(read(params, (&header, fresh), inner)?)
             } else {
-                Words::Long(read(params, (&header, fresh), inner)?)
+                BySize::Long(read(params, (&header, fresh), inner)?)
             };
             let found = Self {
                 params: params.clone(),

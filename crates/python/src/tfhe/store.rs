@@ -6,7 +6,7 @@ use ring::torus::Torus;
 use rlwe::bytes::{BytesError, Kind, Reader, Writer};
 
 use super::params::TfheParams;
-use super::{InScheme, Words};
+use super::{BySize, InScheme};
 use crate::error::ToPython;
 
 const BATCH: Kind = Kind {
@@ -64,7 +64,7 @@ impl<T: Torus> Batch<Integer<T>, T> {
 }
 
 /// A batch with words of either size.
-pub(crate) type Batches<S, L> = Words<Batch<S, u32>, Batch<L, u64>>;
+pub(crate) type Batches<S, L> = BySize<Batch<S, u32>, Batch<L, u64>>;
 
 /// Seals a batch. `inner` are the ciphertexts' own bytes, seeded if they are `fresh`.
 pub(crate) fn seal(params: &TfheParams, header: &Header, fresh: bool, inner: &[u8]) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Signed digits of words of the torus.
 
-use kernels::torus_kernels;
+use kernels::{Digits, torus_kernels};
 
 use super::Torus;
 use crate::error::{Error, Result};
@@ -68,13 +68,20 @@ impl Decomposition {
         T::from_low_bits(1u64 << (T::BITS - level * self.base_log))
     }
 
+    fn digits(self) -> Digits {
+        Digits {
+            base_log: self.base_log,
+            levels: self.levels,
+        }
+    }
+
     /// The digits of `poly`, level by level: `out[(j - 1) * N ..][..N]` are those of level `j`.
     ///
     /// # Panics
     /// If the length of `out` is not `levels` times that of `poly`, or if words have fewer bits
     /// than are kept.
     pub fn digits_into<T: Torus>(self, out: &mut [i32], poly: &[T]) {
-        T::digits(torus_kernels(), out, poly, (self.base_log, self.levels));
+        T::digits(torus_kernels(), out, poly, self.digits());
     }
 
     /// The digits of `(X^by - 1) poly` in `Z_q[X]/(X^N + 1)`, as [`Decomposition::digits_into`].
@@ -83,7 +90,7 @@ impl Decomposition {
     /// # Panics
     /// As [`Decomposition::digits_into`], or if `by >= 2N`.
     pub fn rotated_digits_into<T: Torus>(self, out: &mut [i32], poly: &[T], by: usize) {
-        T::rotated_digits(torus_kernels(), out, poly, by, (self.base_log, self.levels));
+        T::rotated_digits(torus_kernels(), out, poly, by, self.digits());
     }
 }
 

@@ -19,7 +19,7 @@ mod residues;
 mod single;
 pub mod wavefront;
 
-use kernels::{FftTable, Product, TorusKernels};
+use kernels::{Digits, FftTable, Product, TorusKernels};
 
 pub use decompose::Decomposition;
 pub use fft::{Fft, FftScratch};
@@ -65,7 +65,7 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
     );
     /// [`TorusKernels::digits_64`], or its counterpart for this word size.
     #[doc(hidden)]
-    fn digits(kernels: &dyn TorusKernels, out: &mut [i32], words: &[Self], digits: (u32, u32));
+    fn digits(kernels: &dyn TorusKernels, out: &mut [i32], words: &[Self], digits: Digits);
     /// [`TorusKernels::rotated_digits_64`], or its counterpart for this word size.
     #[doc(hidden)]
     fn rotated_digits(
@@ -73,7 +73,7 @@ pub trait Torus: Copy + Default + Eq + std::fmt::Debug + Send + Sync + 'static {
         out: &mut [i32],
         words: &[Self],
         by: usize,
-        digits: (u32, u32),
+        digits: Digits,
     );
 }
 
@@ -114,12 +114,7 @@ macro_rules! torus {
             ) {
                 kernels.$products_add(table, words, product, scratch);
             }
-            fn digits(
-                kernels: &dyn TorusKernels,
-                out: &mut [i32],
-                words: &[Self],
-                digits: (u32, u32),
-            ) {
+            fn digits(kernels: &dyn TorusKernels, out: &mut [i32], words: &[Self], digits: Digits) {
                 kernels.$digits(out, words, digits);
             }
             fn rotated_digits(
@@ -127,7 +122,7 @@ macro_rules! torus {
                 out: &mut [i32],
                 words: &[Self],
                 by: usize,
-                digits: (u32, u32),
+                digits: Digits,
             ) {
                 kernels.$rotated_digits(out, words, by, digits);
             }

@@ -14,7 +14,7 @@ mod network;
 mod schedule;
 
 pub use array::{
-    BlindRotation, Bootstrapped, Bootstrapping, Emulated, Floorplan, Keys, Kind, Multiplier, Order,
-    Parameters, Part, Place, Products, SampleEmulated, Simulated, Timing,
+    BlindRotation, Bootstrapped, Bootstrapping, Device, Emulated, Floorplan, Keys, Kind,
+    Multiplier, Order, Parameters, Part, Products, SampleEmulated, Simulated, Timing,
 };
 pub use machine::{Latency, Machine, Mapping, Memory, Power, Processor, Tile};

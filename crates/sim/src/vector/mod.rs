@@ -23,7 +23,7 @@ mod work;
 
 pub use check::{Violation, check};
 pub use machine::{Cluster, Machine, Operation, Unit, integers, scaling, varied};
-pub use passes::{Event, Eviction, Options, Order, Place, Schedule, Spread, Stall, schedule};
+pub use passes::{Assignment, Event, Eviction, Options, Order, Schedule, Spread, Stall, schedule};
 pub use report::{Bound, Component, Report, Series, StepReport, Together, Traffic};
 pub use timeline::{MAX_SLICES, timeline};
 pub use work::{Input, Kind, MAX_TERMS, Source, Work};

@@ -18,7 +18,7 @@ use ring::torus::Decomposition;
 
 /// The place of the key switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Device {
     /// On the processor, as in the paper's code.
     Processor,
     /// On the array: our design, which the paper does not have.
@@ -106,7 +106,7 @@ impl Bootstrapping {
         machine: &Machine,
         parameters: Parameters,
         digits: Decomposition,
-        (multiplier, place): (Multiplier, Place),
+        (multiplier, place): (Multiplier, Device),
     ) -> Result<Self> {
         let rotation = BlindRotation::of(machine, parameters, multiplier)?;
         if digits.bits() > 31 {
@@ -120,8 +120,8 @@ impl Bootstrapping {
         let floorplan = rotation.floorplan();
         let taken = (floorplan.tiles(), floorplan.channels() - 1);
         let switch = match place {
-            Place::Processor => None,
-            Place::Array => Some(Switch::new(machine, sizes, taken)?),
+            Device::Processor => None,
+            Device::Array => Some(Switch::new(machine, sizes, taken)?),
         };
         Ok(Self {
             rotation,

@@ -21,7 +21,7 @@ mod switch;
 mod tiles;
 
 pub use blind::{BlindRotation, Emulated, Simulated};
-pub use bootstrapping::{Bootstrapped, Bootstrapping, Keys, Order, Part, Place, SampleEmulated};
+pub use bootstrapping::{Bootstrapped, Bootstrapping, Device, Keys, Order, Part, SampleEmulated};
 pub use floorplan::{Floorplan, Kind, Parameters};
 pub use multiplier::Multiplier;
 pub use product::{Products, Timing};

@@ -2,7 +2,7 @@
 
 use super::{Violation, check};
 use crate::vector::machine::Machine;
-use crate::vector::passes::{Event, INSIDE, Options, Place, Schedule, schedule};
+use crate::vector::passes::{Assignment, Event, INSIDE, Options, Schedule, schedule};
 use crate::vector::testing::{Knobs, Random, work};
 use crate::vector::work::Work;
 
@@ -286,7 +286,7 @@ fn a_register_file_that_is_too_small_is_found() {
 fn lists_of_another_length_and_lost_outputs_are_found() {
     let (machine, work, good) = two_additions();
     let mut bad = good.clone();
-    bad.places.push(Place::default());
+    bad.places.push(Assignment::default());
     assert!(matches!(
         check(&machine, &work, &bad),
         Err(Violation::Length { what: "places", .. })

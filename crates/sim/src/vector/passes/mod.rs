@@ -49,7 +49,7 @@ use spread::Reach;
 
 #[cfg(test)]
 pub(in crate::vector) use schedule::INSIDE;
-pub use schedule::{Event, Place, Schedule, Stall};
+pub use schedule::{Assignment, Event, Schedule, Stall};
 
 /// The order of the trace's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::assign::Assign;
 use super::graph::Graph;
 use super::list::Listed;
 use super::registers;
-use super::schedule::{Event, Place, Schedule, Stall};
+use super::schedule::{Assignment, Event, Schedule, Stall};
 use crate::error::{Error, Result};
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::{NONE, Work};
@@ -168,7 +168,7 @@ impl<'a> Placer<'a> {
             schedule: Schedule {
                 starts: Vec::with_capacity(graph.events.len()),
                 events: Vec::with_capacity(graph.events.len()),
-                places: vec![Place::default(); instructions],
+                places: vec![Assignment::default(); instructions],
                 busy: vec![0; instructions],
                 ports: vec![0; instructions],
                 held,

@@ -16,7 +16,7 @@ pub enum Event {
 
 /// The cluster and the units that execute an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Assignment {
     /// Index of the cluster in the machine.
     pub cluster: u16,
     /// For each kind of unit that the instruction occupies, the number of the unit in the cluster.
@@ -68,7 +68,7 @@ pub struct Schedule {
     /// Cycle in which each event begins. For a release, the cycle in which the limb has left.
     pub(in crate::vector) starts: Vec<u64>,
     /// For each instruction, its cluster and units.
-    pub(in crate::vector) places: Vec<Place>,
+    pub(in crate::vector) places: Vec<Assignment>,
     /// For each instruction, the cycles that it occupies its units.
     pub(in crate::vector) busy: Vec<u64>,
     /// For each instruction, the cycles that it occupies the ports of its cluster.
@@ -126,7 +126,7 @@ impl Schedule {
     }
 
     /// The cluster and the units that execute an instruction.
-    pub fn place(&self, instruction: usize) -> Place {
+    pub fn place(&self, instruction: usize) -> Assignment {
         self.places[instruction]
     }
 

@@ -22,12 +22,12 @@ fn sets() -> [(Parameters, Decomposition); 2] {
     ]
 }
 
-fn bootstrapping(machine: &Machine, set: usize, place: Place) -> Bootstrapping {
+fn bootstrapping(machine: &Machine, set: usize, place: Device) -> Bootstrapping {
     let (parameters, digits) = sets()[set];
     Bootstrapping::new(machine, parameters, digits, (Multiplier::Direct, place)).expect("fits")
 }
 
-fn milliseconds(machine: &Machine, set: usize, place: Place) -> f64 {
+fn milliseconds(machine: &Machine, set: usize, place: Device) -> f64 {
     let bootstrapping = bootstrapping(machine, set, place);
     bootstrapping.simulate().expect("runs").milliseconds()
 }
@@ -36,7 +36,7 @@ fn milliseconds(machine: &Machine, set: usize, place: Place) -> f64 {
 fn a_whole_bootstrapping_is_its_parts() {
     let machine = machine(&[]);
     for set in [0, 1] {
-        for place in [Place::Processor, Place::Array] {
+        for place in [Device::Processor, Device::Array] {
             let bootstrapping = bootstrapping(&machine, set, place);
             let simulated = bootstrapping.simulate().expect("runs");
             let time = |name: &str| {
@@ -53,7 +53,7 @@ fn a_whole_bootstrapping_is_its_parts() {
                 (time("starts") - 10.0 * 20.0).abs() < 1e-9,
                 "nine channels and the graph"
             );
-            if place == Place::Processor {
+            if place == Device::Processor {
                 let rows = parameters.rank * parameters.n * digits.levels() as usize;
                 let bytes = 4.0 * rows as f64 * words;
                 assert!(
@@ -109,27 +109,27 @@ fn a_memory_slower_than_the_keys_sets_the_time() {
 fn better_machines_are_never_slower() {
     for (place, from, values) in [
         (
-            Place::Processor,
+            Device::Processor,
             "= 25600",
             &["= 500", "= 2000", "= 8000", "= 25600", "= 99999"][..],
         ),
         (
-            Place::Array,
+            Device::Array,
             "= 25600",
             &["= 500", "= 2000", "= 8000", "= 25600", "= 99999"][..],
         ),
         (
-            Place::Array,
+            Device::Array,
             "channels = 9",
             &["channels = 9", "channels = 10", "channels = 20"][..],
         ),
         (
-            Place::Array,
+            Device::Array,
             "tiles = 400",
             &["tiles = 221", "tiles = 229", "tiles = 400"][..],
         ),
         (
-            Place::Array,
+            Device::Array,
             "buffer_words = 256",
             &[
                 "buffer_words = 1",
@@ -138,12 +138,12 @@ fn better_machines_are_never_slower() {
             ][..],
         ),
         (
-            Place::Array,
+            Device::Array,
             "clock_mhz = 520",
             &["clock_mhz = 260", "clock_mhz = 520", "clock_mhz = 1250"][..],
         ),
         (
-            Place::Processor,
+            Device::Processor,
             "clock_mhz = 1400",
             &["clock_mhz = 100", "clock_mhz = 1400", "clock_mhz = 3000"][..],
         ),
@@ -168,7 +168,7 @@ fn an_emulation_takes_the_time_of_the_simulation() {
     };
     let digits = Decomposition::new(2, 8).expect("in range");
     for multiplier in [Multiplier::Direct, Multiplier::Fft] {
-        for place in [Place::Processor, Place::Array] {
+        for place in [Device::Processor, Device::Array] {
             let design = (multiplier, place);
             let bootstrapping =
                 Bootstrapping::new(&machine, parameters, digits, design).expect("fits");
@@ -196,10 +196,10 @@ fn lengths_and_digits_are_checked() {
     let machine = machine(&[]);
     let (parameters, _) = sets()[0];
     let wide = Decomposition::new(16, 2).expect("in range");
-    let design = (Multiplier::Direct, Place::Processor);
+    let design = (Multiplier::Direct, Device::Processor);
     let error = Bootstrapping::new(&machine, parameters, wide, design).expect_err("32 bits");
     assert!(error.to_string().contains("32"), "{error}");
-    let bootstrapping = bootstrapping(&machine, 0, Place::Processor);
+    let bootstrapping = bootstrapping(&machine, 0, Device::Processor);
     let keys = Keys {
         bootstrap: &[],
         switch: &[],
@@ -226,13 +226,13 @@ fn pipelines_of_transforms_fit_for_set_two_alone() {
         let (parameters, digits) = sets()[set];
         Bootstrapping::new(&machine, parameters, digits, (Multiplier::Fft, place))
     };
-    let error = with(0, Place::Processor)
+    let error = with(0, Device::Processor)
         .expect_err("504 elements")
         .to_string();
     assert!(
         error.contains("543 tiles") && error.contains("400"),
         "{error}"
     );
-    assert_eq!(with(1, Place::Processor).expect("fits").tiles(), 397);
-    assert_eq!(with(1, Place::Array).expect("fits").tiles(), 400);
+    assert_eq!(with(1, Device::Processor).expect("fits").tiles(), 397);
+    assert_eq!(with(1, Device::Array).expect("fits").tiles(), 400);
 }

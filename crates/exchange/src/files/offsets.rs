@@ -1,4 +1,4 @@
-//! Where seeds and bodies lie in the files of keys and of a query.
+//! Offsets of seeds and bodies in the files of keys and of a query.
 
 use super::keys::{NUMBER, need_len};
 use crate::error::Result;
@@ -10,7 +10,7 @@ use rlwe::bytes::poly_len;
 /// The seed and the bodies of a key, or of a query, as offsets in the payload of its file. The
 /// bodies follow each other without gaps, up to [`end`](Self::end).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Offsets {
     /// The key; `None` for the query.
     pub need: Option<Need>,
     /// Offset of the seed.
@@ -23,13 +23,13 @@ pub struct Place {
     pub end: usize,
 }
 
-/// The places of all evaluation keys, in the order of the file, and of the query.
+/// The offsets of all evaluation keys, in the order of the file, and of the query.
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) if the number of values of a packing is no power of two.
-pub fn places(exchange: &Exchange) -> Result<Vec<Place>> {
+pub fn offsets(exchange: &Exchange) -> Result<Vec<Offsets>> {
     let (rlwe, small) = (exchange.params().bfv().rlwe(), exchange.params().small());
-    let mut found = Vec::new();
+    let mut all = Vec::new();
     let mut start = 0;
     for need in exchange.needs().each() {
         let (before, body_len) = match need {
@@ -39,8 +39,8 @@ pub fn places(exchange: &Exchange) -> Result<Vec<Place>> {
             Need::Dimension => (0, poly_len(small.basis())),
             Need::Public { level } => (0, poly_len(rlwe.basis(level))),
         };
-        let (seed, end) = (start + before, start + need_len(exchange, need)?);
-        found.push(Place {
+        let (seed, end) = (start + before, start + need_len(exchange.params(), need)?);
+        all.push(Offsets {
             need: Some(need),
             seed,
             bodies: seed + size_of::<Seed>(),
@@ -53,12 +53,12 @@ pub fn places(exchange: &Exchange) -> Result<Vec<Place>> {
         size_of::<Seed>() + NUMBER,
         poly_len(rlwe.basis(exchange.input_level())),
     );
-    found.push(Place {
+    all.push(Offsets {
         need: None,
         seed: 0,
         bodies,
         body_len,
         end: bodies + exchange.inputs() * body_len,
     });
-    Ok(found)
+    Ok(all)
 }
