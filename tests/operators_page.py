@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Final
 
 import onnx
+from palladion.nn.ends.tail import ALLOWED
 from palladion.nn.importer import trees
 from palladion.nn.importer.learning import WRITERS
 from palladion.nn.importer.read import HANDLERS
 from palladion.nn.importer.reasons import REASONS
-from palladion.nn.tail import ALLOWED
 
 from tests.onnx_cases import KINDS, Outcome, cases, outcome
 

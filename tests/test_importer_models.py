@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from palladion import Model
 from palladion.errors import NetworkError
-from palladion.nn.graph import Add, Conv, Dense, Graph, Input, Mul, Window
+from palladion.nn.floats.graph import Add, Conv, Dense, Graph, Input, Mul, Window
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import quantise
 

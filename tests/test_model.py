@@ -25,11 +25,11 @@ from palladion import (
     NetworkError,
     UsageError,
     _native,
-    memory,
 )
 from palladion.model import as_proto
-from palladion.nn.converted import check_estimator
+from palladion.nn.convert.check_export import check_estimator
 from palladion.nn.importer import from_model
+from palladion.support import memory
 
 from tests.models import Array, floats, model, node, reference
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from palladion import circuit
+from palladion.accelerators.pictures import short
+from palladion.accelerators.sweeps import GOALS, Point, Sweep, grid, pareto
 from palladion.cli.simulate import simulate
 from palladion.cli.simulate_sweep import lanes_note
 from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine, VectorSummary
-from palladion.pictures import short
-from palladion.sweeps import GOALS, Point, Sweep, grid, pareto
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

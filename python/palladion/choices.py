@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from palladion import records
+from palladion.support import records
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from palladion import _native, files, memory
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.facts import ClientFacts
-from palladion.nn.boundary import Boundary
-from palladion.nn.linear import Ints
-from palladion.nn.prediction import Prediction
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.ends.prediction import Prediction
+from palladion.nn.integers.linear_maps import Ints
 from palladion.runs import Answer
+from palladion.support import files, memory
 
 BYTES: Final = (bytes, bytearray, memoryview)
 """Types of bytes that were received."""
@@ -60,7 +61,7 @@ class Client:
 
     def __deepcopy__(self, _memo: object) -> Client:
         """Secret and terms do not change, so a copy shares them. It is not pickled: see
-        ``palladion.copies``."""
+        ``palladion.support.copies``."""
         return Client(self.terms, self._secret)
 
     def keys(self) -> _native.EvaluationKeys:

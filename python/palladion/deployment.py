@@ -9,15 +9,16 @@ from operator import index
 from pathlib import Path
 from typing import Any
 
-from palladion import _native, files, memory
+from palladion import _native
 from palladion.choices import Choices
 from palladion.client import BYTES, Client
 from palladion.errors import UsageError
 from palladion.facts import Costs, Facts
-from palladion.nn.boundary import Boundary
-from palladion.nn.network import IntNetwork
-from palladion.records import Json
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.integers.network import IntNetwork
 from palladion.runs import Answer, Progress
+from palladion.support import files, memory
+from palladion.support.records import Json
 from palladion.targets import CPU, Prepared, Save, Target
 from palladion.traces import Trace
 

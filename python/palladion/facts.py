@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palladion import _native, records
-from palladion.prediction import seconds_here, threads, wall_seconds
-from palladion.security import Security
-from palladion.text import at_most, lined, size, times
+from palladion import _native
+from palladion.schemes.security import Security
+from palladion.support import records
+from palladion.support.seconds import seconds_here, threads, wall_seconds
+from palladion.support.text import at_most, lined, size, times
 
 
 @dataclass(frozen=True)

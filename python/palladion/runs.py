@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from palladion import _native, records
+from palladion import _native
+from palladion.support import records
 
 Progress: TypeAlias = Callable[[str, float, float], bool | None]
 """Called with the current step, the work done and all work. If it returns False, the work stops."""

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from palladion import _native, records
+from palladion import _native
 from palladion.machines import Machine
+from palladion.support import records
 from palladion.traces import Trace
 
 

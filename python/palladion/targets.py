@@ -12,14 +12,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from palladion import _native, records
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.runs import Answer, Progress, RunReport
+from palladion.support import records
 
 if TYPE_CHECKING:  # slow to import, and not needed on the CPU
     import jax
 
-    from palladion.xla.mesh.run import MeshRun
+    from palladion.xla.mesh.mesh_run import MeshRun
     from palladion.xla.run import Run
 
 Save: TypeAlias = Callable[[bytes], object]
@@ -125,7 +126,7 @@ class Target:
         if saving or checkpoint is not None:
             raise UsageError("a checkpoint is for one device, and several share these limbs")
         self.place()
-        from palladion.xla.mesh.run import MeshRun
+        from palladion.xla.mesh.mesh_run import MeshRun
 
         return OnDevices(MeshRun.of(program, self.devices, self.device))
 

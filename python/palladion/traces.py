@@ -16,9 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from palladion import _native, files, records
+from palladion import _native
 from palladion.errors import FormatError
 from palladion.runs import Progress
+from palladion.support import files, records
 from palladion.targets import CPU, Replay, Target
 
 

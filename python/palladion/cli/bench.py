@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from palladion.cli.common import json_option, print_json, threads_option
-from palladion.measure import NAMES, Measurement, measure
+from palladion.measure.speed import NAMES, Measurement, measure
 
 
 @click.command()

@@ -10,8 +10,8 @@ from typing import Any, TypeVar, get_args
 import click
 
 from palladion.errors import UsageError
-from palladion.nn.calibration import Normalisation, calibrated
-from palladion.nn.graph import Graph
+from palladion.nn.datasets.calibration import Normalisation, calibrated
+from palladion.nn.floats.graph import Graph
 from palladion.nn.importer import load
 from palladion.nn.quantisation import Quantised, Settings
 from palladion.nn.quantisation.settings import LIMIT, Method

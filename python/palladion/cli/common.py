@@ -15,15 +15,15 @@ import click
 from click.core import ParameterSource
 
 import palladion
-from palladion.destination import Destination
 from palladion.errors import InputWarning, UsageError
-from palladion.records import Json
-from palladion.text import lined
+from palladion.support.destination import Destination
+from palladion.support.records import Json
+from palladion.support.text import lined
 
 if TYPE_CHECKING:
     from palladion import CompiledModel, IntNetwork
     from palladion.runs import RunStep
-    from palladion.security import Security
+    from palladion.schemes.security import Security
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

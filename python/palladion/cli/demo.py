@@ -17,8 +17,8 @@ from palladion.cli.halves import Figures, both_halves
 from palladion.cli.progress import Steps
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
-from palladion.image import load_digit
-from palladion.nn.linear import Ints
+from palladion.nn.integers.linear_maps import Ints
+from palladion.support.image import load_digit
 
 
 @dataclass(frozen=True)

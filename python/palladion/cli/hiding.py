@@ -13,7 +13,7 @@ from palladion import IntNetwork
 from palladion.cli.common import given
 from palladion.deployment import DEFAULT_QUERIES, CompiledModel
 from palladion.errors import UsageError
-from palladion.text import size
+from palladion.support.text import size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

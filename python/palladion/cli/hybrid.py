@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from palladion import IntNetwork, files
+from palladion import IntNetwork
 from palladion.cli.common import (
     FILE,
     OUTPUT,
@@ -24,6 +24,7 @@ from palladion.cli.decrypt import outputs_json, show_outputs
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.data.digits import takes_digits
 from palladion.errors import UsageError
 from palladion.hybrid import (
     Connected,
@@ -46,10 +47,10 @@ from palladion.hybrid import (
     compare_packings,
     make_identity,
 )
-from palladion.nn.dataset import read_array
-from palladion.packaged import takes_digits
-from palladion.records import Json, to_json
-from palladion.text import size
+from palladion.nn.datasets.dataset import read_array
+from palladion.support import files
+from palladion.support.records import Json, to_json
+from palladion.support.text import size
 
 MBIT = click.FloatRange(min=0, min_open=True)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from palladion.errors import DataError, NetworkError
-from palladion.image import load_digit, load_picture
-from palladion.nn.boundary import Boundary
-from palladion.nn.dataset import read_array
-from palladion.nn.linear import Ints
+from palladion.nn.datasets.dataset import read_array
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.integers.linear_maps import Ints
+from palladion.support.image import load_digit, load_picture
 
 ARRAYS = {".npy", ".npz"}
 

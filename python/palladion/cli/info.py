@@ -15,7 +15,7 @@ from palladion.cli.common import (
     security_rows,
     threads_option,
 )
-from palladion.security import Security
+from palladion.schemes.security import Security
 
 
 @click.command()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from palladion import IntNetwork, files
+from palladion import IntNetwork
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
@@ -29,10 +29,11 @@ from palladion.cli.why import show_why
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.facts import Facts, WorstStep
-from palladion.nn.quantisation.write.report import refuse_warned
-from palladion.prediction import threads
-from palladion.records import to_json
-from palladion.text import at_most, size, times
+from palladion.nn.quantisation.write.layer_report import refuse_warned
+from palladion.support import files
+from palladion.support.records import to_json
+from palladion.support.seconds import threads
+from palladion.support.text import at_most, size, times
 
 
 @click.command()

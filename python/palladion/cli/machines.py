@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from palladion import files
 from palladion.deployment import CompiledModel
 from palladion.errors import FormatError
+from palladion.support import files
 from palladion.traces import Trace
 
 

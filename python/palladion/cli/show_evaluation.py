@@ -6,7 +6,7 @@ import click
 
 from palladion.cli.common import print_rows
 from palladion.cli.table import print_table
-from palladion.records import Json
+from palladion.support.records import Json
 
 
 def show(result: Json) -> None:

@@ -10,17 +10,9 @@ from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
-from palladion.machines import (
-    PUBLISHED,
-    SETS,
-    Machine,
-    SpatialSummary,
-    VectorSummary,
-    Wholes,
-    names,
-    published,
-)
-from palladion.records import to_json
+from palladion.machines import Machine, SpatialSummary, VectorSummary, Wholes, names
+from palladion.reproduce.athena_tfhe.published import PUBLISHED, SETS, published
+from palladion.support.records import to_json
 
 
 @click.group()

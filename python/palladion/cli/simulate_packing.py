@@ -7,12 +7,7 @@ from pathlib import Path
 import click
 
 from palladion import IntNetwork
-from palladion.cli.common import batch_option, json_option, print_json, print_rows
-from palladion.cli.progress import Steps
-from palladion.cli.table import print_table
-from palladion.errors import UsageError
-from palladion.machines import Machine
-from palladion.packing_model import (
+from palladion.accelerators.packing_model import (
     CORRECTIONS,
     NETWORKS,
     PACKINGS,
@@ -24,11 +19,16 @@ from palladion.packing_model import (
     packing_named,
     simulate,
 )
-from palladion.packing_model.machine import MACHINES, machine_file
-from palladion.packing_model.report import Step, security_of, steps
-from palladion.packing_model.scheduled import Scheduled, schedule, totals
-from palladion.packing_model.simulate import Run
-from palladion.text import short, size
+from palladion.accelerators.packing_model.machine import MACHINES, machine_file
+from palladion.accelerators.packing_model.results import Step, security_of, steps
+from palladion.accelerators.packing_model.scheduled import Scheduled, schedule, totals
+from palladion.accelerators.packing_model.simulate import Run
+from palladion.cli.common import batch_option, json_option, print_json, print_rows
+from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
+from palladion.errors import UsageError
+from palladion.machines import Machine
+from palladion.support.text import short, size
 
 
 def layers_of(name: str) -> Layers:

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from palladion import files
+from palladion.accelerators.pictures import PARTS, of_run
 from palladion.cli.common import FILE, FOLDER, OUTPUT, Command, json_option, print_json, print_rows
 from palladion.cli.machines import work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.destination import make_folder
 from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine
-from palladion.pictures import PARTS, of_run
 from palladion.reproduce.plot import require
 from palladion.simulation import SimulationReport, simulate
-from palladion.text import short, size
+from palladion.support import files
+from palladion.support.destination import make_folder
+from palladion.support.text import short, size
 
 WIDTH = 98
 """Largest number of columns of a line of notes."""

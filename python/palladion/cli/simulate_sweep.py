@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from palladion import sweeps
+from palladion.accelerators import sweeps
+from palladion.accelerators.pictures import of_sweep
+from palladion.accelerators.sweeps import Sweep
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
 from palladion.cli.machines import work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.simulate_run import passes_options
 from palladion.cli.table import print_table
-from palladion.destination import make_folder
 from palladion.errors import FormatError
 from palladion.machines import Machine, VectorSummary
-from palladion.pictures import of_sweep
 from palladion.reproduce.plot import require
-from palladion.sweeps import Sweep
+from palladion.support.destination import make_folder
 
 WIDTH = 98
 

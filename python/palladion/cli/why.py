@@ -9,7 +9,7 @@ import click
 
 from palladion.choices import Candidate, Choices, Cut, Form, Kind, Table, ranked
 from palladion.cli.table import print_table, short
-from palladion.text import times
+from palladion.support.text import times
 
 SHOWN = 3
 """Number of candidates of a decision that are printed, in addition to those with marks."""

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from palladion import _native
 from palladion.hybrid.costs import HybridClientFacts, Link
-from palladion.nn.network import IntNetwork
+from palladion.nn.integers.network import IntNetwork
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from palladion import records
+from palladion.support import records
 
 BYTES_OF_MBIT: Final = 125_000
 """Bytes of a Mbit."""

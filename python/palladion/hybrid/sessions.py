@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from palladion import records
+from palladion.support import records
 
 
 @dataclass(frozen=True)

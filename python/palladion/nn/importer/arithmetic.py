@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from palladion.nn.expression import Expression, X, apply, constant
-from palladion.nn.functions import TESTS
-from palladion.nn.graph import Add, Affine, Mul, Shape
+from palladion.nn.floats.expression import Expression, X, apply, constant
+from palladion.nn.floats.functions import TESTS
+from palladion.nn.floats.graph import Add, Affine, Mul, Shape
 from palladion.nn.importer import phases
 from palladion.nn.importer.arrange import (
     arranged,

@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 from onnx import TensorProto, helper
 
-from palladion.nn.expression import Expression, X, apply, constant
-from palladion.nn.graph import Softmax
+from palladion.nn.floats.expression import Expression, X, apply, constant
+from palladion.nn.floats.graph import Softmax
 from palladion.nn.importer.arithmetic import add, fitted, scaled
 from palladion.nn.importer.arrange import arranged, function_of
 from palladion.nn.importer.constants import range_of, rounding

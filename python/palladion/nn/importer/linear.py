@@ -7,8 +7,8 @@ from math import prod
 
 import numpy as np
 
-from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Conv, Dense
+from palladion.nn.floats.geometry import Geometry
+from palladion.nn.floats.graph import Conv, Dense
 from palladion.nn.importer import phases
 from palladion.nn.importer.arithmetic import add, scaled
 from palladion.nn.importer.arrange import arranged, image, matrix, scattered

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from onnx import helper
 
-from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.floats.expression import Expression, apply, constant
 from palladion.nn.importer.arrange import function_of, matrix
 from palladion.nn.importer.constants import by_reference, run
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression, apply
-from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Conv, Dense, MaxPool, Node, Window
+from palladion.nn.floats.expression import Expression, apply
+from palladion.nn.floats.geometry import Geometry
+from palladion.nn.floats.graph import Conv, Dense, MaxPool, Node, Window
 from palladion.nn.importer.arithmetic import larger
 from palladion.nn.importer.arrange import MAX_WEIGHTS, function_of, matrix, scattered
 from palladion.nn.importer.context import Array, Handler, Op, Value

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from palladion.evaluation import Steps
 from palladion.machines import Machine, SpatialSummary, VectorSummary
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena.simulated import Run, run_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 

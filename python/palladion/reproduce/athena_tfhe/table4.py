@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena_tfhe.paper import versal
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from palladion.records import Json
+from palladion.support.records import Json
 
 
 @dataclass(frozen=True)

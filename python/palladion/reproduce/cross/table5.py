@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.cross.measured import on_cpu, through_xla
 from palladion.reproduce.cross.model import TPU_V4, TPU_V6E
 from palladion.reproduce.cross.operations import SETS, Operation, Set, operation

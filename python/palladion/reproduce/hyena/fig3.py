@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import FIGURE_3_GB, NO_FC, PACKINGS, PRINTED_GB
 from palladion.reproduce.hyena.runs import ratio, run_of, title
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
