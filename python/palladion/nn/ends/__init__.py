@@ -1,1 +1,1 @@
-"""What a client computes: a network's ends in the model's own shapes and units."""
+"""The computations of a client: a network's ends in the model's own shapes and units."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import onnx
 
+from palladion.nn.importer.operators import Operator, by_kind
 from palladion.nn.importer.split import inferred
 from palladion.nn.importer.writer import Writer
 
@@ -111,8 +112,12 @@ def unit_length(parts: Parts, rank: int) -> None:
     parts.ended(parts.add("Mul", given, inverse), weights=())
 
 
-WRITERS: Final[dict[str, Callable[[Parts, int], None]]] = {
-    "LayerNormalization": layer,
-    "LpNormalization": unit_length,
-    "RMSNormalization": mean_square,
-}
+BECOMES: Final = ("ONNX's own operators", "over known axes, written out: two tables, a product")
+
+OPERATORS: Final[tuple[Operator[Callable[[Parts, int], None]], ...]] = (
+    Operator("LayerNormalization", layer, *BECOMES),
+    Operator("LpNormalization", unit_length, *BECOMES),
+    Operator("RMSNormalization", mean_square, *BECOMES),
+)
+
+WRITERS: Final = by_kind(OPERATORS)
