@@ -297,6 +297,57 @@ def test_layer_normalisation_in_its_parts(rng: np.random.Generator) -> None:
     np.testing.assert_allclose(found, parts.outputs(x)["y"], atol=1e-4)
 
 
+@pytest.mark.parametrize("sides", [(5, 6), (7,)], ids=str)
+def test_instance_normalisation(rng: np.random.Generator, sides: tuple[int, ...]) -> None:
+    ones = [1] * len(sides)
+    tensors: Tensors = {
+        "w": floats(rng, 6, 3, *[3] * len(sides)) / 4, "v": floats(rng, 2, 6, *ones),
+        "g": floats(rng, 6), "b": floats(rng, 6),
+    }  # fmt: skip
+    nodes = [
+        node("Conv", ["x", "w"], "h"),
+        node("InstanceNormalization", ["h", "g", "b"], "n", epsilon=1e-3),
+        node("Relu", ["n"], "r"),
+        node("Conv", ["r", "v"], "y"),
+    ]
+    made, x = model(["N", 3, *sides], nodes, tensors), floats(rng, 100, 3, *sides)
+    graph = agrees(made, x, 1e-4)
+    agrees_with_onnxruntime(made, graph, x)
+    near(graph, x)
+
+
+def test_group_normalisation_as_torch_exports_it(rng: np.random.Generator) -> None:
+    """Before opset 18: InstanceNormalization of groups of channels, and a factor of each."""
+    tensors: Tensors = {
+        "w": floats(rng, 6, 3, 3, 3) / 4, "v": floats(rng, 2, 6, 1, 1),
+        "groups": ints(0, 2, -1), "back": ints(0, 6, 3, 4),
+        "one": np.ones(2, np.float32), "zero": np.zeros(2, np.float32),
+        "g": floats(rng, 6, 1, 1), "b": floats(rng, 6, 1, 1),
+    }  # fmt: skip
+    nodes = [
+        node("Conv", ["x", "w"], "h"),
+        node("Reshape", ["h", "groups"], "k"),
+        node("InstanceNormalization", ["k", "one", "zero"], "i"),
+        node("Reshape", ["i", "back"], "j"),
+        node("Mul", ["j", "g"], "m"),
+        node("Add", ["m", "b"], "n"),
+        node("Conv", ["n", "v"], "y"),
+    ]
+    made, x = model(["N", 3, 5, 6], nodes, tensors), floats(rng, 100, 3, 5, 6)
+    agrees_with_onnxruntime(made, agrees(made, x, 1e-4), x)
+
+
+def agrees_with_onnxruntime(made: onnx.ModelProto, graph: Graph, x: Array) -> None:
+    """A second judge, where it is installed."""
+    try:
+        import onnxruntime
+    except ImportError:
+        return
+    session = onnxruntime.InferenceSession(made.SerializeToString())
+    (expected,) = session.run(None, {"x": x})
+    np.testing.assert_allclose(graph.outputs(x)["y"], expected, rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize(("side", "pads"), [(224, 0), (181, 1)])
 def test_images_larger_than_a_ciphertext(rng: np.random.Generator, side: int, pads: int) -> None:
     """Refused with a size that fits, and that does."""
