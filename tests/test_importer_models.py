@@ -668,13 +668,13 @@ def test_conditions_that_are_known(rng: np.random.Generator, how: str) -> None:
     np.testing.assert_allclose(from_model(made).outputs(x)["y"], wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("how", ["vector", "unsqueezed"])
+@pytest.mark.parametrize("how", ["Relu", "Celu", "unsqueezed"])
 def test_models_without_a_batch_axis(rng: np.random.Generator, how: str) -> None:
     """One input alone, as exporters give it that were called without a batch."""
     tensors: Tensors = {"w": floats(rng, 5, 4), "b": floats(rng, 4), "k": floats(rng, 2, 3, 3, 3),
                         "axes": ints(0)}  # fmt: skip
     nodes = [node("MatMul", ["x", "w"], "c"), node("Add", ["c", "b"], "r"),
-             node("Relu", ["r"], "y")]  # fmt: skip
+             node("Relu" if how == "unsqueezed" else how, ["r"], "y")]  # fmt: skip
     shape, x = [5], floats(rng, 4, 5)
     if how == "unsqueezed":
         nodes = [node("Unsqueeze", ["x", "axes"], "u"), node("Conv", ["u", "k"], "y")]
