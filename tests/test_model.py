@@ -258,7 +258,7 @@ def test_a_server_takes_bytes_and_names_what_it_does_not(program: CompiledModel,
     found = client.decrypt(program.run(keys.to_bytes(), bytearray(query.to_bytes())).to_bytes())
     assert found.classes is not None
     assert found.classes.shape == (1,)
-    with pytest.raises(UsageError, match=r"keys of type Client, expected those of Client\.keys"):
+    with pytest.raises(UsageError, match=r"keys of type Client, expected keys of Client\.keys"):
         program.run(client, query)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a query of type ndarray"):
         program.run(keys, x[:1])  # type: ignore[arg-type]

@@ -153,8 +153,8 @@ class Client:
             answer = self.answer(bytes(answer))
         native = answer.native if isinstance(answer, Answer) else answer
         if not isinstance(native, _native.Answer):
-            raise UsageError(f"an answer of type {type(answer).__name__}, expected what "
-                             "CompiledModel.run gives, or its bytes")  # fmt: skip
+            raise UsageError(f"an answer of type {type(answer).__name__}, expected an "
+                             "answer of CompiledModel.run, or its bytes")  # fmt: skip
         sent = query or self._sent.get(native.query_hash())
         if sent is None:
             raise UsageError(
@@ -172,7 +172,7 @@ class Client:
     def generate(cls, terms: _native.Terms | str | os.PathLike[str]) -> Client:
         """A client with a fresh secret from the operating system's randomness.
 
-        ``terms`` are those of a program, or the path of a client's file, which
+        ``terms`` are a program's, or the path of a client's file, which
         :meth:`CompiledModel.save` and ``palladion compile`` write.
         """
         known = terms_of(terms)

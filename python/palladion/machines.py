@@ -21,7 +21,7 @@ def names() -> list[str]:
 
 @dataclass(frozen=True)
 class SpatialSummary:
-    """What an array of tiles has."""
+    """The sizes of an array of tiles."""
 
     family: str
     name: str
@@ -30,7 +30,7 @@ class SpatialSummary:
 
 @dataclass(frozen=True)
 class VectorSummary:
-    """What a machine of vector units has."""
+    """The sizes of a machine of vector units."""
 
     family: str
     name: str
@@ -234,7 +234,7 @@ class Machine:
         return Machine(_native.machine_varied(self.text, [*values.items()]), self.source)
 
     def scaling(self) -> str:
-        """With which powers of what areas and watts grow in :meth:`varied`."""
+        """The powers of sizes with which areas and watts grow in :meth:`varied`."""
         return _native.machine_scaling(self.text)
 
 

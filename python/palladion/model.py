@@ -11,7 +11,7 @@
     y = client.decrypt(program.run(keys, client.encrypt(x_test[:8])))
     y.classes
 
-Names are those of scikit-learn and ONNX where they exist: ``predict``, ``classes``, outputs by
+Names are scikit-learn's and ONNX's where they exist: ``predict``, ``classes``, outputs by
 their names in the model.
 """
 

@@ -1,6 +1,6 @@
-"""What executes a compiled network: the CPU's own kernels, or JAX on a CPU, GPU or TPU.
+"""Executors of a compiled network: the CPU's own kernels, or JAX on a CPU, GPU or TPU.
 
-A target prepares a program once. What it has prepared serves any number of queries::
+A target prepares a program once. The prepared program serves any number of queries::
 
     run = program.prepare(palladion.Target("xla", device="gpu"))
     answers = [run(keys, query) for query in queries]
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # slow to import, and not needed on the CPU
     from palladion.xla.run import Run
 
 Save: TypeAlias = Callable[[bytes], object]
-"""What takes the bytes of a checkpoint."""
+"""The callback that takes the bytes of a checkpoint."""
 
 Replay: TypeAlias = Callable[
     [_native.EvaluationKeys, _native.Query, Progress | None], tuple[bytes, str]
@@ -50,7 +50,7 @@ class Prepared(Protocol):
 
 @dataclass(frozen=True)
 class Target:
-    """What executes a program or a trace.
+    """The executor of a program or a trace.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What the replay of a trace gives."""
+    """The result of a replay of a trace."""
 
     answer: bytes
     """The bytes of the answer."""
@@ -102,7 +102,7 @@ class Trace:
         Raises
         ------
         FormatError
-            If the text is no trace. The message names the line, what was found and expected.
+            If the text is no trace. The message names the line, its content and the expected one.
         """
         return records.read(Counts, self._counts or self.native.counts())
 
@@ -112,7 +112,7 @@ class Trace:
         Raises
         ------
         FormatError
-            The message names the line, what was found and expected.
+            The message names the line, its content and the expected one.
         """
         _ = self.native
 

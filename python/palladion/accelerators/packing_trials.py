@@ -1,6 +1,6 @@
 """Packings of linear layers: shapes as text, prices, and encrypted trials.
 
-``crates/packings`` does the work. ``docs/packings.md`` says what a packing is.
+``crates/packings`` does the work. ``docs/packings.md`` defines packings.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sweeps over the sizes of a machine: what each point takes, and which points are worth it."""
+"""Sweeps over the sizes of a machine: the costs of each point, and the points worth it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ MOST_POINTS: Final = 1024
 """Points of a grid at most."""
 
 LARGEST: Final = 2**63 - 1
-"""What an integer of a machine's file can be at most."""
+"""The largest integer of a machine's file."""
 
 FIGURES: Final = ("cycles", "seconds", "joules", "edp", "edap", "area_mm2")
-"""What is kept of a point's report."""
+"""The figures that are kept of a point's report."""
 
 GOALS: Final = ("seconds", "joules", "area_mm2")
-"""What is compared: less is better."""
+"""The figures that are compared: less is better."""
 
 EXPECTED: Final = "KEY=A:B, which doubles from A to B, or KEY=A,B,C, with whole numbers"
 
@@ -76,7 +76,7 @@ def _number(text: str) -> int:
 
 @dataclass(frozen=True)
 class Point:
-    """What a program takes on a machine with these values."""
+    """The costs of a program on a machine with these values."""
 
     values: dict[str, int]
     figures: dict[str, float] | None
@@ -85,7 +85,8 @@ class Point:
     """Why it does not fit."""
 
     def goals(self) -> tuple[float, ...] | None:
-        """What is to be small, to four digits: whole cycles make energies differ behind."""
+        """The figures to minimise, rounded to four digits. Later digits of energies depend on the
+        rounding to whole cycles and must not decide."""
         figures = self.figures
         return None if figures is None else tuple(float(f"{figures[goal]:.4g}") for goal in GOALS)
 

@@ -194,7 +194,7 @@ def refuse_fhe_options() -> None:
         if given(option):
             name = option.replace("_", "-")
             raise UsageError(f"--{name} is not for --mode hybrid: its answers are exact, and "
-                             "compile prints what it costs")  # fmt: skip
+                             "compile prints its cost")  # fmt: skip
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:

@@ -77,7 +77,7 @@ def choose(pictures: tuple[Path, ...], sample: int, count: int) -> Digits:
 
 @dataclass(frozen=True)
 class Image:
-    """The classes of an image. The names are those of ``--json``, which docs/cli.md documents."""
+    """The classes of an image. Names are as in ``--json``, which docs/cli.md documents."""
 
     label: int | None
     predicted: int

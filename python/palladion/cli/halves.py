@@ -87,7 +87,7 @@ def both_halves(
 
 @dataclass(frozen=True)
 class Figures:
-    """What encrypted runs took. The names are those of ``--json``, which docs/cli.md documents."""
+    """Times and memory of encrypted runs. Names are as in ``--json``: see docs/cli.md."""
 
     seconds: float
     steps: dict[str, float]
@@ -100,7 +100,7 @@ class Figures:
 
     @classmethod
     def of(cls, program: CompiledModel, outcome: Outcome) -> Figures:
-        """Those of runs that have just ended."""
+        """The figures of runs that have just ended."""
         return cls(
             outcome.seconds,
             outcome.steps,

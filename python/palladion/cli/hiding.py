@@ -1,4 +1,4 @@
-"""``--hide-model``: floods over the outputs of a program, and what they cost."""
+"""``--hide-model``: floods over the outputs of a program, and their cost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def hiding_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Hiding:
-    """What floods cost: each figure without them, and with them."""
+    """The cost of floods: each figure without them, and with them."""
 
     queries: int
     """Queries over which they hide noise."""

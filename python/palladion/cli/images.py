@@ -43,7 +43,7 @@ def of_array(boundary: Boundary, path: Path) -> Ints:
     if found.dtype == np.uint8 and pixels is not None and not pixels.plain:
         raise DataError(f"{path} holds bytes, and this model takes numbers made of pixels by a "
                         "mean and a deviation: give the pictures themselves as PNG or JPEG files, "
-                        "or those numbers as floating point")  # fmt: skip
+                        "or the numbers as floating point")  # fmt: skip
     single = found.shape == boundary.interface.takes.shape
     try:
         return boundary.inputs(found[None] if single else found)

@@ -44,7 +44,9 @@ from palladion.support.text import at_most, size, times
     type=FILE,
     help="For a program: the network it was compiled from, to print shapes and bounds.",
 )
-@click.option("--why", is_flag=True, help="For a network: print what the compiler compared.")
+@click.option(
+    "--why", is_flag=True, help="For a network: print the candidates that the compiler compared."
+)
 @click.option("--strict", is_flag=True, help="Fail if quantisation gave warnings.")
 @batch_option
 @budget_options
@@ -75,8 +77,8 @@ def inspect(
                 program, choices = CompiledModel.with_choices(IntNetwork.load(file), batch)
         elif why:
             raise UsageError(
-                f"{file} is a program, --why needs the network: a program does not hold what "
-                "its compilation compared"
+                f"{file} is a program, --why needs the network: a program does not hold the "
+                "candidates of its compilation"
             )
         elif given("batch"):
             raise UsageError(f"{file} is a program, which has a batch of its own: --batch is for a "

@@ -132,7 +132,7 @@ def verify(trace: Trace, path: Path) -> None:
     Raises
     ------
     FormatError
-        The message names the file, the line, and what was found and expected.
+        The message names the file, the line, its content and the expected one.
     """
     try:
         trace.verify()

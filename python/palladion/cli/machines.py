@@ -1,4 +1,4 @@
-"""What the commands of ``palladion simulate`` are given: machines, traces, folders."""
+"""The arguments of ``palladion simulate``: machines, traces, folders."""
 
 from __future__ import annotations
 

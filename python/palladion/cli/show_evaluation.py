@@ -10,7 +10,7 @@ from palladion.support.records import Json
 
 
 def show(result: Json) -> None:
-    """Print the counts in the clear, then those under encryption."""
+    """Print the counts in the clear, then the counts under encryption."""
     total = result["images"]
     click.echo(f"{result['network']} in the clear, {total} test images of {result['dataset']}")
     if result["note"] is not None:

@@ -91,7 +91,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
                 "tiles of": kind.name,
                 "number": kind.tiles,
                 "busy": "-" if kind.busy is None else f"{100 * kind.busy:.1f}%",
-                "what one does": kind.does,
+                "task": kind.does,
             }
             for kind in found.kinds
         ]
@@ -103,7 +103,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
 
 
 PRINTED = ("passes", "iteration_us", "latency_ms", "energy_mj")
-"""What the three passes of the paper's FFT multiplier take."""
+"""Time and energy in the three passes of the paper's FFT multiplier."""
 
 
 def print_whole(wholes: Wholes) -> None:
@@ -150,7 +150,7 @@ def machines(as_json: bool) -> None:
         return
     print_table(
         [
-            {"machine": name, "family": summary.family, "what it has": words(summary)}
+            {"machine": name, "family": summary.family, "parts": words(summary)}
             for name, summary in found.items()
         ]
     )
@@ -161,7 +161,7 @@ def machines(as_json: bool) -> None:
 
 
 def words(summary: SpatialSummary | VectorSummary) -> str:
-    """What a machine has, in a line."""
+    """The parts of a machine, in a line."""
     if isinstance(summary, SpatialSummary):
         return f"{summary.tiles} tiles"
     clusters = summary.clusters

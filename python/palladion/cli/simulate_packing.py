@@ -116,7 +116,7 @@ def packing(
 
     NETWORK is resnet50, mobilenetv2, gnmt or resnet20, as the public simulator of Hyena has them,
     or the file of an integer network. The model is analytical. Without --published the errors of
-    the published model are mended, and the report says what each correction costs.
+    the published model are mended, and the report has the cost of each correction.
 
     With --cycle-level there is no model of packings. The circuit of each layer is lowered to
     instructions on limbs, and these are scheduled on a vector machine and checked.
@@ -194,7 +194,7 @@ def at_cycle_level(
     if parts:
         rows["in part"] = (
             f"{parts} layers: circuits above {most} operations, --most; time, energy and traffic "
-            "are the part's over its share, but hints, which are those of distinct keys. Times are "
+            "are the part's over its share, but hints, one for each distinct key. Times are "
             "at most: a part loads its keys for less work than its layer"
         )
     print_rows(rows)
@@ -271,7 +271,7 @@ def show(run: Run, given: Layers, found: list[Step]) -> None:
 
 
 def correction_rows(found: list[Step]) -> list[dict[str, object]]:
-    """What each correction costs, with those before it."""
+    """The cost of each correction, with all before it."""
     rows: list[dict[str, object]] = []
     for step in found:
         run = step.run

@@ -29,7 +29,7 @@ TIMES = (
 )
 
 MOST_STEPS = 12
-"""Steps that are printed: those that take longest, in the order of the program."""
+"""Number of steps that are printed: the longest ones, in the order of the program."""
 
 
 def passes_options(command: Command) -> Command:
@@ -38,14 +38,13 @@ def passes_options(command: Command) -> Command:
         "--eviction",
         type=click.Choice(["belady", "lru"]),
         default="belady",
-        help="What leaves a full scratchpad: what is read last, or was read least recently.",
+        help="The value that leaves a full scratchpad: read last, or read least recently.",
     )(command)
     return click.option(
         "--order",
         type=click.Choice(["hints", "program"]),
         default="hints",
-        help="Order of operations: those that share a key-switch hint together, or that of the "
-        "trace.",
+        help="Order of operations: by their key-switch hints, or as in the trace.",
     )(command)
 
 

@@ -30,21 +30,21 @@ def parsed(
 
 
 def lanes_note(model: Machine, given: Sweep) -> str:
-    """What `lanes` of a sweep are: those of the widest unit."""
+    """The unit that `lanes` of a sweep means: the widest."""
     summary = model.summary()
     assert isinstance(summary, VectorSummary), "a sweep is of a vector machine"
     lanes = summary.unit_lanes
     widest = max(lanes, key=lambda name: lanes[name])
     others = {name: count for name, count in lanes.items() if count < lanes[widest]}
     if not others:
-        return "lanes: those of every unit."
+        return "lanes: the lanes of every unit."
     first = given.values[0]
     scaled = ", ".join(
         f"{name} {max(1, count * first // lanes[widest]):,}" for name, count in others.items()
     )
     return (
-        f"lanes: those of {widest}, the widest unit, which has {lanes[widest]:,} in the file. The "
-        f"others keep their proportion to it: with lanes={first} they have {scaled}. "
+        f"lanes: the lanes of {widest}, the widest unit, which has {lanes[widest]:,} in the file. "
+        f"The others keep their proportion to it: with lanes={first} they have {scaled}. "
         "unit.NAME.lanes is that of one unit alone."
     )
 

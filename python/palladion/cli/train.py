@@ -183,7 +183,7 @@ def examples(data: Path, count: int | None, graph: Graph, network: IntNetwork) -
 def real_examples(
     data: Path, count: int | None, graph: Graph, told: Normalisation | None
 ) -> tuple[Array, Ints, Array]:
-    """Inputs as the model takes them, without those that are held out, with classes, and the values
+    """Inputs as the model takes them, without the held-out ones, with classes, and the values
     of an empty pixel by channel."""
     given = dataset.read(data, "train", count)
     kept = len(given.labels) - min(HELD_OUT, len(given.labels) // 10)

@@ -127,7 +127,7 @@ class Identity:
     pem: str
     """Both, in PEM form. Keep it: who has it is this client."""
     certificate_hash: str
-    """What the server's owner is told."""
+    """The callback that tells the server's owner."""
 
 
 def make_identity() -> Identity:

@@ -62,7 +62,7 @@ class HybridModel:
 
     @cached_property
     def facts(self) -> HybridFacts:
-        """Parameters, security, rounds and bytes, and what is hidden."""
+        """Parameters, security, rounds, bytes and hidden values."""
         return records.read(HybridFacts, json.loads(self.native.report()))
 
     def costs(self, link: Link = LINK) -> HybridCosts:

@@ -194,7 +194,7 @@ def under_encryption(
 def against_integers(
     network: IntNetwork, inputs: Ints, labels: Labels, logits: Ints, bounds: Floats
 ) -> Json:
-    """Classes of encrypted runs, compared with those of the integer network."""
+    """Classes of encrypted runs, compared with the integer network's."""
     exact = network.evaluate(inputs)
     classes = network.classes(logits)
     predicted = np.argmax(logits, axis=1) if classes is None else classes

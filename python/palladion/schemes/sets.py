@@ -1,6 +1,6 @@
-"""Parameter sets by name: those of Palladion, and those that papers have published.
+"""Parameter sets by name: Palladion's own, and published ones of papers.
 
-They come from the core: those of the schemes are in ``crates/schemes/sets.json``."""
+They come from the core: the schemes' sets are in ``crates/schemes/sets.json``."""
 
 from __future__ import annotations
 

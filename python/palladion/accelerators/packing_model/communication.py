@@ -1,4 +1,4 @@
-"""What client and server send each other: the communication of figure 1 and table 5."""
+"""Traffic between client and server: the communication of figure 1 and table 5."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ LAN: Final = Link(2_000_000_000)
 
 @dataclass(frozen=True)
 class Outputs:
-    """What the server sends back after each layer."""
+    """The answer of the server after each layer."""
 
     values: int
     ciphertexts: int

@@ -1,4 +1,4 @@
-"""What is wrong in the published model, as corrections that are applied one after the other."""
+"""Errors of the published model, as corrections that are applied one after the other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 
 
 class Correction(Enum):
-    """A correction of the published model. :data:`CORRECTIONS` says what each mends."""
+    """A correction of the published model. :data:`CORRECTIONS` has the error that each mends."""
 
     LAYERS = "layers"
     TILES = "tiles"
@@ -51,7 +51,7 @@ CORRECTIONS: Final = {
     Correction.WORDS: "A weight polynomial has N words of 32 bits: 4 KiB take 64 ns at 64 GB/s. "
     "The published 15 ns are those of 1 kB.",
 }
-"""What each correction mends, in the order in which the report applies them."""
+"""The error that each correction mends, in the order in which the report applies them."""
 
 
 @dataclass(frozen=True)

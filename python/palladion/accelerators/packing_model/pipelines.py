@@ -1,4 +1,4 @@
-"""Pipelines of functional units: what a run takes and what it charges.
+"""Pipelines of functional units: the time of a run, and its charges.
 
 A stage is a kind of work on one file of registers, such as ``("benes", "partial_sums")``.
 """
@@ -106,7 +106,7 @@ def duration(machine: PackingMachine, kind: str) -> int:
 
 
 Charges = Counter[tuple[str, str]]
-"""Words or events by component and by what is charged."""
+"""Words or events by component and by charge."""
 
 
 def charges(machine: PackingMachine, stages: Sequence[Stage]) -> Charges:

@@ -1,4 +1,4 @@
-"""What a run of the packing model says: in plain types, and what each correction costs."""
+"""The results of a run of the packing model, in plain types, and the cost of each correction."""
 
 from __future__ import annotations
 

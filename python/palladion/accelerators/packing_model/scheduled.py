@@ -27,11 +27,11 @@ class Scheduled:
     taken: Json
     """``layer``, ``part``, ``whole``, ``share``, ``keys``, ``security``."""
     report: SimulationReport
-    """What :func:`palladion.simulate` says of the part."""
+    """The report of :func:`palladion.simulate` for the part."""
 
     @property
     def times(self) -> float:
-        """By what the part's figures are multiplied: maps of the layer, over the part's share."""
+        """The factor of the part's figures: maps of the layer, over the part's share."""
         share: float = self.taken["share"]
         return self.count / share
 

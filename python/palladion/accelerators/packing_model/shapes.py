@@ -82,7 +82,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Layers:
-    """A network as the shapes of its linear layers. ``skipped`` says what was left out."""
+    """A network as the shapes of its linear layers. ``skipped`` names the layers left out."""
 
     name: str
     shapes: tuple[Shape, ...]

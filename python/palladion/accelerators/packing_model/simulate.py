@@ -33,7 +33,7 @@ LARGEST_BATCH: Final = 10**6
 
 @dataclass(frozen=True)
 class Cost:
-    """What a layer takes, for the whole batch."""
+    """The costs of a layer, for the whole batch."""
 
     name: str
     work: Work

@@ -1,4 +1,4 @@
-"""What a layer does under a packing: runs of the pipelines, and words that memories pass."""
+"""The work of a layer under a packing: runs of the pipelines, and words that memories pass."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True)
 class Traffic:
-    """Words by what they belong to."""
+    """Words by their kind of data."""
 
     inputs: int = 0
     weights: int = 0

@@ -106,7 +106,7 @@ def packed(given: Given, images: int) -> Work:
 def passed(
     given: Given, tile: tuple[int, int], tiles: int, offsets: int
 ) -> tuple[Traffic, Traffic]:
-    """What memory and caches pass without partial sums and the hints of rotations.
+    """The words that memory and caches pass without partial sums and the hints of rotations.
 
     ``tile`` is channels and kernels in a polynomial.
     """

@@ -15,7 +15,7 @@ from palladion.errors import UsageError
 
 @dataclass(frozen=True)
 class Given:
-    """What the work of a layer depends on."""
+    """The arguments on which the work of a layer depends."""
 
     shape: Shape
     machine: PackingMachine
