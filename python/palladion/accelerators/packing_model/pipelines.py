@@ -110,7 +110,7 @@ Charges = Counter[tuple[str, str]]
 
 
 def charges(machine: PackingMachine, stages: Sequence[Stage]) -> Charges:
-    """What a run of these stages charges.
+    """The charges of a run of these stages.
 
     Additions and reads of weights and inputs outside products are free, as in the published model.
     """

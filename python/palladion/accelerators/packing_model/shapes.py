@@ -76,7 +76,7 @@ class Shape:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What the public simulator calls the file of a layer's result: strides do not count."""
+        """The public simulator's name of the file of a layer's result: strides do not count."""
         return self.name, self.kernels, self.channels, self.kernel, self.image
 
 

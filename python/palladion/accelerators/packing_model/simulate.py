@@ -159,7 +159,7 @@ def counted_layers(shapes: Sequence[Shape], model: Model) -> list[Shape]:
 def cost_of(
     shape: Shape, work: Work, machine: PackingMachine, model: Model, pipelines: Pipelines
 ) -> Cost:
-    """What the work of a layer takes.
+    """The costs of a layer's work.
 
     Here counts of real circuits may enter: a :class:`Work` with the products, rotations and words
     that a circuit has, in place of the one that the formulas of a packing give.

@@ -1,4 +1,4 @@
-"""What a converter exported, compared with the model that it was given.
+"""The comparison of a converter's export with the model.
 
 Converters are programs of others, and some exports compute something else than the model without
 an error. The comparison is on calibration data, in floating point, before any quantisation."""
@@ -69,7 +69,7 @@ METHODS: Final = ("predict_proba", "transform")
 
 
 def answer(estimator: Any, method: str, rows: Array) -> Array | None:
-    """What a method of the estimator gives, if it has the method and that takes the rows."""
+    """The result of an estimator's method, if it has the method and that takes the rows."""
     try:
         return np.asarray(getattr(estimator, method)(rows))
     except Exception:  # the model's own errors, as of a method that its settings lack

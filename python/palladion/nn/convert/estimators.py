@@ -1,4 +1,4 @@
-"""What an estimator consists of, and which library exports it.
+"""The parts of an estimator, and the library that exports it.
 
 skl2onnx knows scikit-learn's own estimators alone. It is told of boosted trees of XGBoost and
 LightGBM."""
@@ -68,7 +68,7 @@ def register_one(kind: type, convert: Any, *, classifies: bool) -> None:
 
 
 def parts(estimator: Any) -> Iterator[Any]:
-    """An estimator and those that it consists of."""
+    """An estimator and the estimators in it."""
     seen: set[int] = set()
     waiting = [estimator]
     while waiting:

@@ -118,7 +118,7 @@ def keep_targets(made: onnx.ModelProto) -> None:
 
 
 def way_out(estimator: Any) -> str:
-    """What to do about an estimator that no converter exports, if that is known."""
+    """The way out for an estimator that no converter exports, if one is known."""
     for part in parts(estimator):
         kind = type(part).__name__
         if kind == "QuantileTransformer" and part.output_distribution == "normal":

@@ -13,7 +13,7 @@ Progress = Callable[[int], bool | None]
 
 @dataclass(frozen=True)
 class LayerStatistics:
-    """What happened in a layer over all images.
+    """Statistics of a layer over all images.
 
     ``smallest`` and ``largest`` are accumulators, noise included. ``beyond_bound`` counts those of
     all ``values`` for which an encrypted table gives garbage. ``changes`` counts by how much the
@@ -45,7 +45,7 @@ class LayerStatistics:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Logits of shape (images, classes), the class of each image, and what the layers did.
+    """Logits of shape (images, classes), the class of each image, and statistics of the layers.
 
     The class is the first of the largest logits.
     """

@@ -1,4 +1,4 @@
-"""What our compiler saves on the paper's accelerator, in the tables of a network."""
+"""Our compiler's savings on the paper's accelerator, in the tables of a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's sets of parameters, its times for them, and what these times can contain."""
+"""The paper's sets of parameters, its times for them, and the parts that these can contain."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ PUBLISHED: Final = {"I": Published(6.19, 11.56), "II": Published(10.35, 21.33)}
 
 
 def published(sizes: BootstrapSet, run: Bootstrapping) -> list[str]:
-    """What the paper's time of a set can and cannot contain, with the arithmetic.
+    """The parts that the paper's time of a set can and cannot contain, with the arithmetic.
 
-    ``run`` is what :meth:`Machine.bootstrap` gives with direct multipliers.
+    ``run`` is the result of :meth:`Machine.bootstrap` with direct multipliers.
     """
     printed, product = (
         PUBLISHED[sizes.name].milliseconds,

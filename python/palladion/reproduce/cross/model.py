@@ -29,7 +29,7 @@ TPU_V6E: Final = Chip("TPU v6e", 1836e12, 1600e9)
 
 @dataclass(frozen=True)
 class Work:
-    """What an operation takes, from the counts of its trace."""
+    """The work of an operation, from the counts of its trace."""
 
     n: int
     bits: int

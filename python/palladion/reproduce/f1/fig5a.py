@@ -56,7 +56,7 @@ def row(each: Run, runs: Sequence[Run]) -> tuple[Cell, ...]:
 
 
 def choice(fastest: Run, runs: Sequence[Run]) -> str:
-    """What each size of digits takes."""
+    """The time with each size of digits."""
     each = ", ".join(
         f"{run.made['digit_limbs']}: {run.milliseconds:.3f} ms, hints of "
         f"{run.traffic('hints') / 1e6:.0f} MB"

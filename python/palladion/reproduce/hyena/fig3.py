@@ -70,7 +70,7 @@ def rotations(packing: str) -> tuple[float, float]:
 
 
 def notes(gigabytes: dict[str, float]) -> tuple[str, ...]:
-    """What the figure's text says, and what the figures say."""
+    """The statements of the figure's text beside the simulated figures."""
     one = {packing: sum(rotations(packing)) for packing in PACKINGS}
     lola, channel = gigabytes["lola"], gigabytes["channel"]
     less = {

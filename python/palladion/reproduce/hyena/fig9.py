@@ -62,7 +62,7 @@ def bars(what: str, *, corrected: bool) -> list[Series]:
 
 
 def notes() -> tuple[str, ...]:
-    """What the section claims at a batch of 512, as published and corrected."""
+    """The section's claims at a batch of 512, as published and corrected."""
     said = []
     for corrected in (False, True):
         plus, wise = (
