@@ -92,80 +92,60 @@ NAMESAKES = {"mpc": {"Client"}}  # a variant of `Role`
 PORTABLE = {"exchange", "client"}
 SYSTEM = re.compile(r"\bstd::(?:env|fs|net|os|process|thread|time)\b")
 
+# A row is a module, or a folder without the modules that have rows of their own.
 PYTHON_STANDS_ON: dict[str, set[str]] = {
     "errors": set(),
-    "fetch": {"errors"},
-    "destination": {"errors", "text"},
-    "files": {"destination", "errors"},
-    "image": {"errors"},
-    "masks": set(),
-    "tabular": {"errors"},
-    "records": set(),
-    # What an estimator of other libraries consists of, and who exports it.
-    "estimators": {"errors"},
-    "nn": {"estimators", "errors", "files", "masks", "records", "tabular", "text", "_native"},
-    "packaged": {"nn"},
-    "packings": {"errors", "nn", "_native"},
     "_native": {"errors"},
-    "schemes": {"masks", "sets", "security"},
+    # Helpers, each with what it needs.
+    "support": set(),
+    "support.text": set(),
+    "support.masks": set(),
+    "support.records": set(),
+    "support.fetch": {"errors"},
+    "support.image": {"errors"},
+    "support.destination": {"errors", "support.text"},
+    "support.files": {"support.destination"},
+    "support.memory": {"errors", "facts", "support.text"},
+    "support.seconds": {"_native"},
+    # How objects of the core are pickled.
+    "support.copies": {"_native"},
+    "nn": {"support.files", "support.masks", "support.records", "_native"},
+    "data": {"nn"},
+    "schemes": {"support.masks", "support.records", "_native"},
     "ckks": {"schemes"},
     "bfv": {"schemes"},
     "bgv": {"schemes"},
     "tfhe": {"schemes"},
-    "circuit": {"ckks", "bfv", "bgv", "tfhe", "files", "traces"},
-    # How objects of the core are pickled.
-    "copies": {"errors", "_native"},
-    "security": {"_native", "records"},
-    "sets": {"records", "security", "_native"},
-    "evaluation": {"deployment", "memory", "text", "packaged"},
-    "machines": {"files", "records", "_native"},
-    "simulation": {"machines", "records", "traces"},
-    "sweeps": {"errors", "simulation"},
-    # Shapes alone: a model of time and energy, with no ciphertext.
-    "packing_model": {"errors", "files", "nn", "security", "simulation", "_native"},
-    "reproduce": {
-        *{"circuit", "ckks", "errors", "evaluation", "packing_model", "simulation", "xla"},
-        "_native",
-    },
-    "pictures": {"reproduce", "sweeps", "text"},
+    "circuit": {"ckks", "bfv", "bgv", "tfhe", "traces"},
     # The facade, from its floor up: docs/python.md.
-    "facts": {"_native", "prediction", "records", "security", "text"},
-    "runs": {"_native", "records"},
-    "targets": {"_native", "errors", "records", "runs", "xla"},
-    "traces": {"_native", "errors", "files", "records", "runs", "targets"},
-    "choices": {"records"},
-    "client": {"_native", "errors", "facts", "files", "memory", "nn", "runs"},
-    "deployment": {"choices", "client", "facts", "files", "memory", "nn", "targets", "traces"},
-    "hybrid": {"_native", "errors", "files", "nn", "records", "runs"},
-    "model": {"deployment", "hybrid", "report", "sklearn_export", "tabular"},
-    "measure": {"deployment", "packaged", "prediction", "records"},
+    "facts": {"schemes", "support.seconds", "support.text"},
+    "runs": {"_native", "support.records"},
+    "targets": {"runs", "xla"},
+    "traces": {"support.files", "targets"},
+    "choices": {"support.records"},
+    "client": {"facts", "nn", "runs", "support.memory"},
+    "deployment": {"choices", "client", "traces"},
+    "hybrid": {"nn", "runs"},
+    "model": {"deployment", "hybrid"},
+    "machines": {"support.files", "support.records", "_native"},
+    "simulation": {"machines", "traces"},
+    "measure": {"data", "deployment"},
+    # Another machine for programs; only those who ask for it import it.
+    "xla": {"circuit", "support.memory"},
+    "accelerators": set(),
+    "accelerators.sweeps": {"simulation"},
+    "accelerators.pictures": {"accelerators.sweeps", "reproduce"},
+    "accelerators.packing_trials": {"nn"},
+    # Shapes alone: a model of time and energy, with no ciphertext.
+    "accelerators.packing_model": {"nn", "schemes", "simulation"},
+    "reproduce": {"accelerators.packing_model", "circuit", "measure", "xla"},
     # Commands use the facade: not the core.
     "cli": {
-        *{"evaluation", "fetch", "hybrid", "image", "measure", "model", "packing_model"},
-        *{"packings", "pictures", "report", "sets", "sweeps", "text"},
+        *{"accelerators.packing_trials", "accelerators.pictures", "measure", "model"},
+        *{"support.fetch", "support.image"},
     },
-    # Another machine for programs; only those who ask for it import it.
-    "xla": {"_native", "circuit", "destination", "errors", "files", "memory", "schemes", "text"},
-    "text": set(),
-    "memory": {"errors", "facts", "text"},
-    "prediction": {"_native"},
-    "report": {"nn", "records", "text"},
-    "sklearn_export": {"estimators", "errors", "nn"},
     # The package's own names.
-    "": {
-        "copies",
-        "model",
-        "simulation",
-        "errors",
-        "nn",
-        "packaged",
-        "_native",
-        "ckks",
-        "bfv",
-        "bgv",
-        "tfhe",
-        "circuit",
-    },
+    "": {"bfv", "bgv", "circuit", "data", "model", "simulation", "support.copies"},
 }
 
 
@@ -271,10 +251,10 @@ def python() -> list[str]:
     for path in sorted(package.rglob("*.py*")):
         if path.suffix not in {".py", ".pyi"}:
             continue
-        layer = path.relative_to(package).parts[0].removesuffix(path.suffix)
-        layer = "" if layer == "__init__" else layer
-        if layer not in PYTHON_STANDS_ON:
-            faults.append(f"palladion.{layer} is not in the table of {Path(__file__).name}")
+        parts = path.relative_to(package).with_suffix("").parts
+        layer = layer_of(".".join(parts))
+        if layer == "" and parts != ("__init__",):
+            faults.append(f"palladion.{parts[0]} is not in the table of {Path(__file__).name}")
             continue
         allowed = beneath(PYTHON_STANDS_ON, layer) | {layer}
         if layer in NO_CORE:
@@ -294,24 +274,28 @@ def reaches_core(path: Path) -> bool:
     return any(isinstance(n, ast.Attribute) and n.attr in {"native", "_native"} for n in nodes)
 
 
+def layer_of(module: str) -> str:
+    """The row of a module, or of what it has: the longest that its name begins with."""
+    parts = module.split(".")
+    names = (".".join(parts[:count]) for count in range(len(parts), 0, -1))
+    return next((name for name in names if name in PYTHON_STANDS_ON), "")
+
+
 def imported(path: Path) -> set[str]:
-    """Parts of this package that a file imports. ``""`` stands for the package itself."""
-    found: set[str] = set()
+    """Layers of this package that a file imports. ``""`` stands for the package itself."""
+    layers: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "palladion":
-            parts = [alias.name for alias in node.names]
-            names = [f"palladion.{p}" if p in PYTHON_STANDS_ON else "palladion" for p in parts]
         elif isinstance(node, ast.ImportFrom):
-            names = [node.module or ""]
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
             first, _, rest = name.partition(".")
             if first == "palladion":
-                found.add(rest.split(".")[0])
-    return found
+                layers.add(layer_of(rest))
+    return layers
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ ROOT = Path(__file__).parent.parent
 VERSIONS = ["3.10", "3.13"]  # the oldest and the newest that pyproject.toml names
 SOURCES = {"", ".lock", ".md", ".py", ".pyi", ".rs", ".toml", ".typed"}
 """Endings of files in the source distribution, except those of ``DATA``."""
-DATA = r"data/\w+\.(json|npz)|packing_model/(machines|networks)/\w+\.json|sets\.json"
+DATA = r"data/\w+\.(json|npz)|accelerators/packing_model/(machines|networks)/\w+\.json|sets\.json"
 """Files of the package that are no sources."""
 LARGEST = 2_000_000
 """Largest size of a source distribution in bytes: one and a half megabytes, and reserve."""

@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from palladion.nn import mnist
+from palladion.nn.datasets import mnist
 
 COUNT = 100
 TARGET = Path(__file__).parent.parent / "python/palladion/data/mnist_sample.npz"

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
-from palladion.nn import mnist
+from palladion.nn.datasets import mnist
 from train_mnist import Params, fit
 
 SHAPES = {

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from palladion.nn import mnist
+from palladion.nn.datasets import mnist
 from train_lenet import SHAPES, initial
 from train_lola import save, truncate
 from train_mnist import Params

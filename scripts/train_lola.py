@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from palladion.nn import mnist
+from palladion.nn.datasets import mnist
 
 Floats = NDArray[np.float32]
 

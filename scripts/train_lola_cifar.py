@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from numpy.typing import NDArray
-from palladion.nn import cifar10
+from palladion.nn.datasets import cifar10
 
 Tree = dict[Any, Any]
 

@@ -21,10 +21,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from palladion.nn import mnist
-from palladion.nn.network import Conv, Dense, Input, IntNetwork, Layer, Term
-from palladion.nn.plain import PlainNetwork
-from palladion.nn.quantise import relu_table
+from palladion.nn.datasets import mnist
+from palladion.nn.floats.plain import PlainNetwork
+from palladion.nn.integers.network import Conv, Dense, Input, IntNetwork, Layer, Lut, Term
 
 Params = dict[str, jax.Array]
 
@@ -237,7 +236,7 @@ def integer_network(
         Dense(integers["last"]),
     )
     tables = [
-        relu_table(bound, float(multiplier(params, units, most, index)), ACTIVATION_MAX)
+        Lut.relu(bound, float(multiplier(params, units, most, index)), ACTIVATION_MAX)
         for index in (0, 1)
     ]
     scales = (

@@ -21,7 +21,7 @@ LENGTH = 30
 
 def main(queries: int) -> None:
     xla.enable()
-    from palladion.xla.mesh.executor import MeshExecutor, mesh_of
+    from palladion.xla.mesh.mesh_executor import MeshExecutor, mesh_of
     from palladion.xla.plan import Plan
 
     rng = np.random.default_rng(3)

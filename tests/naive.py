@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from palladion.nn.network import Conv, Dense, IntNetwork, Ints, Layer, Window
+from palladion.nn.integers.network import Conv, Dense, IntNetwork, Ints, Layer, Window
 
 
 def encode(network: IntNetwork, x: npt.NDArray[Any]) -> Ints:

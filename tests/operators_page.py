@@ -9,82 +9,25 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import onnx
-from palladion.nn.importer import trees
-from palladion.nn.importer.learning import WRITERS
-from palladion.nn.importer.read import HANDLERS
+from palladion.nn.ends.tail import ALLOWED
+from palladion.nn.importer import learning, normalisation
+from palladion.nn.importer.operators import Operator
+from palladion.nn.importer.read import ENTRIES
 from palladion.nn.importer.reasons import REASONS
-from palladion.nn.tail import ALLOWED
 
 from tests.onnx_cases import KINDS, Outcome, cases, outcome
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "operators.md"
 
-FREE = "moved for free"
-TABLE = "a table"
-LINEAR = "a linear map"
-TREE = "a tree of maxima of two: a table for each step"
-
-BECOMES: Final[dict[str, tuple[str, str]]] = {
-    **dict.fromkeys((
-        "ArrayFeatureExtractor", "CenterCropPad", "Compress", "DepthToSpace", "Dropout", "Expand",
-        "Flatten", "Gather", "GatherElements", "GatherND", "Identity", "Reshape",
-        "ReverseSequence", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose",
-        "Trilu", "Unsqueeze",
-    ), (FREE, "indices and shapes constant")),
-    "Pad": (FREE, "all modes; a constant other than 0 is added by shifts"),
-    **dict.fromkeys(("Resize", "Upsample"), (
-        f"{FREE} (nearest); a matrix (linear, cubic)", "sizes constant")),
-    "Concat": ("moved for free, or a sum of windows", "also of constants, the same for all images"),
-    **dict.fromkeys((
-        "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Binarizer", "Ceil", "Celu",
-        "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid", "HardSwish",
-        "LeakyRelu", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Selu", "Shrink",
-        "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Swish", "Tan", "Tanh",
-        "ThresholdedRelu",
-    ), (TABLE, "")),
-    "PRelu": (TABLE, "a slope for each channel: a table and a sum"),
-    "Pow": (TABLE, "a constant exponent, or a constant base"),
-    "Mod": (TABLE, "a constant divisor"),
-    **dict.fromkeys(("Cast", "CastLike"), (
-        "nothing, or a table",
-        "to floats: nothing; to integers, truth values, 8 bits: a table that rounds")),
-    **dict.fromkeys(("Quant", "BipolarQuant", "QuantizeLinear", "DequantizeLinear"), (
-        "a table's own grid", "one scale for a value, one for each channel of weights")),
-    **dict.fromkeys(("Add", "Sub", "Sum", "Mean"), (
-        LINEAR, "constants that differ from place to place: a matrix")),
-    "Mul": (f"{LINEAR} (constant); a product (two values)",
-            "a factor of one place for each channel, or of one channel, is repeated"),
-    "Div": (LINEAR, "a constant divisor; functions of one value: a table"),
-    **dict.fromkeys(("Max", "Min"), (TABLE, "for two values: relu(a - b) + b")),
-    **dict.fromkeys((
-        "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-    ), (f"{TABLE} that gives 0 or 1", "for two values: of their difference")),
-    **dict.fromkeys(("And", "Or", "Xor"), ("a table, a product or a maximum", "")),
-    "Where": (f"{FREE}, a table or a product",
-              "a constant mask; a comparison of the same value; of another value"),
-    "Conv": (LINEAR, "one or two axes, groups, strides, dilations; weights constant"),
-    "ConvTranspose": (LINEAR, "stride above 1 on more than one place: a matrix"),
-    "Gemm": (LINEAR, "weights constant, transA 0"),
-    "MatMul": (LINEAR, "one factor constant, on either side; over the last axis at any rank"),
-    "CumSum": ("a matrix", ""),
-    "BatchNormalization": (LINEAR, "inference; folded into its neighbours"),
-    "AveragePool": (LINEAR, "one or two axes; where counts differ at the border, a matrix"),
-    "GlobalAveragePool": (LINEAR, ""),
-    **dict.fromkeys(("ReduceMean", "ReduceSum"), (LINEAR, "over any axes but the batch")),
-    **dict.fromkeys(("LpPool", "GlobalLpPool", "ReduceL1", "ReduceL2", "ReduceLogSum",
-                     "ReduceLogSumExp", "ReduceSumSquare"), ("tables around a linear map", "")),
-    "MaxPool": (TREE, "with pads, values are raised to 0 on: one table more if others read them"),
-    **dict.fromkeys(("GlobalMaxPool", "ReduceMax", "ReduceMin"), (TREE, "")),
-    "Softmax": ("two tables and a product", "over one axis"),
-    "LogSoftmax": ("at the end only", ""),
-    **dict.fromkeys(WRITERS, ("ONNX's own operators", "of ai.onnx.ml, written out")),
-    **dict.fromkeys(trees.WRITERS, (
-        "two matrices and a table between", "the client makes the tests: see below")),
-}  # fmt: skip
-"""Of each operator that is read: what it becomes, and within what limits."""
+OPERATORS: Final[tuple[Operator[Any], ...]] = (
+    *ENTRIES,
+    *normalisation.OPERATORS,
+    *learning.OPERATORS,
+)
+"""All operators that are read, with their rows."""
 
 HEAD: Final = """# Operators
 
@@ -195,8 +138,9 @@ The refused cases, by operator:
 def before_cases() -> str:
     """The part of the page that the importer alone decides."""
     rows = [
-        f"| {kind} | {becomes} | {limits} | {'yes' if kind in ALLOWED else ''} |"
-        for kind, (becomes, limits) in sorted(BECOMES.items())
+        f"| {entry.kind} | {entry.becomes} | {entry.limits} "
+        f"| {'yes' if entry.kind in ALLOWED else ''} |"
+        for entry in sorted(OPERATORS, key=lambda entry: entry.kind)
     ]
     table = "\n".join(["## What is read", "",
                        "| operator | becomes | limits | client's at the end |",
@@ -207,8 +151,9 @@ def before_cases() -> str:
 def refusals() -> Iterable[str]:
     """A row for each reason."""
     by_reason: dict[str, list[str]] = {}
+    read = {entry.kind for entry in OPERATORS}
     for kind, reason in REASONS.items():
-        if kind not in HANDLERS:
+        if kind not in read:
             by_reason.setdefault(reason, []).append(f"{kind}*" if kind in ALLOWED else kind)
     for reason, kinds in by_reason.items():
         yield f"| {', '.join(sorted(kinds))} | {reason} |"

@@ -148,7 +148,7 @@ def test_a_bundle_gives_the_words_of_a_replay_without_this_package(made: Made) -
 
 
 def test_masks_are_those_of_the_core() -> None:
-    from palladion.xla.bundle.run import uniform
+    from palladion.xla.bundle.runner import uniform
 
     primes = (97, 65537, 4293918721)
     moduli = " ".join(map(str, primes))
@@ -162,7 +162,7 @@ def test_masks_are_those_of_the_core() -> None:
 
 
 def test_transforms_are_those_of_the_core() -> None:
-    from palladion.xla.bundle.run import coefficients, transformed
+    from palladion.xla.bundle.runner import coefficients, transformed
     from palladion.xla.kernels.roots import root_of
 
     q, rng = 4293918721, np.random.default_rng(11)
@@ -177,7 +177,7 @@ def test_transforms_are_those_of_the_core() -> None:
 
 
 def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
-    from palladion.xla.bundle import run
+    from palladion.xla.bundle import runner
     from palladion.xla.kernels.roots import root_of
 
     n, rng, shown = 1024, np.random.default_rng(12), [3, 700]
@@ -185,22 +185,24 @@ def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
     moduli = [(q, root_of(q, n)) for q in primes]
 
     def values(numbers: Any) -> list[Any]:
-        return [run.transformed(numbers % q, root, q) for q, root in moduli]
+        return [runner.transformed(numbers % q, root, q) for q, root in moduli]
 
     def times(a: list[Any], b: list[Any], c: list[Any]) -> list[Any]:
         each = zip(a, b, c, primes, strict=True)
         return [(x.astype(np.uint64) * y + z) % np.uint64(q) for x, y, z, q in each]
 
-    secret = values(run.ternary(n))
-    mask = [run.uniform(bytes(32), i, q, n) for i, q in enumerate(primes)]
+    secret = values(runner.ternary(n))
+    mask = [runner.uniform(bytes(32), i, q, n) for i, q in enumerate(primes)]
     minus = [(np.uint64(q) - m) % np.uint64(q) for m, q in zip(mask, primes, strict=True)]
-    public = [times(minus, secret, values(run.gaussian(n))), mask]
+    public = [times(minus, secret, values(runner.gaussian(n))), mask]
     raw = [[rng.integers(q, size=n, dtype=np.uint64) for q in primes] for _ in range(2)]
-    answers = [run.hidden(raw, public, moduli, shown, None) for _ in range(2)]
+    answers = [runner.hidden(raw, public, moduli, shown, None) for _ in range(2)]
     for first, second in (answers, [answers[0], raw]):
         phases = [times(c[1], secret, c[0]) for c in (first, second)]
         for index, (q, root) in enumerate(moduli):
-            apart = [run.coefficients(phase[index], root, q).astype(np.int64) for phase in phases]
+            apart = [
+                runner.coefficients(phase[index], root, q).astype(np.int64) for phase in phases
+            ]
             moved = (apart[0] - apart[1] + q // 2) % q - q // 2
             # An encryption of zero has noise of deviation 3.19 sqrt(1 + 4/3 N) = 118.
             assert np.abs(moved[shown]).max() < 1200
@@ -208,19 +210,19 @@ def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
             # Uniform numbers have the deviation 1/sqrt(12).
             assert abs(rest.std() * 12**0.5 - 1) < 0.15
             assert (first[1][index] != second[1][index]).mean() > 0.99
-    flooded = run.hidden(raw, public, moduli, shown, 24)
+    flooded = runner.hidden(raw, public, moduli, shown, 24)
     q, root = moduli[1]
     limbs: list[Any] = [times(c[1], secret, c[0])[1] for c in (flooded, raw)]
-    apart = [run.coefficients(limb, root, q).astype(np.int64) for limb in limbs]
+    apart = [runner.coefficients(limb, root, q).astype(np.int64) for limb in limbs]
     moved = (apart[0] - apart[1] + q // 2) % q - q // 2
     assert 2**14 < np.abs(moved[shown]).max() < 2**25 + 1200
-    floods = np.array([run.centred(24) for _ in range(4096)]) / 2**24
+    floods = np.array([runner.centred(24) for _ in range(4096)]) / 2**24
     # Four uniform numbers have the variance 4/12, and their squares a kurtosis of 3 - 6/5/4.
     assert abs(floods.mean()) < 6 / (3 * 4096) ** 0.5
     assert abs(3 * floods.var() - 1) < 6 * (1.7 / 4096) ** 0.5
-    found = run.gaussian(1 << 16)
+    found = runner.gaussian(1 << 16)
     assert abs(found.std() / 3.19 - 1) < 6 / (1 << 17) ** 0.5
-    assert np.bincount(run.ternary(1 << 16) + 1).min() > (1 << 16) / 3 - 6 * 121
+    assert np.bincount(runner.ternary(1 << 16) + 1).min() > (1 << 16) / 3 - 6 * 121
 
 
 class Recorder:
@@ -247,18 +249,18 @@ class Recorder:
 
 def test_values_of_a_program_are_read_as_the_core_reads_them(tmp_path: Path) -> None:
     xla.enable()
-    from palladion.xla.bundle import run, write
+    from palladion.xla.bundle import runner, write
 
     program = _native.compile(palladion.mnist_network().to_json(), batch=1, words=32)
     secret, keys = _native.keygen(program.terms())
     query = secret.encrypt([[0] * 784])
     manifest = write.write(program, tmp_path / "bundle", ())
-    bundle = run.Bundle(tmp_path / "bundle")
+    bundle = runner.Bundle(tmp_path / "bundle")
     given = {}
     for name, data in (("keys", keys.to_bytes()), ("query", query.to_bytes())):
         (tmp_path / name).write_bytes(data)
         kind = manifest["kinds"][name]
-        given[name] = run.Sealed(tmp_path / name, kind, manifest["fingerprint"])
+        given[name] = runner.Sealed(tmp_path / name, kind, manifest["fingerprint"])
     waves = _native.Waves.of_program(program)
     outside = _native.WavesOutside.of_run(program, keys, query)
     recorder, rows = Recorder(waves), waves.load_rows()
@@ -324,7 +326,7 @@ def test_what_does_not_fit_is_refused_by_name(made: Made, tmp_path: Path) -> Non
 
 
 def test_a_place_that_takes_no_answer_is_refused_before_the_run(tmp_path: Path) -> None:
-    from palladion.xla.bundle.run import Refused, writable
+    from palladion.xla.bundle.runner import Refused, writable
 
     for path, words in [
         (tmp_path, "it is a folder"),

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from palladion.errors import NetworkError
-from palladion.nn.graph import Graph
+from palladion.nn.floats.graph import Graph
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import Settings, quantise
 

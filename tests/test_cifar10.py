@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from palladion.errors import DataError
-from palladion.nn import cifar10
+from palladion.nn.datasets import cifar10
 
 
 @pytest.fixture

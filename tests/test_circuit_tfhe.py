@@ -289,7 +289,7 @@ def test_operands_that_do_not_fit_are_refused(gates: tfhe.Params, integers: tfhe
         (lambda: c.output("out", []), "messages of output out is 0, expected at least 1"),
         (lambda: c.run_clear({}), "the number of outputs is 0"),
         (lambda: circuit.Circuit(gates), "TfheCircuit"),  # type: ignore[arg-type]
-        (lambda: circuit.TfheCircuit(bgv.Params.named("exact-14")), "expected those of TFHE"),  # type: ignore[arg-type]
+        (lambda: circuit.TfheCircuit(bgv.Params.named("exact-14")), "expected parameters of TFHE"),  # type: ignore[arg-type]
     ]
     for act, words in cases:
         with pytest.raises(palladion.UsageError, match=words):

@@ -24,7 +24,7 @@ def test_every_command_explains_itself(command: Command, name: str) -> None:
 
 
 @pytest.mark.parametrize(("line", "heavy"), [
-    (["info"], "numpy onnx psutil PIL rich palladion.nn palladion.schemes"),
+    (["info"], "numpy onnx psutil PIL rich palladion.nn palladion.schemes.arrays"),
     (["--help"], "numpy onnx psutil PIL rich palladion.nn palladion.schemes"),
     (["params"], "numpy onnx psutil PIL rich palladion.nn"),
 ], ids=str)  # fmt: skip

@@ -16,8 +16,8 @@ from palladion.cli.budget import Budget, bytes_of
 from palladion.cli.progress import Steps
 from palladion.errors import BudgetError, UsageError
 from palladion.facts import Costs, WorstStep
-from palladion.nn.network import Dense, Input, IntNetwork, Layer, Term
-from palladion.prediction import threads
+from palladion.nn.integers.network import Dense, Input, IntNetwork, Layer, Term
+from palladion.support.seconds import threads
 
 from tests.conftest import Command, refused
 from tests.test_cli_network import network, program

@@ -18,7 +18,7 @@ from palladion.cli.evaluate import evaluate
 from palladion.cli.quantise import quantize
 from palladion.cli.table import print_table
 from palladion.errors import DataError
-from palladion.nn import cifar10, dataset
+from palladion.nn.datasets import cifar10, dataset
 
 from tests.models import floats, model, node
 from tests.test_mnist import idx, write

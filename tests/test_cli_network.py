@@ -17,10 +17,9 @@ from palladion.cli.inspect import layers_of
 from palladion.cli.table import short
 from palladion.cli.why import show_why
 from palladion.errors import DataError
-from palladion.image import load_picture
-from palladion.nn.calibration import Normalisation, of_pictures
-from palladion.nn.network import Conv, Dense, Input, Layer, Term
-from palladion.nn.quantise import relu_table
+from palladion.nn.datasets.calibration import Normalisation, of_pictures
+from palladion.nn.integers.network import Conv, Dense, Input, Layer, Lut, Term
+from palladion.support.image import load_picture
 from PIL import Image
 
 from tests.conftest import Command, refused
@@ -33,7 +32,7 @@ def colours(rng: np.random.Generator) -> IntNetwork:
     last = Dense(rng.integers(-3, 4, (3, 120)))
     mean, std = (0.4, 0.5, 0.6), (0.5, 0.5, 0.25)
     layers = (
-        Layer("conv", (Term(0, conv),), rng.integers(-9, 10, 4), 500, relu_table(500, 0.03, 15), 1),
+        Layer("conv", (Term(0, conv),), rng.integers(-9, 10, 4), 500, Lut.relu(500, 0.03, 15), 1),
         Layer("last", (Term(1, last),), rng.integers(-9, 10, 3), 900, None, 1.0),
     )
     network = IntNetwork("colours", Input((3, 6, 5), -15, 15, 1 / 6), layers)

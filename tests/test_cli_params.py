@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 from palladion import bfv, ckks, tfhe
 from palladion.cli.params import params
-from palladion.sets import named, named_sets
+from palladion.schemes.sets import named, named_sets
 
 
 def output(*arguments: str) -> str:

@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner, Result
 from palladion.cli import commands
 from palladion.errors import DataError
-from palladion.fetch import fetch
-from palladion.nn import cifar10, mnist
+from palladion.nn.datasets import cifar10, mnist
+from palladion.support.fetch import fetch
 
 from tests.conftest import Command, refused
 from tests.test_mnist import idx

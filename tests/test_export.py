@@ -15,8 +15,8 @@ from onnx import TensorProto, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from palladion import IntNetwork, NetworkError
 from palladion.cli import commands
-from palladion.nn.export import is_ours, to_onnx
-from palladion.nn.network import Conv, Input, Layer, Term
+from palladion.nn.integers.export import is_ours, to_onnx
+from palladion.nn.integers.network import Conv, Input, Layer, Term
 
 from tests import models
 from tests.test_network import images, small

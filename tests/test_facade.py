@@ -21,11 +21,11 @@ from palladion import (
     Trace,
     UsageError,
     _native,
-    records,
 )
 from palladion.cli import commands
 from palladion.facts import Facts
-from palladion.nn.network import Dense, Input, Layer, Term
+from palladion.nn.integers.network import Dense, Input, Layer, Term
+from palladion.support import records
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,9 @@ import threading
 from pathlib import Path
 
 import pytest
-from palladion import DataError, UsageError, files
-from palladion.destination import check_folder
+from palladion import DataError, UsageError
+from palladion.support import files
+from palladion.support.destination import check_folder
 
 
 def test_secret_files_are_for_their_owner(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import palladion
 import pytest
 from palladion import ImageError
-from palladion.image import load_digit, load_picture
+from palladion.support.image import load_digit, load_picture
 from PIL import Image, ImageDraw
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from palladion.nn.graph import Activation, Add, Affine, Conv, Dense, Graph, Input, Window
+from palladion.nn.floats.graph import Activation, Add, Affine, Conv, Dense, Graph, Input, Window
 from palladion.nn.importer import from_model
 
 from tests.models import QONNX, Array, floats, model, node, reference

@@ -28,7 +28,7 @@ def refused(made: onnx.ModelProto, *words: str) -> None:
 
 CASES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("LSTM", {"inputs": ["x", "w", "w"]}, ["recurrence is out of reach", "Conv"]),
-    ("InstanceNormalization", {"inputs": ["x", "v", "v"]}, ["out of reach", "BatchNormalization"]),
+    ("LRN", {"inputs": ["x"], "size": 3}, ["out of reach", "BatchNormalization"]),
     ("ArgMax", {"inputs": ["r"]}, ["at the end of a model"]),
     ("ConvInteger", {"inputs": ["x", "w"]}, ["QDQ form"]),
     ("Col2Im", {"inputs": ["x", "flat", "flat"]}, ["docs/operators.md"]),

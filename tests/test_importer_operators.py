@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import TensorProto
-from palladion.nn.graph import Activation, Conv, Graph, Input, MaxPool, Window
+from palladion.nn.floats.graph import Activation, Conv, Graph, Input, MaxPool, Window
 from palladion.nn.importer import from_model
 from palladion.nn.importer.read import HANDLERS
 

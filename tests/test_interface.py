@@ -11,12 +11,12 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 from palladion import InputWarning, IntNetwork, NetworkError, _native
-from palladion.nn.boundary import Boundary
-from palladion.nn.graph import Graph
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.ends.interface import Gives, Interface, Takes
+from palladion.nn.ends.tail import INPUT, Tail
+from palladion.nn.floats.graph import Graph
 from palladion.nn.importer import from_model
-from palladion.nn.interface import Gives, Interface, Takes
 from palladion.nn.quantisation import quantise
-from palladion.nn.tail import INPUT, Tail
 
 from tests.models import QONNX, Array, floats, model, node
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -130,3 +132,64 @@ def test_commands_use_the_facade_alone(
     monkeypatch.setattr(check_layers, "ROOT", tmp_path)
     expected = [] if fault is None else [f"python/palladion/cli/new.py {fault}"]
     assert check_layers.python() == expected
+
+
+PACKAGE = check_layers.ROOT / "python" / "palladion"
+API = {
+    *{"bfv", "bgv", "choices", "ckks", "client", "deployment", "errors", "facts", "machines"},
+    *{"model", "runs", "simulation", "targets", "tfhe", "traces"},
+}
+"""Modules that users import, or whose types they meet."""
+FOLDERS = {
+    *{"circuit", "hybrid", "measure", "schemes", "xla"},  # more of the API
+    *{"accelerators", "cli", "data", "nn", "reproduce", "support"},
+}
+
+
+def test_the_top_of_the_package_is_the_api() -> None:
+    listing = {path.stem for path in PACKAGE.glob("*.py")}
+    assert listing == API | {"__init__"}
+    folders = {path.parent.name for path in PACKAGE.glob("*/*.py")}
+    assert folders == FOLDERS
+    assert {path.parent.name for path in PACKAGE.glob("*/__init__.py")} == FOLDERS
+
+
+def namesakes(package: Path) -> list[str]:
+    """Files with the name of one in a neighbouring folder: the parent, or another of the parent.
+
+    A command's file has the command's name, and a paper's files those of its tables.
+    """
+    folders: dict[Path, set[str]] = defaultdict(set)
+    for path in sorted(package.rglob("*.py")):
+        if path.stem not in {"__init__", "__main__"}:
+            folders[path.parent.relative_to(package)].add(path.name)
+    pairs = [(folder, folder.parent) for folder in folders if folder != Path()]
+    pairs += [pair for pair in combinations(folders, 2) if pair[0].parent == pair[1].parent]
+    return [
+        f"{first / name} and {second / name}"
+        for first, second in pairs
+        if Path("cli") not in (first, second)
+        if not first.parent == second.parent == Path("reproduce")
+        for name in sorted(folders[first] & folders.get(second, set()))
+    ]
+
+
+def test_neighbouring_folders_have_no_file_of_one_name(tmp_path: Path) -> None:
+    assert namesakes(PACKAGE) == []
+    for name in ("a/one.py", "b/one.py", "b/c/one.py", "b/c/two.py", "a/two.py", "cli/one.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    assert namesakes(tmp_path) == ["b/c/one.py and b/one.py", "a/one.py and b/one.py"]
+
+
+def test_the_check_of_layers_reads_every_form_of_an_import(tmp_path: Path) -> None:
+    path = tmp_path / "new.py"
+    path.write_text(
+        "import palladion\n"
+        "from palladion import Model, ckks\n"
+        "from palladion.support import files, text as words\n"
+        "from palladion.nn.importer import load\n"
+        "import palladion.support.memory\n"
+    )
+    layers = {"", "ckks", "support.files", "support.text", "nn", "support.memory"}
+    assert check_layers.imported(path) == layers

@@ -87,7 +87,7 @@ def test_devices_that_are_not_there_are_refused() -> None:
     xla.enable()
     import jax
     from palladion.xla.device import several_devices
-    from palladion.xla.mesh.executor import mesh_of
+    from palladion.xla.mesh.mesh_executor import mesh_of
 
     with pytest.raises(UsageError, match=r"99 devices are asked for, and cpu has .* XLA_FLAGS"):
         several_devices(99, "cpu")

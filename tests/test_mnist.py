@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from palladion import DataError
-from palladion.nn import dataset, mnist
+from palladion.nn.datasets import dataset, mnist
 
 
 def write(folder: Path, images: bytes, labels: bytes, *, packed: bool = True) -> None:

@@ -25,11 +25,11 @@ from palladion import (
     NetworkError,
     UsageError,
     _native,
-    memory,
 )
 from palladion.model import as_proto
-from palladion.nn.converted import check_estimator
+from palladion.nn.convert.check_export import check_estimator
 from palladion.nn.importer import from_model
+from palladion.support import memory
 
 from tests.models import Array, floats, model, node, reference
 
@@ -258,7 +258,7 @@ def test_a_server_takes_bytes_and_names_what_it_does_not(program: CompiledModel,
     found = client.decrypt(program.run(keys.to_bytes(), bytearray(query.to_bytes())).to_bytes())
     assert found.classes is not None
     assert found.classes.shape == (1,)
-    with pytest.raises(UsageError, match=r"keys of type Client, expected those of Client\.keys"):
+    with pytest.raises(UsageError, match=r"keys of type Client, expected keys of Client\.keys"):
         program.run(client, query)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="a query of type ndarray"):
         program.run(keys, x[:1])  # type: ignore[arg-type]

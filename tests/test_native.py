@@ -15,8 +15,9 @@ from pathlib import Path
 
 import palladion
 import pytest
-from palladion import UsageError, _native, circuit, ckks, copies, tfhe
-from palladion.nn.network import ROUNDING_SIGMA
+from palladion import UsageError, _native, circuit, ckks, tfhe
+from palladion.nn.integers.network import ROUNDING_SIGMA
+from palladion.support import copies
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,9 +11,8 @@ import numpy as np
 import palladion
 import pytest
 from palladion import InputWarning, IntNetwork, NetworkError, StoppedError
-from palladion.nn.calibration import Normalisation, of_pictures
-from palladion.nn.network import FORMAT, Conv, Dense, Input, Layer, Lut, Term, Window
-from palladion.nn.quantise import relu_table
+from palladion.nn.datasets.calibration import Normalisation, of_pictures
+from palladion.nn.integers.network import FORMAT, Conv, Dense, Input, Layer, Lut, Term, Window
 
 from tests import naive
 
@@ -29,7 +28,7 @@ def small(rng: np.random.Generator) -> IntNetwork:
     shortcut = Window(np.array([[1], [2]]), 6, 1, (1, 2), (0, 0, 0, -1))
     last = Dense(numbers(4, 54))
     layers = (
-        Layer("first", (Term(0, first),), numbers(4), 90, relu_table(90, 0.1, 15), 0.5),
+        Layer("first", (Term(0, first),), numbers(4), 90, Lut.relu(90, 0.1, 15), 0.5),
         Layer(
             "block",
             (Term(1, second), Term(1, shortcut)),
@@ -150,7 +149,7 @@ def test_the_packaged_network_halves_pixels() -> None:
 
 
 def test_a_table_is_relu_and_requantisation() -> None:
-    table = relu_table(4, 0.5, 1)
+    table = Lut.relu(4, 0.5, 1)
     assert (table.starts.tolist(), table.values.tolist()) == ([-4, 2], [0, 1])  # halves to even
 
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from palladion import mnist_network
-from palladion.nn.linear import Conv
-from palladion.packing_model import (
+from palladion.accelerators.packing_model import (
     CORRECTIONS,
     NETWORKS,
     PACKINGS,
@@ -27,13 +26,14 @@ from palladion.packing_model import (
     outputs_of,
     simulate,
 )
-from palladion.packing_model.arithmetic import power_of_two, rotations_of_sum
-from palladion.packing_model.communication import LAN, Link
-from palladion.packing_model.packings import Given
-from palladion.packing_model.packings.c2pc import tiles_of
-from palladion.packing_model.packings.hyena import all_windows, offsets_of
-from palladion.packing_model.report import steps
-from palladion.packing_model.work import Work
+from palladion.accelerators.packing_model.arithmetic import power_of_two, rotations_of_sum
+from palladion.accelerators.packing_model.communication import LAN, Link
+from palladion.accelerators.packing_model.packings import Given
+from palladion.accelerators.packing_model.packings.c2pc import tiles_of
+from palladion.accelerators.packing_model.packings.hyena import all_windows, offsets_of
+from palladion.accelerators.packing_model.results import steps
+from palladion.accelerators.packing_model.work import Work
+from palladion.nn.integers.linear_maps import Conv
 
 REFERENCE = json.loads(
     (Path(__file__).parent / "vectors" / "hyena_packings.json").read_text(encoding="utf-8")

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from palladion.errors import FormatError, UsageError
-from palladion.nn.linear import Conv
-from palladion.packing_model import (
+from palladion.accelerators.packing_model import (
     PACKINGS,
     Layers,
     Model,
@@ -20,8 +18,10 @@ from palladion.packing_model import (
     packing_named,
     simulate,
 )
-from palladion.packing_model.machine import MACHINES, machine_file
-from palladion.packing_model.shapes import shape_of
+from palladion.accelerators.packing_model.machine import MACHINES, machine_file
+from palladion.accelerators.packing_model.shapes import shape_of
+from palladion.errors import FormatError, UsageError
+from palladion.nn.integers.linear_maps import Conv
 
 HYENA = PackingMachine.named("hyena")
 PUBLISHED, CORRECTED = Model.published(), Model.corrected()

@@ -6,9 +6,9 @@ import json
 
 import pytest
 from palladion import UsageError, _native
+from palladion.accelerators.packing_model import Layers, Shape
+from palladion.accelerators.packing_model.scheduled import schedule, sizes_of, totals
 from palladion.machines import Machine
-from palladion.packing_model import Layers, Shape
-from palladion.packing_model.scheduled import schedule, sizes_of, totals
 from palladion.simulation import simulate
 
 from tests.conftest import Command, refused

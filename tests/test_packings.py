@@ -9,7 +9,7 @@ from pathlib import Path
 import palladion
 import pytest
 from palladion import UsageError
-from palladion.packings import SURVEY, Layer, layers_of, names
+from palladion.accelerators.packing_trials import SURVEY, Layer, layers_of, names
 
 from tests.conftest import Command, refused
 

@@ -11,9 +11,9 @@ import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 from palladion import IntNetwork, NetworkError, _native
-from palladion.nn.export import to_onnx
-from palladion.nn.graph import Softmax
+from palladion.nn.floats.graph import Softmax
 from palladion.nn.importer import from_model
+from palladion.nn.integers.export import to_onnx
 from palladion.nn.quantisation import Quantised, Settings, quantise
 
 from tests import naive

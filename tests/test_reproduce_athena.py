@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from palladion import IntNetwork
 from palladion.cli.reproduce import reproduce
 from palladion.errors import UsageError
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena import fig1, loop, simulated, table8
 
 MODELS = Path(__file__).parent.parent / "models"

@@ -11,7 +11,8 @@ from click.testing import CliRunner
 from palladion import _native
 from palladion.cli.simulate import simulate
 from palladion.errors import FormatError, UsageError
-from palladion.machines import SETS, BootstrapSet, Machine
+from palladion.machines import BootstrapSet, Machine
+from palladion.reproduce.athena_tfhe.published import SETS
 
 
 def output(*arguments: str) -> str:

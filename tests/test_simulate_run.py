@@ -9,9 +9,10 @@ from typing import Any
 
 import palladion
 import pytest
-from palladion import _native, records
+from palladion import _native
 from palladion.cli.simulate_run import show
 from palladion.simulation import SimulationReport
+from palladion.support import records
 
 from tests.simulations import run, written
 

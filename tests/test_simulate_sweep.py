@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from palladion import circuit
+from palladion.accelerators.pictures import short
+from palladion.accelerators.sweeps import GOALS, Point, Sweep, grid, pareto
 from palladion.cli.simulate import simulate
 from palladion.cli.simulate_sweep import lanes_note
 from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine, VectorSummary
-from palladion.pictures import short
-from palladion.sweeps import GOALS, Point, Sweep, grid, pareto
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -145,9 +145,9 @@ def test_lanes_are_those_of_the_widest_unit_and_the_note_says_which(path: str) -
     lanes = summary.unit_lanes
     widest = max(lanes, key=lambda name: lanes[name])
     text = " ".join(output("sweep", path, "--machine", "tiny", "--sweep=lanes=8").split())
-    assert "unit.NAME.lanes is that of one unit alone" in text or "those of every unit" in text
+    assert "unit.NAME.lanes is that of one unit alone" in text or "the lanes of every unit" in text
     note = lanes_note(Machine.named("craterlake"), Sweep.parse("lanes=2048"))
-    assert f"those of {widest}" in note
+    assert f"the lanes of {widest}" in note
     assert f"{lanes[widest]:,} in the file" in note
     assert f"ntt {max(1, lanes['ntt'] * 2048 // lanes[widest]):,}" in note
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from palladion.errors import DataError, NetworkError, UsageError
 from palladion.nn.importer import from_model
-from palladion.nn.network import IntNetwork, Ints
+from palladion.nn.integers.network import IntNetwork, Ints
 from palladion.nn.quantisation import Quantised, quantise
 from palladion.nn.quantisation import Settings as Widths
 from palladion.nn.training import Model, Settings, surrogate, train

@@ -13,7 +13,7 @@ import onnx
 import pytest
 from palladion import IntNetwork
 from palladion.errors import DataError, NetworkError
-from palladion.nn import graph as floats_graph
+from palladion.nn.floats import graph as floats_graph
 from palladion.nn.importer import from_model
 from palladion.nn.quantisation import quantise
 from palladion.nn.training import Settings, squares, with_squares

@@ -9,8 +9,9 @@ from typing import Any
 
 import palladion
 import pytest
-from palladion import _native, memory, xla
+from palladion import _native, xla
 from palladion.errors import BudgetError
+from palladion.support import memory
 
 from tests.conftest import Command, Halves, refused
 

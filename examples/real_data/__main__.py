@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from lenet import LeNet
 from lola_mnist import LolaMnist
-from palladion.nn import mnist
+from palladion.nn.datasets import mnist
 from runs import Runs, peak
 from training import trained
 

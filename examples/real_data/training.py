@@ -11,7 +11,7 @@ from files import Array
 from helr import MOST, Helr, of_digits
 from helr_bootstrapped import PAIR, Bootstrapped, parameters
 from palladion.cli.progress import Steps
-from palladion.nn import mnist
+from palladion.nn.datasets import mnist
 from runs import Runs, peak, timed
 
 TOLERANCE = 1e-3

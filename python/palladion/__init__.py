@@ -32,7 +32,6 @@ from palladion._native import (
     machine_factors,
     set_threads,
 )
-from palladion.copies import register
 from palladion.errors import (
     BudgetError,
     DataError,
@@ -51,19 +50,20 @@ from palladion.errors import (
     StoppedError,
     UsageError,
 )
+from palladion.support.copies import register
 
 if TYPE_CHECKING:
     from palladion import bfv, bgv, circuit, ckks, tfhe
     from palladion.client import Client
+    from palladion.data.digits import Sample, mnist_network, mnist_plain, mnist_sample
     from palladion.deployment import CompiledModel
     from palladion.facts import ClientFacts, Costs, Facts
     from palladion.hybrid import HybridClient, HybridModel, Link
     from palladion.machines import Machine
     from palladion.model import Model
-    from palladion.nn.network import IntNetwork
-    from palladion.nn.plain import PlainNetwork
-    from palladion.nn.prediction import Prediction
-    from palladion.packaged import Sample, mnist_network, mnist_plain, mnist_sample
+    from palladion.nn.ends.prediction import Prediction
+    from palladion.nn.floats.plain import PlainNetwork
+    from palladion.nn.integers.network import IntNetwork
     from palladion.runs import Answer, RunReport
     from palladion.simulation import Simulation, simulate
     from palladion.targets import Target
@@ -134,20 +134,20 @@ LATER: Final = {
     "Facts": "facts",
     "HybridClient": "hybrid",
     "HybridModel": "hybrid",
-    "IntNetwork": "nn.network",
+    "IntNetwork": "nn.integers.network",
     "Link": "hybrid",
     "Machine": "machines",
     "Model": "model",
-    "PlainNetwork": "nn.plain",
-    "Prediction": "nn.prediction",
+    "PlainNetwork": "nn.floats.plain",
+    "Prediction": "nn.ends.prediction",
     "RunReport": "runs",
-    "Sample": "packaged",
+    "Sample": "data.digits",
     "Simulation": "simulation",
     "Target": "targets",
     "Trace": "traces",
-    "mnist_network": "packaged",
-    "mnist_plain": "packaged",
-    "mnist_sample": "packaged",
+    "mnist_network": "data.digits",
+    "mnist_plain": "data.digits",
+    "mnist_sample": "data.digits",
     "simulate": "simulation",
 }
 """Names whose modules are imported at first use: importing numpy takes longer than a command."""

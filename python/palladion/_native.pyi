@@ -739,7 +739,7 @@ def security_of(
     """The required bits, the largest log2(QP) that has them, and the estimate for ``log_qp``.
 
     The limit is for uniform ternary secrets, and ``None`` outside the table. The estimate has the
-    fields of ``palladion.security.Security``. With a weight it is for a sparse secret.
+    fields of ``palladion.schemes.security.Security``. With a weight it is for a sparse secret.
     """
 
 # The schemes, for the operators of palladion.ckks, palladion.bfv and palladion.bgv. Complex doubles
@@ -922,7 +922,7 @@ class CkksBootstrapper:
 
     def __new__(cls, params: SchemeParams, slots: int | None = None) -> CkksBootstrapper: ...
     def security(self) -> Fields:
-        """The fields of ``palladion.security.Security``."""
+        """The fields of ``palladion.schemes.security.Security``."""
 
     def output_level(self) -> int: ...
     def keys(self, secret: SchemeSecret) -> SchemeKeys: ...

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from palladion import records
+from palladion.support import records
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Form(Candidate):
     table_seconds: float | None
     reading_seconds: float | None
     marks: tuple[str, ...] = ()
-    """What the candidate has the fewest of: ``ciphertexts``, ``products``."""
+    """The counts of which the candidate has the fewest: ``ciphertexts``, ``products``."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Cut(Candidate):
 
 @dataclass(frozen=True)
 class LayerChoices:
-    """What was compared for a layer."""
+    """The candidates that were compared for a layer."""
 
     name: str
     forms: tuple[Form, ...]
@@ -69,7 +69,7 @@ class LayerChoices:
 
 @dataclass(frozen=True)
 class Choices:
-    """What was compared for a program."""
+    """The candidates that were compared for a program."""
 
     trial_limbs: int
     """Limbs of the chain on which forms and tables are compared."""

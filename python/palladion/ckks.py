@@ -49,8 +49,8 @@ from palladion.schemes.keys import (
     keys_of,
     sum_rotations,
 )
-from palladion.security import Security
-from palladion.sets import of_scheme
+from palladion.schemes.security import Security
+from palladion.schemes.sets import of_scheme
 
 __all__ = [
     "Bootstrapper",

@@ -11,13 +11,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from palladion import _native, files, memory
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.facts import ClientFacts
-from palladion.nn.boundary import Boundary
-from palladion.nn.linear import Ints
-from palladion.nn.prediction import Prediction
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.ends.prediction import Prediction
+from palladion.nn.integers.linear_maps import Ints
 from palladion.runs import Answer
+from palladion.support import files, memory
 
 BYTES: Final = (bytes, bytearray, memoryview)
 """Types of bytes that were received."""
@@ -60,7 +61,7 @@ class Client:
 
     def __deepcopy__(self, _memo: object) -> Client:
         """Secret and terms do not change, so a copy shares them. It is not pickled: see
-        ``palladion.copies``."""
+        ``palladion.support.copies``."""
         return Client(self.terms, self._secret)
 
     def keys(self) -> _native.EvaluationKeys:
@@ -152,8 +153,8 @@ class Client:
             answer = self.answer(bytes(answer))
         native = answer.native if isinstance(answer, Answer) else answer
         if not isinstance(native, _native.Answer):
-            raise UsageError(f"an answer of type {type(answer).__name__}, expected what "
-                             "CompiledModel.run gives, or its bytes")  # fmt: skip
+            raise UsageError(f"an answer of type {type(answer).__name__}, expected an "
+                             "answer of CompiledModel.run, or its bytes")  # fmt: skip
         sent = query or self._sent.get(native.query_hash())
         if sent is None:
             raise UsageError(
@@ -171,7 +172,7 @@ class Client:
     def generate(cls, terms: _native.Terms | str | os.PathLike[str]) -> Client:
         """A client with a fresh secret from the operating system's randomness.
 
-        ``terms`` are those of a program, or the path of a client's file, which
+        ``terms`` are a program's, or the path of a client's file, which
         :meth:`CompiledModel.save` and ``palladion compile`` write.
         """
         known = terms_of(terms)

@@ -9,15 +9,16 @@ from operator import index
 from pathlib import Path
 from typing import Any
 
-from palladion import _native, files, memory
+from palladion import _native
 from palladion.choices import Choices
 from palladion.client import BYTES, Client
 from palladion.errors import UsageError
 from palladion.facts import Costs, Facts
-from palladion.nn.boundary import Boundary
-from palladion.nn.network import IntNetwork
-from palladion.records import Json
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.integers.network import IntNetwork
 from palladion.runs import Answer, Progress
+from palladion.support import files, memory
+from palladion.support.records import Json
 from palladion.targets import CPU, Prepared, Save, Target
 from palladion.traces import Trace
 
@@ -39,7 +40,7 @@ class CompiledModel:
         self.native = native
         """The program of the core."""
         self.terms = native.terms()
-        """What a client must know of the program."""
+        """The part of the program that a client must know."""
         self.boundary = Boundary.of_terms(self.terms)
         """Conversion between the model's arrays and the network's integers."""
 
@@ -159,7 +160,7 @@ class CompiledModel:
         Parameters
         ----------
         keys, query
-            Those of the client, or their bytes. Keys that serve many queries are better read once,
+            The client's keys, or their bytes. Keys that serve many queries are better read once,
             by :meth:`keys`.
         progress
             Called with the current step, the work done and the total work. If it returns False,
@@ -186,7 +187,7 @@ class CompiledModel:
         keys = self.keys(bytes(keys)) if isinstance(keys, BYTES) else keys
         query = self.query(bytes(query)) if isinstance(query, BYTES) else query
         if not isinstance(keys, _native.EvaluationKeys):
-            raise UsageError(f"keys of type {type(keys).__name__}, expected those of Client.keys, "
+            raise UsageError(f"keys of type {type(keys).__name__}, expected keys of Client.keys, "
                              "or their bytes")  # fmt: skip
         if not isinstance(query, _native.Query):
             raise UsageError(f"a query of type {type(query).__name__}, expected one of "

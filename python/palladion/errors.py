@@ -1,4 +1,4 @@
-"""Errors of this package. Each message names the thing, what was found and what was expected."""
+"""Errors of this package. Each message names the thing, its state and the expected one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What a compiled network states, and what a run of it takes.
+"""The facts that a compiled network states, and the costs of its runs.
 
 Facts are read from the verified program, or from the client's file. Costs are counted by a dry run,
-for which the server's tables are built. Names are those of ``palladion inspect --json``.
+for which the server's tables are built. Names are as in ``palladion inspect --json``.
 """
 
 from __future__ import annotations
@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from palladion import _native, records
-from palladion.prediction import seconds_here, threads, wall_seconds
-from palladion.security import Security
-from palladion.text import at_most, lined, size, times
+from palladion import _native
+from palladion.schemes.security import Security
+from palladion.support import records
+from palladion.support.seconds import seconds_here, threads, wall_seconds
+from palladion.support.text import at_most, lined, size, times
 
 
 @dataclass(frozen=True)
 class ClientFacts:
-    """What a client knows of a program: shapes, parameters, security, and the sizes of keys."""
+    """A client's knowledge of a program: shapes, parameters, security, and the sizes of keys."""
 
     network: str
     """Name of the network."""
@@ -59,7 +60,7 @@ class ClientFacts:
 
     @classmethod
     def of(cls, terms: _native.Terms) -> ClientFacts:
-        """Those of the terms of a program."""
+        """The facts of a program's terms."""
         return records.read(cls, terms.facts())
 
     def to_json(self) -> records.Json:
@@ -82,7 +83,7 @@ class ClientFacts:
 
 @dataclass(frozen=True)
 class Step:
-    """A step of a program, with what its operation counts."""
+    """A step of a program, with the counts of its operation."""
 
     name: str
     """Layer and operation."""
@@ -100,7 +101,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Facts(ClientFacts):
-    """What a verified program states, without the server's tables. It can be printed."""
+    """The statements of a verified program, without the server's tables. It can be printed."""
 
     predicted_margin_bits: float
     """Noise margin of the answer."""
@@ -114,11 +115,11 @@ class Facts(ClientFacts):
     """Of a run on one thread of the cost model's machine."""
     steps: tuple[Step, ...]
     warnings: tuple[str, ...]
-    """Those of the network's quantisation."""
+    """The warnings of the network's quantisation."""
 
     @classmethod
     def of_program(cls, program: _native.Program, warnings: tuple[str, ...]) -> Facts:
-        """Those of a program of the core."""
+        """The facts of a program of the core."""
         return records.read(cls, {**program.facts(), "warnings": warnings})
 
     def __str__(self) -> str:
@@ -148,7 +149,7 @@ class WorstStep:
 
 @dataclass(frozen=True)
 class Here:
-    """What a run takes on this machine, with the threads that are now in use."""
+    """The costs of a run on this machine, with the threads that are now in use."""
 
     machine_factors: Mapping[str, float]
     """For each kind of pass over limbs, seconds here for a second of the cost model's machine."""
@@ -160,7 +161,7 @@ class Here:
 
 @dataclass(frozen=True)
 class Costs:
-    """What a run takes: memory, work, and its worst step. It can be printed."""
+    """The costs of a run: memory, work, and its worst step. It can be printed."""
 
     worst_step: WorstStep
     predicted_peak_memory_bytes: int
@@ -176,7 +177,7 @@ class Costs:
 
     @classmethod
     def of_program(cls, program: _native.Program) -> Costs:
-        """Those of a program of the core, which is prepared for runs."""
+        """The costs of a program of the core, which is prepared for runs."""
         return records.read(cls, program.costs())
 
     def to_json(self) -> records.Json:
@@ -199,7 +200,7 @@ class Costs:
         return _native.READING * self.predicted_evaluation_key_bytes
 
     def here(self) -> Here:
-        """What a run takes on this machine now."""
+        """The costs of a run on this machine now."""
         factors = _native.machine_factors()
         return Here(factors, threads(), self.wall_seconds(), self.reading_seconds)
 

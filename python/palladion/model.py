@@ -11,7 +11,7 @@
     y = client.decrypt(program.run(keys, client.encrypt(x_test[:8])))
     y.classes
 
-Names are those of scikit-learn and ONNX where they exist: ``predict``, ``classes``, outputs by
+Names are scikit-learn's and ONNX's where they exist: ``predict``, ``classes``, outputs by
 their names in the model.
 """
 
@@ -26,23 +26,23 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from palladion import files
 from palladion.deployment import DEFAULT_QUERIES, CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
 from palladion.hybrid import HIDDEN_INPUTS, LINK, HybridModel, Link
-from palladion.nn import converted
-from palladion.nn.interface import Interface, array_of
-from palladion.nn.network import IntNetwork
-from palladion.nn.prediction import Prediction
-from palladion.nn.scores import Scores, scores
-from palladion.report import LayersReport
-from palladion.tabular import check_columns, columns_of
-from palladion.text import times
+from palladion.nn.convert import check_export as converted
+from palladion.nn.datasets.tabular import check_columns, columns_of
+from palladion.nn.ends.interface import Interface, array_of
+from palladion.nn.ends.prediction import Prediction
+from palladion.nn.integers.network import IntNetwork
+from palladion.nn.quality.layers_report import LayersReport
+from palladion.nn.quality.scores import Scores, scores
+from palladion.support import files
+from palladion.support.text import times
 
 if TYPE_CHECKING:  # slow imports, not always needed
     import onnx
 
-    from palladion.nn.graph import Graph
+    from palladion.nn.floats.graph import Graph
     from palladion.nn.quantisation import Quantised
 
 Array = npt.NDArray[Any]
@@ -103,7 +103,7 @@ class Model:
         DataError
             If the inputs do not fit the model.
         """
-        from palladion.nn.calibration import Normalisation, of_pictures
+        from palladion.nn.datasets.calibration import Normalisation, of_pictures
         from palladion.nn.importer import from_model, load
         from palladion.nn.quantisation import Settings, quantise
 
@@ -177,7 +177,7 @@ class Model:
         those of scikit-learn: labels and probabilities. The export is compared with the estimator
         on the calibration data. A difference is a :class:`NetworkError` with its size.
         """
-        from palladion.sklearn_export import exported
+        from palladion.nn.convert.scikit_learn import exported
 
         precise = calibration_of(calibrate)
         data = precise.astype(np.float32)
@@ -321,7 +321,7 @@ def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:
     """A model from its bytes. A ``ModelProto`` is returned unchanged."""
     import onnx
 
-    from palladion.nn import onnx_file
+    from palladion.nn.importer import onnx_file
 
     if isinstance(model, bytes | bytearray):
         return onnx_file.parse(bytes(model), "the model")

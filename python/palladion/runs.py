@@ -1,4 +1,4 @@
-"""What a run gives: the encrypted answer, and a report of what it took."""
+"""The results of a run: the encrypted answer, and a report of its costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from palladion import _native, records
+from palladion import _native
+from palladion.support import records
 
 Progress: TypeAlias = Callable[[str, float, float], bool | None]
 """Called with the current step, the work done and all work. If it returns False, the work stops."""
@@ -25,7 +26,7 @@ class RunStep:
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run took. The last fields are those of the target ``xla``."""
+    """The costs of a run. The last fields belong to the target ``xla``."""
 
     seconds: float
     resumed_steps: int
@@ -44,7 +45,7 @@ class RunReport:
     executables: int | None = None
     """Programs of XLA."""
     compiled: int | None = None
-    """Those that were not found in the cache."""
+    """Programs that were not in the cache."""
 
     def to_json(self) -> records.Json:
         """As data for JSON."""

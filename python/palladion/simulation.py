@@ -1,4 +1,4 @@
-"""Schedules of traces on simulated machines: time, energy, traffic, and what each waits for.
+"""Schedules of traces on simulated machines: time, energy, traffic and waits.
 
 ``docs/machines.md`` explains the machines, and the fields of reports, which are those of
 ``palladion simulate run --json``.
@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from palladion import _native, records
+from palladion import _native
 from palladion.machines import Machine
+from palladion.support import records
 from palladion.traces import Trace
 
 
@@ -49,7 +50,7 @@ class SimulatedComponent:
 
 @dataclass(frozen=True)
 class SimulationReport:
-    """What a trace takes on a vector machine."""
+    """Time, energy and traffic of a trace on a vector machine."""
 
     machine: str
     cycles: int
@@ -68,7 +69,7 @@ class SimulationReport:
     utilisation: Mapping[str, float]
     """Share of the time in which each kind of unit is busy."""
     stalls: Mapping[str, float]
-    """What instructions waited for, as shares."""
+    """Shares of the reasons for which instructions waited."""
     instructions: Mapping[str, int]
     works_cycles: Mapping[str, int]
     """Cycles in which each kind of clusters works."""
@@ -148,7 +149,7 @@ def simulate(
     Parameters
     ----------
     trace
-        What ``lower()`` of a compiled network or a circuit gives.
+        A trace, from ``lower()`` of a compiled network or a circuit.
     machine
         A machine, or the name or file of one: :meth:`palladion.Machine.of`.
     progress
@@ -156,7 +157,7 @@ def simulate(
     order
         Order of operations: ``hints``, those that share a key-switch hint together, or ``program``.
     eviction
-        What leaves a full scratchpad: ``belady``, what is read last, or ``lru``.
+        The value that leaves a full scratchpad: ``belady``, the one read last, or ``lru``.
 
     Raises
     ------

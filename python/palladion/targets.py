@@ -1,6 +1,6 @@
-"""What executes a compiled network: the CPU's own kernels, or JAX on a CPU, GPU or TPU.
+"""Executors of a compiled network: the CPU's own kernels, or JAX on a CPU, GPU or TPU.
 
-A target prepares a program once. What it has prepared serves any number of queries::
+A target prepares a program once. The prepared program serves any number of queries::
 
     run = program.prepare(palladion.Target("xla", device="gpu"))
     answers = [run(keys, query) for query in queries]
@@ -12,18 +12,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from palladion import _native, records
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.runs import Answer, Progress, RunReport
+from palladion.support import records
 
 if TYPE_CHECKING:  # slow to import, and not needed on the CPU
     import jax
 
-    from palladion.xla.mesh.run import MeshRun
+    from palladion.xla.mesh.mesh_run import MeshRun
     from palladion.xla.run import Run
 
 Save: TypeAlias = Callable[[bytes], object]
-"""What takes the bytes of a checkpoint."""
+"""The callback that takes the bytes of a checkpoint."""
 
 Replay: TypeAlias = Callable[
     [_native.EvaluationKeys, _native.Query, Progress | None], tuple[bytes, str]
@@ -49,7 +50,7 @@ class Prepared(Protocol):
 
 @dataclass(frozen=True)
 class Target:
-    """What executes a program or a trace.
+    """The executor of a program or a trace.
 
     Raises
     ------
@@ -125,7 +126,7 @@ class Target:
         if saving or checkpoint is not None:
             raise UsageError("a checkpoint is for one device, and several share these limbs")
         self.place()
-        from palladion.xla.mesh.run import MeshRun
+        from palladion.xla.mesh.mesh_run import MeshRun
 
         return OnDevices(MeshRun.of(program, self.devices, self.device))
 

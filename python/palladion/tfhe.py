@@ -36,8 +36,8 @@ from palladion.schemes.arrays import natural
 from palladion.schemes.tfhe.batch import join
 from palladion.schemes.tfhe.bits import Bits
 from palladion.schemes.tfhe.integers import Integers
-from palladion.schemes.tfhe.keys import Params, ServerKey
 from palladion.schemes.tfhe.radix import Radix, digits_of
+from palladion.schemes.tfhe.tfhe_keys import Params, ServerKey
 from palladion.schemes.tfhe.values import bit_bytes, natural_bytes
 
 __all__ = ["Bits", "ClientKey", "Integers", "Params", "Radix", "ServerKey", "join", "keygen"]

@@ -16,9 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from palladion import _native, files, records
+from palladion import _native
 from palladion.errors import FormatError
 from palladion.runs import Progress
+from palladion.support import files, records
 from palladion.targets import CPU, Replay, Target
 
 
@@ -38,7 +39,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What the replay of a trace gives."""
+    """The result of a replay of a trace."""
 
     answer: bytes
     """The bytes of the answer."""
@@ -101,7 +102,7 @@ class Trace:
         Raises
         ------
         FormatError
-            If the text is no trace. The message names the line, what was found and expected.
+            If the text is no trace. The message names the line, its content and the expected one.
         """
         return records.read(Counts, self._counts or self.native.counts())
 
@@ -111,7 +112,7 @@ class Trace:
         Raises
         ------
         FormatError
-            The message names the line, what was found and expected.
+            The message names the line, its content and the expected one.
         """
         _ = self.native
 

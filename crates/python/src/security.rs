@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rlwe::security::{Security, TARGET_BITS, max_log_qp, sparse, uniform};
 
-/// The fields of `palladion.security.Security`.
+/// The fields of `palladion.schemes.security.Security`.
 pub(crate) fn to_dict<'py>(py: Python<'py>, security: &Security) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("bits", security.bits())?;

@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from palladion.circuit.benchmarks import benchmark
 from palladion.circuit.builder import Circuit
-from palladion.circuit.facts import KeysNeeded, Lowered, Noise, Precision
-from palladion.circuit.files import load
 from palladion.circuit.messages import Bit, Integer
+from palladion.circuit.predictions import KeysNeeded, Lowered, Noise, Precision
+from palladion.circuit.reading import load
 from palladion.circuit.tfhe_builder import TfheCircuit
 from palladion.circuit.tfhe_written import TfheWritten
 from palladion.circuit.value import Value, dot

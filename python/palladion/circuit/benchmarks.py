@@ -16,7 +16,7 @@ def benchmark(name: str, digit_limbs: int = 1) -> Written:
     Raises
     ------
     UsageError
-        If there is no such circuit. The message names those that there are.
+        If there is no such circuit. The message names all that there are.
     SecurityError
         If such digits leave less than 128 bits of security, unless the name says ``insecure``.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from palladion import _native, tfhe
-from palladion.circuit.arrays import INTEGERS, REALS, centred, filled, real, shortest
+from palladion.circuit.slot_values import INTEGERS, REALS, centred, filled, real, shortest
 from palladion.circuit.value import Value
 from palladion.circuit.written import Params, Written
 from palladion.errors import UsageError

@@ -26,7 +26,9 @@ class TfheCircuit(TfheWritten):
 
     def __init__(self, params: tfhe.Params, name: str = "circuit") -> None:
         if not isinstance(params, tfhe.Params):
-            raise UsageError(f"parameters {params!r}, expected those of TFHE: see circuit.Circuit")
+            raise UsageError(
+                f"parameters {params!r}, expected parameters of TFHE: see circuit.Circuit"
+            )
         self.params = params
         self.name = name
         self.builder = _native.MessageBuilder(params.native, name)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native, tfhe
-from palladion.circuit.facts import MAX_FAILURE, KeysNeeded, Lowered
+from palladion.circuit.predictions import MAX_FAILURE, KeysNeeded, Lowered
 from palladion.errors import UsageError
-from palladion.files import write
 from palladion.schemes.tfhe.values import array
+from palladion.support.files import write
 
 Messages: TypeAlias = NDArray[Any]
 """``bool`` for bits, 64-bit integers for integers. A single value has no dimension."""

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion import _native, ckks
-from palladion.circuit.arrays import COMPLEX, INTEGERS, filled
-from palladion.circuit.facts import MAX_FAILURE, KeysNeeded, Lowered, Noise, Precision
+from palladion.circuit.predictions import MAX_FAILURE, KeysNeeded, Lowered, Noise, Precision
+from palladion.circuit.slot_values import COMPLEX, INTEGERS, filled
 from palladion.errors import UsageError
-from palladion.files import write
 from palladion.schemes import exact
 from palladion.schemes.keys import EvaluationKeys
+from palladion.support.files import write
 
 Params: TypeAlias = ckks.Params | exact.ExactParams
 Ciphertext: TypeAlias = ckks.Ciphertext | exact.Ciphertext

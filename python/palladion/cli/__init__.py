@@ -40,7 +40,7 @@ COMMANDS: Final = {
     "bench": ("bench", "Measure transforms, schemes, tables, and the loop."),
     "reproduce": ("reproduce", "Reproduce tables and figures of papers."),
     "simulate": ("simulate", "Simulate machines, cycle by cycle."),
-    "xla": ("xla", "Measure what XLA computes with on this machine."),
+    "xla": ("xla", "Measure XLA's kernels on this machine."),
     "info": ("info", "Show version, kernels, threads and security."),
     "params": ("params", "Show parameter sets and their security."),
 }

@@ -7,16 +7,16 @@ from dataclasses import asdict
 import click
 
 from palladion.cli.common import json_option, print_json, threads_option
-from palladion.measure import NAMES, Measurement, measure
+from palladion.measure.speed import NAMES, Measurement, measure
 
 
 @click.command()
-@click.argument("what", type=click.Choice(NAMES))
+@click.argument("name", type=click.Choice(NAMES))
 @click.option("--samples", type=click.IntRange(min=1), default=5, help="Samples for each figure.")
 @click.option("--bootstrap/--no-bootstrap", default=True, help="Measure bootstrapping with ckks.")
 @threads_option
 @json_option
-def bench(what: str, samples: int, bootstrap: bool, as_json: bool) -> None:
+def bench(name: str, samples: int, bootstrap: bool, as_json: bool) -> None:
     """Measure the core: schemes, transforms, tables, or the whole loop.
 
     ckks ends with a bootstrapping, which takes 7 GB of memory. --no-bootstrap leaves it out.
@@ -32,9 +32,9 @@ def bench(what: str, samples: int, bootstrap: bool, as_json: bool) -> None:
         if as_json:
             print_json(asdict(row))
         else:
-            sizes = ", ".join(f"{name} {value}" for name, value in row.parameters.items())
+            sizes = ", ".join(f"{key} {value}" for key, value in row.parameters.items())
             click.echo(f"{row.name:36}{row.seconds * 1e3:12.3f} ms   {sizes}")
 
-    measure(what, hear, samples)
-    if what == "ckks" and bootstrap:
+    measure(name, hear, samples)
+    if name == "ckks" and bootstrap:
         measure("bootstrap", hear, samples)

@@ -13,8 +13,8 @@ import click
 from palladion.deployment import CompiledModel
 from palladion.errors import BudgetError
 from palladion.facts import Costs
-from palladion.prediction import threads
-from palladion.text import size
+from palladion.support.seconds import threads
+from palladion.support.text import size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

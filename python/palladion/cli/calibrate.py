@@ -10,8 +10,8 @@ from typing import Any, TypeVar, get_args
 import click
 
 from palladion.errors import UsageError
-from palladion.nn.calibration import Normalisation, calibrated
-from palladion.nn.graph import Graph
+from palladion.nn.datasets.calibration import Normalisation, calibrated
+from palladion.nn.floats.graph import Graph
 from palladion.nn.importer import load
 from palladion.nn.quantisation import Quantised, Settings
 from palladion.nn.quantisation.settings import LIMIT, Method
@@ -88,8 +88,8 @@ def calibrate(
     change: Callable[[Graph, Normalisation | None], Graph] | None = None,
     **settings: Any,
 ) -> tuple[Graph, Quantised]:
-    """Quantise an ONNX model, calibrated on real inputs. ``change`` gets the graph before, and what
-    the user said of pixels."""
+    """Quantise an ONNX model, calibrated on real inputs. ``change`` gets the graph before, and the
+    user's normalisation of pixels."""
     graph = load(model, keep_softmax=keep_softmax, outputs=outputs or None)
     if data is None and graph.input.grid is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "

@@ -15,15 +15,15 @@ import click
 from click.core import ParameterSource
 
 import palladion
-from palladion.destination import Destination
 from palladion.errors import InputWarning, UsageError
-from palladion.records import Json
-from palladion.text import lined
+from palladion.support.destination import Destination
+from palladion.support.records import Json
+from palladion.support.text import lined
 
 if TYPE_CHECKING:
     from palladion import CompiledModel, IntNetwork
     from palladion.runs import RunStep
-    from palladion.security import Security
+    from palladion.schemes.security import Security
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -32,7 +32,7 @@ class Output(click.Path):
     """A file that the command writes.
 
     Whether it can be written is checked before the command starts. Where it is the standard
-    output, what the command prints goes to standard error, so that the two are not mixed.
+    output, the text for people goes to standard error, so that the two are not mixed.
     """
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -212,7 +212,7 @@ def print_json(data: Json) -> None:
 
 
 def program_json(program: CompiledModel) -> Json:
-    """What a program states and what its runs take, as ``inspect --json`` has it."""
+    """A program's facts and the costs of its runs, as ``inspect --json`` has them."""
     return {**program.facts.to_json(), **program.costs().to_json()}
 
 

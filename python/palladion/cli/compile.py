@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from palladion import IntNetwork, files
+from palladion import IntNetwork
 from palladion.cli import hiding
 from palladion.cli.batching import batch_or_hybrid_options, choose, show_candidates
 from palladion.cli.budget import Budget, budget_options
@@ -31,11 +31,12 @@ from palladion.cli.progress import Steps
 from palladion.deployment import client_file
 from palladion.errors import UsageError
 from palladion.hybrid import Link
-from palladion.nn.export import is_ours
-from palladion.nn.quantisation.write.report import refuse_warned
-from palladion.prediction import threads
-from palladion.records import to_json
-from palladion.text import at_most, size
+from palladion.nn.integers.export import is_ours
+from palladion.nn.quantisation.write.layer_report import refuse_warned
+from palladion.support import files
+from palladion.support.records import to_json
+from palladion.support.seconds import threads
+from palladion.support.text import at_most, size
 
 
 @click.command(name="compile")
@@ -193,7 +194,7 @@ def refuse_fhe_options() -> None:
         if given(option):
             name = option.replace("_", "-")
             raise UsageError(f"--{name} is not for --mode hybrid: its answers are exact, and "
-                             "compile prints what it costs")  # fmt: skip
+                             "compile prints its cost")  # fmt: skip
 
 
 def refuse_given(network: Path, for_models: Collection[str]) -> None:

@@ -9,7 +9,6 @@ import click
 import numpy as np
 
 import palladion
-from palladion import files
 from palladion.cli.common import (
     FILE,
     OUTPUT,
@@ -19,8 +18,9 @@ from palladion.cli.common import (
     threads_option,
 )
 from palladion.client import Client
-from palladion.nn.prediction import Prediction
-from palladion.records import Json
+from palladion.nn.ends.prediction import Prediction
+from palladion.support import files
+from palladion.support.records import Json
 
 SHOWN = 16  # numbers of an output in one line
 

@@ -17,8 +17,8 @@ from palladion.cli.halves import Figures, both_halves
 from palladion.cli.progress import Steps
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
-from palladion.image import load_digit
-from palladion.nn.linear import Ints
+from palladion.nn.integers.linear_maps import Ints
+from palladion.support.image import load_digit
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def choose(pictures: tuple[Path, ...], sample: int, count: int) -> Digits:
 
 @dataclass(frozen=True)
 class Image:
-    """The classes of an image. The names are those of ``--json``, which docs/cli.md documents."""
+    """The classes of an image. Names are as in ``--json``, which docs/cli.md documents."""
 
     label: int | None
     predicted: int

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import click
 
-from palladion import files
 from palladion.cli.common import (
     FOLDER,
     json_option,
     print_json,
 )
 from palladion.cli.progress import Steps
-from palladion.destination import make_folder
 from palladion.errors import DataError
-from palladion.fetch import fetch
-from palladion.nn import cifar10, mnist
-from palladion.text import size
+from palladion.nn.datasets import cifar10, mnist
+from palladion.support import files
+from palladion.support.destination import make_folder
+from palladion.support.fetch import fetch
+from palladion.support.text import size
 
 Fetch = Callable[[str, tuple[str, ...], int, str], bytes]
 

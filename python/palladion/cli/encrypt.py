@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 import palladion
-from palladion import files
 from palladion.cli.common import (
     FILE,
     OUTPUT,
@@ -20,8 +19,9 @@ from palladion.cli.common import (
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.client import Client
-from palladion.packaged import takes_digits
-from palladion.text import size
+from palladion.data.digits import takes_digits
+from palladion.support import files
+from palladion.support.text import size
 
 
 @click.command()

@@ -23,10 +23,10 @@ from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError
-from palladion.evaluation import in_the_clear, inputs_of, plain_correct, under_encryption
-from palladion.nn import dataset
-from palladion.nn.network import ROUNDING_SIGMA
-from palladion.records import Json, to_json
+from palladion.measure.accuracy import in_the_clear, inputs_of, plain_correct, under_encryption
+from palladion.nn.datasets import dataset
+from palladion.nn.integers.network import ROUNDING_SIGMA
+from palladion.support.records import Json, to_json
 
 
 @click.command()

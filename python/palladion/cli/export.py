@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from palladion import IntNetwork, files
+from palladion import IntNetwork
 from palladion.cli.common import (
     json_option,
     prepare_output,
@@ -15,10 +15,11 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.deployment import CompiledModel
-from palladion.destination import check_folder
 from palladion.errors import UsageError
-from palladion.nn.export import to_onnx
-from palladion.text import size
+from palladion.nn.integers.export import to_onnx
+from palladion.support import files
+from palladion.support.destination import check_folder
+from palladion.support.text import size
 
 
 @click.command()

@@ -13,12 +13,12 @@ from palladion.cli.common import peak_memory, phases, print_rows, security_rows
 from palladion.cli.progress import Steps
 from palladion.cli.target import prepare
 from palladion.deployment import CompiledModel
-from palladion.nn.linear import Ints
-from palladion.nn.prediction import Prediction
-from palladion.prediction import threads
-from palladion.records import Json
+from palladion.nn.ends.prediction import Prediction
+from palladion.nn.integers.linear_maps import Ints
+from palladion.support.records import Json
+from palladion.support.seconds import threads
+from palladion.support.text import size
 from palladion.targets import CPU, Target
-from palladion.text import size
 
 
 @dataclass
@@ -87,7 +87,7 @@ def both_halves(
 
 @dataclass(frozen=True)
 class Figures:
-    """What encrypted runs took. The names are those of ``--json``, which docs/cli.md documents."""
+    """Times and memory of encrypted runs. Names are as in ``--json``: see docs/cli.md."""
 
     seconds: float
     steps: dict[str, float]
@@ -100,7 +100,7 @@ class Figures:
 
     @classmethod
     def of(cls, program: CompiledModel, outcome: Outcome) -> Figures:
-        """Those of runs that have just ended."""
+        """The figures of runs that have just ended."""
         return cls(
             outcome.seconds,
             outcome.steps,

@@ -1,4 +1,4 @@
-"""``--hide-model``: floods over the outputs of a program, and what they cost."""
+"""``--hide-model``: floods over the outputs of a program, and their cost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palladion import IntNetwork
 from palladion.cli.common import given
 from palladion.deployment import DEFAULT_QUERIES, CompiledModel
 from palladion.errors import UsageError
-from palladion.text import size
+from palladion.support.text import size
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -43,7 +43,7 @@ def hiding_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Hiding:
-    """What floods cost: each figure without them, and with them."""
+    """The cost of floods: each figure without them, and with them."""
 
     queries: int
     """Queries over which they hide noise."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from palladion import IntNetwork, files
+from palladion import IntNetwork
 from palladion.cli.common import (
     FILE,
     OUTPUT,
@@ -24,6 +24,7 @@ from palladion.cli.decrypt import outputs_json, show_outputs
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
+from palladion.data.digits import takes_digits
 from palladion.errors import UsageError
 from palladion.hybrid import (
     Connected,
@@ -46,10 +47,10 @@ from palladion.hybrid import (
     compare_packings,
     make_identity,
 )
-from palladion.nn.dataset import read_array
-from palladion.packaged import takes_digits
-from palladion.records import Json, to_json
-from palladion.text import size
+from palladion.nn.datasets.dataset import read_array
+from palladion.support import files
+from palladion.support.records import Json, to_json
+from palladion.support.text import size
 
 MBIT = click.FloatRange(min=0, min_open=True)
 
@@ -122,7 +123,7 @@ def show_compiled(compiled: Compiled, output: Path) -> None:
 
 
 def packing_text(packings: Sequence[PackingComparison]) -> str:
-    """The packing of all layers, and those for which another would be cheaper."""
+    """The packing of all layers, and the layers for which another would be cheaper."""
     others = [each for each in packings if each.cheaper_in_slots]
     text = f"c2pc in {len(packings)} layers, cheaper than slots in {len(packings) - len(others)}"
     if others:
@@ -269,7 +270,7 @@ def event_json(event: Event) -> Json:
 
 
 def show_event(event: Event) -> None:
-    """Print what happened at the server."""
+    """Print an event of the server."""
     if isinstance(event, Listening):
         most = event.inputs_of_client
         bits = event.log2_distance + math.log2(most)
@@ -340,8 +341,8 @@ def query(
 ) -> None:
     """Ask a server of `serve-hybrid` for the outputs of a model.
 
-    ADDRESS is HOST:PORT. The server learns nothing of the inputs. The outputs equal those of the
-    integer network exactly.
+    ADDRESS is HOST:PORT. The server learns nothing of the inputs. The outputs are exactly the
+    integer network's.
     """
     if (trust is None) == (cert is None):
         raise UsageError("give --trust, the hash that serve-hybrid printed, or --cert, the "
@@ -438,7 +439,7 @@ def show_costs(
 def phase_row(
     phase: str, measured: Measured, seconds: float, moved: str, rounds: int
 ) -> dict[str, str]:
-    """A phase, with what was predicted for all inputs."""
+    """A phase, with the prediction for all inputs."""
     return {
         "phase": phase,
         "seconds": f"{measured.seconds:.2f}",

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from palladion.errors import DataError, NetworkError
-from palladion.image import load_digit, load_picture
-from palladion.nn.boundary import Boundary
-from palladion.nn.dataset import read_array
-from palladion.nn.linear import Ints
+from palladion.nn.datasets.dataset import read_array
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.integers.linear_maps import Ints
+from palladion.support.image import load_digit, load_picture
 
 ARRAYS = {".npy", ".npz"}
 
@@ -43,7 +43,7 @@ def of_array(boundary: Boundary, path: Path) -> Ints:
     if found.dtype == np.uint8 and pixels is not None and not pixels.plain:
         raise DataError(f"{path} holds bytes, and this model takes numbers made of pixels by a "
                         "mean and a deviation: give the pictures themselves as PNG or JPEG files, "
-                        "or those numbers as floating point")  # fmt: skip
+                        "or the numbers as floating point")  # fmt: skip
     single = found.shape == boundary.interface.takes.shape
     try:
         return boundary.inputs(found[None] if single else found)

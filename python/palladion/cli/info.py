@@ -15,7 +15,7 @@ from palladion.cli.common import (
     security_rows,
     threads_option,
 )
-from palladion.security import Security
+from palladion.schemes.security import Security
 
 
 @click.command()
@@ -40,7 +40,7 @@ def info(as_json: bool) -> None:
 
 
 def text(value: object) -> object:
-    """What a list or a dictionary contains, in a line."""
+    """The items of a list or a dictionary, in a line."""
     if isinstance(value, dict):
         value = [f"{name} {number}" for name, number in value.items()]
     return ", ".join(map(str, value)) if isinstance(value, list) else value

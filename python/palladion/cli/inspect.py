@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from palladion import IntNetwork, files
+from palladion import IntNetwork
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
@@ -29,10 +29,11 @@ from palladion.cli.why import show_why
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.facts import Facts, WorstStep
-from palladion.nn.quantisation.write.report import refuse_warned
-from palladion.prediction import threads
-from palladion.records import to_json
-from palladion.text import at_most, size, times
+from palladion.nn.quantisation.write.layer_report import refuse_warned
+from palladion.support import files
+from palladion.support.records import to_json
+from palladion.support.seconds import threads
+from palladion.support.text import at_most, size, times
 
 
 @click.command()
@@ -43,7 +44,9 @@ from palladion.text import at_most, size, times
     type=FILE,
     help="For a program: the network it was compiled from, to print shapes and bounds.",
 )
-@click.option("--why", is_flag=True, help="For a network: print what the compiler compared.")
+@click.option(
+    "--why", is_flag=True, help="For a network: print the candidates that the compiler compared."
+)
 @click.option("--strict", is_flag=True, help="Fail if quantisation gave warnings.")
 @batch_option
 @budget_options
@@ -74,8 +77,8 @@ def inspect(
                 program, choices = CompiledModel.with_choices(IntNetwork.load(file), batch)
         elif why:
             raise UsageError(
-                f"{file} is a program, --why needs the network: a program does not hold what "
-                "its compilation compared"
+                f"{file} is a program, --why needs the network: a program does not hold the "
+                "candidates of its compilation"
             )
         elif given("batch"):
             raise UsageError(f"{file} is a program, which has a batch of its own: --batch is for a "

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import palladion
-from palladion import IntNetwork, files, memory
+from palladion import IntNetwork
 from palladion.cli.budget import Budget, budget_options
 from palladion.cli.common import (
     FILE,
@@ -24,9 +24,10 @@ from palladion.cli.common import (
 from palladion.cli.progress import Steps
 from palladion.client import Client
 from palladion.deployment import CompiledModel, client_file
-from palladion.destination import check_folder, make_folder
 from palladion.errors import DataError, UsageError
-from palladion.text import size
+from palladion.support import files, memory
+from palladion.support.destination import check_folder, make_folder
+from palladion.support.text import size
 
 SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from palladion import files
 from palladion.cli.common import FILE, OUTPUT, json_option, print_json, threads_option
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.target import target_options
 from palladion.deployment import CompiledModel
 from palladion.errors import FormatError, UsageError
+from palladion.support import files
+from palladion.support.text import size
 from palladion.targets import CPU, Target
-from palladion.text import size
 from palladion.traces import Trace
 
 
@@ -132,7 +132,7 @@ def verify(trace: Trace, path: Path) -> None:
     Raises
     ------
     FormatError
-        The message names the file, the line, and what was found and expected.
+        The message names the file, the line, its content and the expected one.
     """
     try:
         trace.verify()

@@ -1,13 +1,13 @@
-"""What the commands of ``palladion simulate`` are given: machines, traces, folders."""
+"""The arguments of ``palladion simulate``: machines, traces, folders."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from palladion import files
 from palladion.deployment import CompiledModel
 from palladion.errors import FormatError
+from palladion.support import files
 from palladion.traces import Trace
 
 

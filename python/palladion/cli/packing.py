@@ -8,12 +8,12 @@ from typing import Any
 import click
 
 import palladion
+from palladion.accelerators.packing_trials import SURVEY, Layer, layers_of, names
 from palladion.cli.common import json_option, print_json, threads_option
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
-from palladion.packings import SURVEY, Layer, layers_of, names
-from palladion.text import size
+from palladion.support.text import size
 
 Row = dict[str, Any]
 

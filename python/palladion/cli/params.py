@@ -8,9 +8,9 @@ import click
 
 from palladion.cli.common import json_option, print_json, print_rows
 from palladion.cli.table import print_table
-from palladion.security import TARGET_BITS
-from palladion.sets import NamedSet, TfheSet, named, named_sets, tfhe_sets
-from palladion.text import size
+from palladion.schemes.security import TARGET_BITS
+from palladion.schemes.sets import NamedSet, TfheSet, named, named_sets, tfhe_sets
+from palladion.support.text import size
 
 
 @click.command()

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from palladion import files
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import FILE, OUTPUT, json_option, print_json
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.nn.importer import load
-from palladion.report import LayersReport
+from palladion.nn.quality.layers_report import LayersReport
+from palladion.support import files
 
 
 @click.command("import")

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import click
 
-from palladion import files
 from palladion.cli.common import (
     FILE,
     FOLDER,
@@ -19,13 +18,14 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.destination import make_folder
 from palladion.errors import UsageError
 from palladion.reproduce import PAPERS, Item, Paper, Reproduction
 from palladion.reproduce.athena.paper import BENCHMARKS
 from palladion.reproduce.cross.operations import SETS
 from palladion.reproduce.f1.paper import FIGURE_5
 from palladion.reproduce.plot import NO_PLOTS, draw, plots_possible
+from palladion.support import files
+from palladion.support.destination import make_folder
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 THERE = click.Path(path_type=Path, file_okay=False, exists=True)

@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 import numpy as np
 
-from palladion import files
 from palladion.cli.common import (
     FILE,
     OUTPUT,
@@ -31,18 +30,19 @@ from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.target import prepare, target_options
+from palladion.data.digits import takes_digits
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
-from palladion.nn.boundary import Boundary
-from palladion.nn.dataset import labels_beside
-from palladion.nn.labels import per_input
-from palladion.nn.linear import Ints
-from palladion.nn.prediction import Prediction
-from palladion.nn.scores import Array, Score, scores
-from palladion.packaged import takes_digits
+from palladion.nn.datasets.dataset import labels_beside
+from palladion.nn.datasets.labels import per_input
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.ends.prediction import Prediction
+from palladion.nn.integers.linear_maps import Ints
+from palladion.nn.quality.scores import Array, Score, scores
 from palladion.runs import RunStep
+from palladion.support import files
+from palladion.support.text import size
 from palladion.targets import Target
-from palladion.text import size
 
 
 @click.command()

@@ -6,11 +6,11 @@ import click
 
 from palladion.cli.common import print_rows
 from palladion.cli.table import print_table
-from palladion.records import Json
+from palladion.support.records import Json
 
 
 def show(result: Json) -> None:
-    """Print the counts in the clear, then those under encryption."""
+    """Print the counts in the clear, then the counts under encryption."""
     total = result["images"]
     click.echo(f"{result['network']} in the clear, {total} test images of {result['dataset']}")
     if result["note"] is not None:

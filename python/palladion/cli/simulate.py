@@ -10,17 +10,9 @@ from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
-from palladion.machines import (
-    PUBLISHED,
-    SETS,
-    Machine,
-    SpatialSummary,
-    VectorSummary,
-    Wholes,
-    names,
-    published,
-)
-from palladion.records import to_json
+from palladion.machines import Machine, SpatialSummary, VectorSummary, Wholes, names
+from palladion.reproduce.athena_tfhe.published import PUBLISHED, SETS, published
+from palladion.support.records import to_json
 
 
 @click.group()
@@ -99,7 +91,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
                 "tiles of": kind.name,
                 "number": kind.tiles,
                 "busy": "-" if kind.busy is None else f"{100 * kind.busy:.1f}%",
-                "what one does": kind.does,
+                "task": kind.does,
             }
             for kind in found.kinds
         ]
@@ -111,7 +103,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
 
 
 PRINTED = ("passes", "iteration_us", "latency_ms", "energy_mj")
-"""What the three passes of the paper's FFT multiplier take."""
+"""Time and energy in the three passes of the paper's FFT multiplier."""
 
 
 def print_whole(wholes: Wholes) -> None:
@@ -158,7 +150,7 @@ def machines(as_json: bool) -> None:
         return
     print_table(
         [
-            {"machine": name, "family": summary.family, "what it has": words(summary)}
+            {"machine": name, "family": summary.family, "parts": words(summary)}
             for name, summary in found.items()
         ]
     )
@@ -169,7 +161,7 @@ def machines(as_json: bool) -> None:
 
 
 def words(summary: SpatialSummary | VectorSummary) -> str:
-    """What a machine has, in a line."""
+    """The parts of a machine, in a line."""
     if isinstance(summary, SpatialSummary):
         return f"{summary.tiles} tiles"
     clusters = summary.clusters

@@ -7,12 +7,7 @@ from pathlib import Path
 import click
 
 from palladion import IntNetwork
-from palladion.cli.common import batch_option, json_option, print_json, print_rows
-from palladion.cli.progress import Steps
-from palladion.cli.table import print_table
-from palladion.errors import UsageError
-from palladion.machines import Machine
-from palladion.packing_model import (
+from palladion.accelerators.packing_model import (
     CORRECTIONS,
     NETWORKS,
     PACKINGS,
@@ -24,11 +19,16 @@ from palladion.packing_model import (
     packing_named,
     simulate,
 )
-from palladion.packing_model.machine import MACHINES, machine_file
-from palladion.packing_model.report import Step, security_of, steps
-from palladion.packing_model.scheduled import Scheduled, schedule, totals
-from palladion.packing_model.simulate import Run
-from palladion.text import short, size
+from palladion.accelerators.packing_model.machine import MACHINES, machine_file
+from palladion.accelerators.packing_model.results import Step, security_of, steps
+from palladion.accelerators.packing_model.scheduled import Scheduled, schedule, totals
+from palladion.accelerators.packing_model.simulate import Run
+from palladion.cli.common import batch_option, json_option, print_json, print_rows
+from palladion.cli.progress import Steps
+from palladion.cli.table import print_table
+from palladion.errors import UsageError
+from palladion.machines import Machine
+from palladion.support.text import short, size
 
 
 def layers_of(name: str) -> Layers:
@@ -116,7 +116,7 @@ def packing(
 
     NETWORK is resnet50, mobilenetv2, gnmt or resnet20, as the public simulator of Hyena has them,
     or the file of an integer network. The model is analytical. Without --published the errors of
-    the published model are mended, and the report says what each correction costs.
+    the published model are mended, and the report has the cost of each correction.
 
     With --cycle-level there is no model of packings. The circuit of each layer is lowered to
     instructions on limbs, and these are scheduled on a vector machine and checked.
@@ -194,7 +194,7 @@ def at_cycle_level(
     if parts:
         rows["in part"] = (
             f"{parts} layers: circuits above {most} operations, --most; time, energy and traffic "
-            "are the part's over its share, but hints, which are those of distinct keys. Times are "
+            "are the part's over its share, but hints, one for each distinct key. Times are "
             "at most: a part loads its keys for less work than its layer"
         )
     print_rows(rows)
@@ -271,7 +271,7 @@ def show(run: Run, given: Layers, found: list[Step]) -> None:
 
 
 def correction_rows(found: list[Step]) -> list[dict[str, object]]:
-    """What each correction costs, with those before it."""
+    """The cost of each correction, with all before it."""
     rows: list[dict[str, object]] = []
     for step in found:
         run = step.run

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
-from palladion import files
+from palladion.accelerators.pictures import PARTS, of_run
 from palladion.cli.common import FILE, FOLDER, OUTPUT, Command, json_option, print_json, print_rows
 from palladion.cli.machines import work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
-from palladion.destination import make_folder
 from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine
-from palladion.pictures import PARTS, of_run
 from palladion.reproduce.plot import require
 from palladion.simulation import SimulationReport, simulate
-from palladion.text import short, size
+from palladion.support import files
+from palladion.support.destination import make_folder
+from palladion.support.text import short, size
 
 WIDTH = 98
 """Largest number of columns of a line of notes."""
@@ -29,7 +29,7 @@ TIMES = (
 )
 
 MOST_STEPS = 12
-"""Steps that are printed: those that take longest, in the order of the program."""
+"""Number of steps that are printed: the longest ones, in the order of the program."""
 
 
 def passes_options(command: Command) -> Command:
@@ -38,14 +38,13 @@ def passes_options(command: Command) -> Command:
         "--eviction",
         type=click.Choice(["belady", "lru"]),
         default="belady",
-        help="What leaves a full scratchpad: what is read last, or was read least recently.",
+        help="The value that leaves a full scratchpad: read last, or read least recently.",
     )(command)
     return click.option(
         "--order",
         type=click.Choice(["hints", "program"]),
         default="hints",
-        help="Order of operations: those that share a key-switch hint together, or that of the "
-        "trace.",
+        help="Order of operations: by their key-switch hints, or as in the trace.",
     )(command)
 
 

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from palladion import sweeps
+from palladion.accelerators import sweeps
+from palladion.accelerators.pictures import of_sweep
+from palladion.accelerators.sweeps import Sweep
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
 from palladion.cli.machines import work_of, write_pictures
 from palladion.cli.progress import Steps
 from palladion.cli.simulate_run import passes_options
 from palladion.cli.table import print_table
-from palladion.destination import make_folder
 from palladion.errors import FormatError
 from palladion.machines import Machine, VectorSummary
-from palladion.pictures import of_sweep
 from palladion.reproduce.plot import require
-from palladion.sweeps import Sweep
+from palladion.support.destination import make_folder
 
 WIDTH = 98
 
@@ -30,21 +30,21 @@ def parsed(
 
 
 def lanes_note(model: Machine, given: Sweep) -> str:
-    """What `lanes` of a sweep are: those of the widest unit."""
+    """The unit that `lanes` of a sweep means: the widest."""
     summary = model.summary()
     assert isinstance(summary, VectorSummary), "a sweep is of a vector machine"
     lanes = summary.unit_lanes
     widest = max(lanes, key=lambda name: lanes[name])
     others = {name: count for name, count in lanes.items() if count < lanes[widest]}
     if not others:
-        return "lanes: those of every unit."
+        return "lanes: the lanes of every unit."
     first = given.values[0]
     scaled = ", ".join(
         f"{name} {max(1, count * first // lanes[widest]):,}" for name, count in others.items()
     )
     return (
-        f"lanes: those of {widest}, the widest unit, which has {lanes[widest]:,} in the file. The "
-        f"others keep their proportion to it: with lanes={first} they have {scaled}. "
+        f"lanes: the lanes of {widest}, the widest unit, which has {lanes[widest]:,} in the file. "
+        f"The others keep their proportion to it: with lanes={first} they have {scaled}. "
         "unit.NAME.lanes is that of one unit alone."
     )
 

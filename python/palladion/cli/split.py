@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 import palladion
-from palladion import files
 from palladion.cli.common import FILE, OUTPUT, json_option, print_json
 from palladion.deployment import client_file
-from palladion.text import size
+from palladion.support import files
+from palladion.support.text import size
 
 
 @click.command()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from palladion.text import short, table
+from palladion.support.text import short, table
 
 __all__ = ["print_table", "short"]
 

@@ -59,7 +59,7 @@ def target_options(command: Command) -> Command:
         type=click.Choice(["cpu", "xla"]),
         default="cpu",
         is_eager=True,
-        help="What computes: cpu, the kernels of this package, or xla, JAX on a CPU, GPU or TPU "
+        help="The target: cpu, the kernels of this package, or xla, JAX on a CPU, GPU or TPU "
         "(docs/xla.md), for programs compiled with --words 32. Default: cpu.",
     )
     devices = click.option(

@@ -9,16 +9,17 @@ from typing import Any
 import click
 import numpy as np
 
-from palladion import IntNetwork, files
+from palladion import IntNetwork
 from palladion.cli.calibrate import calibrate, calibration_options
 from palladion.cli.common import FILE, OUTPUT, json_option, print_json, print_rows
 from palladion.cli.progress import Steps
 from palladion.errors import DataError, UsageError
-from palladion.evaluation import in_the_clear, inputs_of
-from palladion.nn import dataset
-from palladion.nn.calibration import Normalisation, pixels_of
-from palladion.nn.graph import Array, Graph
-from palladion.nn.network import ROUNDING_SIGMA, Ints
+from palladion.measure.accuracy import in_the_clear, inputs_of
+from palladion.nn.datasets import dataset
+from palladion.nn.datasets.calibration import Normalisation, pixels_of
+from palladion.nn.floats.graph import Array, Graph
+from palladion.nn.integers.network import ROUNDING_SIGMA, Ints
+from palladion.support import files
 
 HELD_OUT = 1_000
 """Images that are counted but not trained on; a tenth of all if there are fewer than 10,000."""
@@ -182,7 +183,7 @@ def examples(data: Path, count: int | None, graph: Graph, network: IntNetwork) -
 def real_examples(
     data: Path, count: int | None, graph: Graph, told: Normalisation | None
 ) -> tuple[Array, Ints, Array]:
-    """Inputs as the model takes them, without those that are held out, with classes, and the values
+    """Inputs as the model takes them, without the held-out ones, with classes, and the values
     of an empty pixel by channel."""
     given = dataset.read(data, "train", count)
     kept = len(given.labels) - min(HELD_OUT, len(given.labels) // 10)

@@ -9,10 +9,10 @@ import click
 
 from palladion.choices import Candidate, Choices, Cut, Form, Kind, Table, ranked
 from palladion.cli.table import print_table, short
-from palladion.text import times
+from palladion.support.text import times
 
 SHOWN = 3
-"""Number of candidates of a decision that are printed, in addition to those with marks."""
+"""Number of candidates of a decision that are printed, in addition to the marked ones."""
 
 WIDTH = 100
 """Largest number of columns of a line."""
@@ -47,7 +47,7 @@ def heading(text: str) -> None:
 def show_candidates(
     name: str, candidates: Sequence[Kind], row: Callable[[Kind], dict[str, object]]
 ) -> None:
-    """Print the cheapest of a layer's candidates, and those with marks. If all were refused, print
+    """Print the cheapest of a layer's candidates, and the marked ones. If all were refused, print
     the reasons."""
     good = ranked(candidates)
     refused = len(candidates) - len(good)

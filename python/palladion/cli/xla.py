@@ -14,7 +14,7 @@ from palladion.errors import UsageError
 
 @click.group()
 def xla() -> None:
-    """Measure what XLA computes with on this machine."""
+    """Measure XLA's kernels on this machine."""
 
 
 @xla.command()
@@ -44,7 +44,7 @@ def tune(
     """Measure every variant of every kernel and keep the fastest ones.
 
     Times are microseconds for a row of N words, medians of the runs, by all threads that XLA takes.
-    A variant whose words differ from those of the first one is never chosen. The choice is kept in
+    A variant whose words differ from the first one's is never chosen. The choice is kept in
     a file of the user's cache, and holds for this device and this version of JAX."""
     if n & (n - 1) or not 16 <= n <= 1 << 17:
         raise UsageError(f"N is {n}, expected a power of two from 16 to 131072")
@@ -64,7 +64,7 @@ def tune(
         found = jax.devices(device)[0]
     except RuntimeError as error:
         here = ", ".join(sorted({each.platform for each in jax.devices()}))
-        raise UsageError(f"no device {device!r}, expected one of those here: {here}") from error
+        raise UsageError(f"no device {device!r}, expected one of this machine's: {here}") from error
     rows = rows or (1 if found.platform == "cpu" else 64)
     wanted = operations or tuple(choice.OPERATIONS)
     total = sum(len(choice.OPERATIONS[name]) for name in wanted)

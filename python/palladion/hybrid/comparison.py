@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from palladion import _native
 from palladion.hybrid.costs import HybridClientFacts, Link
-from palladion.nn.network import IntNetwork
+from palladion.nn.integers.network import IntNetwork
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PackingComparison:
 def compare_packings(
     network: IntNetwork, facts: HybridClientFacts, link: Link
 ) -> tuple[PackingComparison, ...]:
-    """For each encrypted layer, what it takes beside the cheapest packing in slots.
+    """For each encrypted layer, its costs beside the cheapest packing in slots.
 
     Shares modulo a power of two have no slots, so the mode packs values in coefficients, as
     ``c2pc`` does, in the layout that takes the least time on this connection. The seconds of

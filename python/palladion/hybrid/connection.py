@@ -11,14 +11,15 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from palladion import _native, records
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.hybrid.costs import HybridClientFacts
 from palladion.hybrid.sessions import SessionReport
-from palladion.nn.boundary import Boundary
-from palladion.nn.linear import Ints
-from palladion.nn.prediction import Prediction
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.ends.prediction import Prediction
+from palladion.nn.integers.linear_maps import Ints
 from palladion.runs import Progress
+from palladion.support import records
 
 MOST_INPUTS: Final = 10_000
 """The most inputs of a session."""
@@ -126,7 +127,7 @@ class Identity:
     pem: str
     """Both, in PEM form. Keep it: who has it is this client."""
     certificate_hash: str
-    """What the server's owner is told."""
+    """The callback that tells the server's owner."""
 
 
 def make_identity() -> Identity:

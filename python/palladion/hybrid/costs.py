@@ -1,11 +1,11 @@
-"""What a program for two parties states, and what its sessions are predicted to take."""
+"""The facts of a program for two parties, and the predicted costs of its sessions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from palladion import records
+from palladion.support import records
 
 BYTES_OF_MBIT: Final = 125_000
 """Bytes of a Mbit."""
@@ -13,7 +13,7 @@ BYTES_OF_MBIT: Final = 125_000
 
 @dataclass(frozen=True)
 class Predicted:
-    """What a part of a session is predicted to take, for one input."""
+    """The predicted costs of a part of a session, for one input."""
 
     rounds: int
     messages: int
@@ -93,7 +93,7 @@ class HybridProducts:
 
 @dataclass(frozen=True)
 class HybridClientFacts:
-    """What a client knows of a program for two parties."""
+    """A client's knowledge of a program for two parties."""
 
     network: str
     program_hash: str
@@ -120,7 +120,7 @@ class HybridClientFacts:
 
 @dataclass(frozen=True)
 class HybridFacts(HybridClientFacts):
-    """What a program for two parties states."""
+    """The statements of a program for two parties."""
 
     statistical_bits: int
     """Floods hide weights to a distance of ``2**-statistical_bits``."""

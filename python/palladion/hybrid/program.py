@@ -9,12 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from palladion import _native, files, records
+from palladion import _native
 from palladion.errors import UsageError
 from palladion.hybrid.connection import MOST_INPUTS
 from palladion.hybrid.costs import BYTES_OF_MBIT, LINK, HybridCosts, HybridFacts, Link
 from palladion.hybrid.sessions import Event, event_of
-from palladion.nn.network import IntNetwork
+from palladion.nn.integers.network import IntNetwork
+from palladion.support import files, records
 
 HIDDEN_INPUTS: Final = 10
 """Inputs of one client that floods hide together unless another number is given."""
@@ -61,7 +62,7 @@ class HybridModel:
 
     @cached_property
     def facts(self) -> HybridFacts:
-        """Parameters, security, rounds and bytes, and what is hidden."""
+        """Parameters, security, rounds, bytes and hidden values."""
         return records.read(HybridFacts, json.loads(self.native.report()))
 
     def costs(self, link: Link = LINK) -> HybridCosts:

@@ -1,4 +1,4 @@
-"""What sessions took, and the events of a server."""
+"""Reports of sessions, and the events of a server."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from palladion import records
+from palladion.support import records
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a part of a session took at one party."""
+    """Time and traffic of a part of a session at one party."""
 
     seconds: float
     sent: int
@@ -23,7 +23,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class LayerReport:
-    """What a layer took."""
+    """Time and traffic of a layer."""
 
     name: str
     linear: Measured
@@ -32,7 +32,7 @@ class LayerReport:
 
 @dataclass(frozen=True)
 class SessionReport:
-    """What a session took."""
+    """Time and traffic of a session."""
 
     inputs: int
     handshake: Measured
@@ -53,7 +53,7 @@ class Listening:
     address: str
     """HOST:PORT."""
     certificate_hash: str
-    """What clients trust."""
+    """The hash that clients trust."""
     program_hash: str
     log2_distance: float
     inputs_of_client: int

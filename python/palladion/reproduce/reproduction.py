@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from palladion.records import Json
+from palladion.support.records import Json
 
 Cell = str | int | float | None
 """``None`` if the paper gives no value, or if nothing was measured."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion.errors import UsageError
-from palladion.masks import masked
 from palladion.schemes.encrypted import Encrypted
+from palladion.support.masks import masked
 
 Complex = NDArray[np.complex128]
 Integers = NDArray[np.int64]

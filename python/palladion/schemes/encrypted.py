@@ -1,4 +1,4 @@
-"""What Python asks of every object, and an encrypted value cannot answer."""
+"""Questions that Python asks of every object, and an encrypted value cannot answer."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ class Encrypted:
     """An encrypted value, or a value of a circuit. Nobody but the key's owner can see it.
 
     So ``if x:``, ``max(x, y)``, ``sorted``, ``x in [..]``, ``int(x)``, ``hash(x)`` and their like
-    raise ``TypeError``, which says what to write instead. So does a comparison that the scheme does
+    raise ``TypeError`` with the way out. So does a comparison that the scheme does
     not have.
     """
 
     comparisons = (
         "decrypt first, or compare in palladion.tfhe, whose comparisons give encrypted bits"
     )
-    """What to write instead of a comparison."""
+    """The way out in place of a comparison."""
     choices = "decrypt first, or multiply by masks: m * x + (1 - m) * y"
-    """What to write instead of a decision on the value."""
+    """The way out in place of a decision on the value."""
     divisions = "multiply by the inverse of a plain number"
-    """What to write instead of a division."""
+    """The way out in place of a division."""
 
     def _refuse(self, what: str, instead: str) -> NoReturn:
         raise TypeError(f"{what} an encrypted value ({type(self).__qualname__}): {instead}")

@@ -28,7 +28,7 @@ from palladion.schemes.keys import (
     evaluation_keys,
     keys_of,
 )
-from palladion.sets import of_scheme
+from palladion.schemes.sets import of_scheme
 
 T_FERMAT = 65537
 """The Fermat prime 2^16 + 1. It gives all slots up to ``log_n`` 15."""

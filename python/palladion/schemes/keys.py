@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 from palladion import _native
 from palladion.errors import MissingKeyError, UsageError
 from palladion.schemes.arrays import between, rotation
-from palladion.security import Estimated
+from palladion.schemes.security import Estimated
 
 P = TypeVar("P", bound="SchemeParams")
 S = TypeVar("S", bound="Stored")

@@ -13,7 +13,7 @@ import jax
 from numpy.typing import ArrayLike
 
 from palladion import _native
-from palladion.circuit.facts import Lowered
+from palladion.circuit.predictions import Lowered
 from palladion.circuit.written import Ciphertext, Written
 from palladion.schemes.keys import EvaluationKeys
 from palladion.xla.executor import Progress

@@ -6,9 +6,9 @@ from typing import Final
 
 import jax
 
-from palladion import memory
 from palladion.errors import BudgetError, UsageError
-from palladion.text import size
+from palladion.support import memory
+from palladion.support.text import size
 from palladion.xla.plan import Plan, Stage
 
 KINDS: Final = ("cpu", "gpu", "tpu")

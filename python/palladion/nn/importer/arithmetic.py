@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression, X, apply, constant
-from palladion.nn.functions import TESTS
-from palladion.nn.graph import Add, Affine, Mul, Shape
+from palladion.nn.floats.expression import Expression, X, apply, constant
+from palladion.nn.floats.functions import TESTS
+from palladion.nn.floats.graph import Add, Affine, Mul, Shape
 from palladion.nn.importer import phases
 from palladion.nn.importer.arrange import (
     arranged,
@@ -24,6 +25,7 @@ from palladion.nn.importer.arrange import (
 )
 from palladion.nn.importer.comparison import equal, with_zero
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Tensor, Value
+from palladion.nn.importer.operators import FREE, LINEAR, TABLE, Operator, alike
 
 EXACT_INTEGERS = {"add", "sub", "mul", "max", "min", *TESTS}
 """Operations whose results are integers if the operands are."""
@@ -331,8 +333,8 @@ def where(op: Op) -> Tensor:
     same = [isinstance(t, Constant) and np.all(t.array == t.array.flat[0]) for t in (left, right)]
     base, condition = op.builder.expression(test)
     arguments: list[Expression] = []
-    for tensor, part, alike in zip((left, right), parts, same, strict=True):
-        if isinstance(tensor, Constant) and alike:
+    for tensor, part, uniform in zip((left, right), parts, same, strict=True):
+        if isinstance(tensor, Constant) and uniform:
             arguments.append(constant(float(tensor.array.flat[0])))
         elif (
             isinstance(tensor, Value)
@@ -452,26 +454,30 @@ def aligned(op: Op) -> Tensor:
     return Constant(right.array.reshape(*right.array.shape, *[1] * max(after, 0)))
 
 
-HANDLERS: dict[str, Handler] = {
-    "Add": pair("add"),
-    "Sub": pair("sub"),
-    "Mul": pair("mul"),
-    "Div": pair("div"),
-    "Sum": folded("add"),
-    "Mean": mean,
-    "Max": folded("max"),
-    "Min": folded("min"),
-    "Pow": power_of,
-    "Mod": modulo,
-    "Greater": pair("greater"),
-    "Less": pair("less"),
-    "GreaterOrEqual": pair("greaterorequal"),
-    "LessOrEqual": pair("lessorequal"),
-    "Equal": pair("equal"),
-    "And": pair("and"),
-    "Or": pair("or"),
-    "Xor": pair("xor"),
-    "Not": logical_not,
-    "Where": where,
-    "Concat": concat,
-}
+MAPPED: Final = "constants that differ from place to place: a matrix"
+OF_TWO: Final = "for two values: relu(a - b) + b"
+TESTED: Final = (f"{TABLE} that gives 0 or 1", "for two values: of their difference")
+LOGIC: Final = "a table, a product or a maximum"
+
+OPERATORS: Final[tuple[Operator[Handler], ...]] = (
+    Operator("Add", pair("add"), LINEAR, MAPPED),
+    Operator("Sub", pair("sub"), LINEAR, MAPPED),
+    Operator("Mul", pair("mul"), f"{LINEAR} (constant); a product (two values)",
+             "a factor of one place for each channel, or of one channel, is repeated"),
+    Operator("Div", pair("div"), LINEAR,
+             "a constant divisor; functions of one value: a table"),
+    Operator("Sum", folded("add"), LINEAR, MAPPED),
+    Operator("Mean", mean, LINEAR, MAPPED),
+    Operator("Max", folded("max"), TABLE, OF_TWO),
+    Operator("Min", folded("min"), TABLE, OF_TWO),
+    Operator("Pow", power_of, TABLE, "a constant exponent, or a constant base"),
+    Operator("Mod", modulo, TABLE, "a constant divisor"),
+    *alike(("Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"),
+           lambda kind: pair(kind.lower()), *TESTED),
+    *alike(("And", "Or", "Xor"), lambda kind: pair(kind.lower()), LOGIC),
+    Operator("Not", logical_not, TABLE),
+    Operator("Where", where, f"{FREE}, a table or a product",
+             "a constant mask; a comparison of the same value; of another value"),
+    Operator("Concat", concat, "moved for free, or a sum of windows",
+             "also of constants, the same for all images"),
+)  # fmt: skip

@@ -14,9 +14,9 @@ from math import prod
 
 import numpy as np
 
-from palladion.nn.expression import Expression, X
-from palladion.nn.geometry import Geometry, Pair
-from palladion.nn.graph import Conv, Dense, Node, Shape, Window
+from palladion.nn.floats.expression import Expression, X
+from palladion.nn.floats.geometry import Geometry, Pair
+from palladion.nn.floats.graph import Conv, Dense, Node, Shape, Window
 from palladion.nn.importer import phases
 from palladion.nn.importer.context import Array, Op, Value, in_order
 

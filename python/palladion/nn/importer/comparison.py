@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression, apply, constant
-from palladion.nn.functions import TESTS
-from palladion.nn.graph import (
+from palladion.nn.floats.expression import Expression, apply, constant
+from palladion.nn.floats.functions import TESTS
+from palladion.nn.floats.graph import (
     Activation,
     Add,
     Affine,

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from palladion.nn.expression import ROUNDINGS, SAME, quant_range
+from palladion.nn.floats.expression import ROUNDINGS, SAME, quant_range
 from palladion.nn.importer.context import Array, Builder, Constant, Op, Value
 
 RANDOM: Final = {

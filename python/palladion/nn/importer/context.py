@@ -11,8 +11,8 @@ import numpy.typing as npt
 import onnx
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Expression, X
-from palladion.nn.graph import Activation, Affine, Node, Shape
+from palladion.nn.floats.expression import Expression, X
+from palladion.nn.floats.graph import Activation, Affine, Node, Shape
 
 Array = npt.NDArray[Any]
 

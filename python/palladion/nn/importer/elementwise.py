@@ -11,13 +11,15 @@ from typing import Any, Final
 import numpy as np
 from onnx import TensorProto, helper
 
-from palladion.nn.expression import Expression, X, apply, constant
-from palladion.nn.graph import Softmax
+from palladion.nn.floats.expression import Expression, X, apply, constant
+from palladion.nn.floats.graph import Softmax
 from palladion.nn.importer.arithmetic import add, fitted, scaled
 from palladion.nn.importer.arrange import arranged, function_of
 from palladion.nn.importer.constants import range_of, rounding
 from palladion.nn.importer.context import Constant, Handler, Op, Value
 from palladion.nn.importer.moves import tensor
+from palladion.nn.importer.operators import TABLE, Operator, alike
+from palladion.nn.importer.writer import DOMAIN
 
 HELD: Final = {TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16}
 """Types that can hold a network's values. float16 holds them to 2^-11, far finer than tables."""
@@ -280,31 +282,35 @@ def softmax(op: Op) -> Value:
     return made.seen(made.labels.reshape(labels.shape).transpose(*back))
 
 
-HANDLERS: dict[str, Handler] = {
-    **{kind: unary(plain(kind.lower())) for kind in (
+GRID: Final = "a table's own grid"
+SCALES: Final = "one scale for a value, one for each channel of weights"
+CAST: Final = ("nothing, or a table", "to floats: nothing; to integers, truth values, 8 bits: "
+               "a table that rounds")  # fmt: skip
+
+OPERATORS: Final[tuple[Operator[Handler], ...]] = (
+    *alike((
         "Relu", "Sigmoid", "Tanh", "Erf", "Exp", "Log", "Softplus", "Softsign", "Abs", "Neg",
         "Sign", "Floor", "Ceil", "Round", "Sqrt", "Reciprocal", "Mish", "Sin", "Cos", "Tan",
         "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh",
-    )},
-    "HardSwish": unary(plain("hard_swish")),
-    "LeakyRelu": unary(with_attributes("leaky_relu", alpha=0.01)),
-    "ThresholdedRelu": unary(with_attributes("thresholded_relu", alpha=1.0)),
-    "Elu": unary(with_attributes("elu", alpha=1.0)),
-    "Selu": unary(with_attributes("selu", alpha=SELU[0], gamma=SELU[1])),
-    "Celu": unary(with_attributes("celu", alpha=1.0)),
-    "Shrink": unary(with_attributes("shrink", bias=0.0, lambd=0.5)),
-    "HardSigmoid": unary(with_attributes("hard_sigmoid", alpha=0.2, beta=0.5)),
-    "Swish": unary(swish),
-    "Gelu": unary(gelu),
-    "Clip": unary(clip),
-    "PRelu": prelu,
-    "Binarizer": unary(binarizer),
-    "Cast": cast,
-    "CastLike": cast,
-    "Quant": quant,
-    "BipolarQuant": bipolar,
-    "QuantizeLinear": quantise_linear,
-    "DequantizeLinear": dequantise_linear,
-    "Softmax": softmax,
-    "LogSoftmax": softmax,
-}  # fmt: skip
+    ), lambda kind: unary(plain(kind.lower())), TABLE),
+    Operator("HardSwish", unary(plain("hard_swish")), TABLE),
+    Operator("LeakyRelu", unary(with_attributes("leaky_relu", alpha=0.01)), TABLE),
+    Operator("ThresholdedRelu", unary(with_attributes("thresholded_relu", alpha=1.0)), TABLE),
+    Operator("Elu", unary(with_attributes("elu", alpha=1.0)), TABLE),
+    Operator("Selu", unary(with_attributes("selu", alpha=SELU[0], gamma=SELU[1])), TABLE),
+    Operator("Celu", unary(with_attributes("celu", alpha=1.0)), TABLE),
+    Operator("Shrink", unary(with_attributes("shrink", bias=0.0, lambd=0.5)), TABLE),
+    Operator("HardSigmoid", unary(with_attributes("hard_sigmoid", alpha=0.2, beta=0.5)), TABLE),
+    Operator("Swish", unary(swish), TABLE),
+    Operator("Gelu", unary(gelu), TABLE, foreign=("com.microsoft",)),
+    Operator("Clip", unary(clip), TABLE),
+    Operator("PRelu", prelu, TABLE, "a slope for each channel: a table and a sum"),
+    Operator("Binarizer", unary(binarizer), TABLE, foreign=(DOMAIN,)),
+    *alike(("Cast", "CastLike"), lambda _: cast, *CAST),
+    Operator("Quant", quant, GRID, SCALES),
+    Operator("BipolarQuant", bipolar, GRID, SCALES),
+    Operator("QuantizeLinear", quantise_linear, GRID, SCALES),
+    Operator("DequantizeLinear", dequantise_linear, GRID, SCALES),
+    Operator("Softmax", softmax, "two tables and a product", "over one axis"),
+    Operator("LogSoftmax", softmax, "at the end only"),
+)  # fmt: skip

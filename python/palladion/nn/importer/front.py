@@ -15,7 +15,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
-from palladion.nn.head import Head
+from palladion.nn.ends.head import Head
 from palladion.nn.importer.inputs import Source
 from palladion.nn.importer.split import goes_together, living, needed
 

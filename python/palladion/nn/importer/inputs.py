@@ -16,10 +16,10 @@ import onnx
 from onnx import TensorProto
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Grid
-from palladion.nn.graph import Input, Shape
+from palladion.nn.ends.interface import Takes
+from palladion.nn.floats.expression import Grid
+from palladion.nn.floats.graph import Input, Shape
 from palladion.nn.importer.context import Array, Builder, Value, in_order
-from palladion.nn.interface import Takes
 
 KINDS: Final[dict[int, str]] = {
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE), "f"),

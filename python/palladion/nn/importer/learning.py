@@ -17,6 +17,7 @@ from onnx import helper
 
 from palladion.nn.importer import trees
 from palladion.nn.importer.context import Array
+from palladion.nn.importer.operators import Operator, by_kind
 from palladion.nn.importer.writer import DOMAIN, Writer, answered
 
 
@@ -78,14 +79,18 @@ def vectoriser(w: Writer) -> None:
     w.add("Concat", list(w.node.input), w.node.output[0], axis=1)
 
 
-WRITERS: Final[dict[str, Callable[[Writer], None]]] = {
-    "Scaler": scaler,
-    "LinearRegressor": regressor,
-    "LinearClassifier": classifier,
-    "Imputer": imputer,
-    "FeatureVectorizer": vectoriser,
-    **trees.WRITERS,
-}
+BECOMES: Final = ("ONNX's own operators", "of ai.onnx.ml, written out")
+
+OPERATORS: Final[tuple[Operator[Callable[[Writer], None]], ...]] = (
+    Operator("Scaler", scaler, *BECOMES),
+    Operator("LinearRegressor", regressor, *BECOMES),
+    Operator("LinearClassifier", classifier, *BECOMES),
+    Operator("Imputer", imputer, *BECOMES),
+    Operator("FeatureVectorizer", vectoriser, *BECOMES),
+    *trees.OPERATORS,
+)
+
+WRITERS: Final = by_kind(OPERATORS)
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Final
 
 import numpy as np
 
-from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Conv, Dense
+from palladion.nn.floats.geometry import Geometry
+from palladion.nn.floats.graph import Conv, Dense
 from palladion.nn.importer import phases
 from palladion.nn.importer.arithmetic import add, scaled
 from palladion.nn.importer.arrange import arranged, image, matrix, scattered
 from palladion.nn.importer.constants import by_reference
 from palladion.nn.importer.context import MAX_VALUES, Array, Constant, Handler, Op, Value
+from palladion.nn.importer.operators import LINEAR, MATRIX, Operator
 from palladion.nn.importer.reasons import ATTENTION
 from palladion.nn.importer.sliding import geometry, picture, placed
 
@@ -247,11 +249,15 @@ def batch_normalisation(op: Op) -> Value:
     return scaled(op, value, spread[0], spread[1])
 
 
-HANDLERS: dict[str, Handler] = {
-    "Conv": conv,
-    "ConvTranspose": conv_transpose,
-    "CumSum": by_matrix,
-    "Gemm": gemm,
-    "MatMul": matmul,
-    "BatchNormalization": batch_normalisation,
-}
+OPERATORS: Final[tuple[Operator[Handler], ...]] = (
+    Operator("Conv", conv, LINEAR,
+             "one or two axes, groups, strides, dilations; weights constant"),
+    Operator("ConvTranspose", conv_transpose, LINEAR,
+             "stride above 1 on more than one place: a matrix"),
+    Operator("CumSum", by_matrix, MATRIX),
+    Operator("Gemm", gemm, LINEAR, "weights constant, transA 0"),
+    Operator("MatMul", matmul, LINEAR,
+             "one factor constant, on either side; over the last axis at any rank"),
+    Operator("BatchNormalization", batch_normalisation, LINEAR,
+             "inference; folded into its neighbours"),
+)  # fmt: skip

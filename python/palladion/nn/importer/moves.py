@@ -12,17 +12,12 @@ from typing import Final
 import numpy as np
 from onnx import helper
 
-from palladion.nn.expression import Expression, apply, constant
+from palladion.nn.floats.expression import Expression, apply, constant
 from palladion.nn.importer.arrange import function_of, matrix
 from palladion.nn.importer.constants import by_reference, run
 from palladion.nn.importer.context import Array, Constant, Handler, Op, Value, in_order
-
-MOVING: Final = (
-    "CenterCropPad", "Compress", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements",
-    "GatherND", "Identity", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth", "Split",
-    "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze",
-)  # fmt: skip
-"""Operators with one value as their first input and constants as the others."""
+from palladion.nn.importer.operators import FREE, Operator, alike
+from palladion.nn.importer.writer import DOMAIN
 
 
 def tensor(op: Op) -> Value:
@@ -159,12 +154,20 @@ def picked_features(op: Op) -> Value:
     return value.seen(value.labels[..., chosen])
 
 
-HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(MOVING, move),
-    "Identity": identity,
-    "Dropout": dropout,
-    "Pad": pad,
-    "Resize": resize,
-    "Upsample": resize,
-    "ArrayFeatureExtractor": picked_features,
-}
+PLACES: Final = "indices and shapes constant"
+SCALED: Final = (f"{FREE} (nearest); a matrix (linear, cubic)", "sizes constant")
+
+OPERATORS: Final[tuple[Operator[Handler], ...]] = (
+    *alike((
+        "CenterCropPad", "Compress", "DepthToSpace", "Expand", "Flatten", "Gather",
+        "GatherElements", "GatherND", "Reshape", "ReverseSequence", "Slice", "SpaceToDepth",
+        "Split", "Squeeze", "Tile", "Transpose", "Trilu", "Unsqueeze",
+    ), lambda _: move, FREE, PLACES),
+    Operator("Identity", identity, FREE, PLACES),
+    Operator("Dropout", dropout, FREE, PLACES),
+    Operator("Pad", pad, FREE,
+             "all modes; a constant other than 0 is added by shifts"),
+    Operator("Resize", resize, *SCALED),
+    Operator("Upsample", resize, *SCALED),
+    Operator("ArrayFeatureExtractor", picked_features, FREE, PLACES, (DOMAIN,)),
+)  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any, Final
 import numpy as np
 import onnx
 
+from palladion.nn.importer.operators import Operator, by_kind
 from palladion.nn.importer.split import inferred
 from palladion.nn.importer.writer import Writer
 
@@ -82,11 +83,24 @@ class Parts:
 def layer(parts: Parts, rank: int) -> None:
     """LayerNormalization, over its axis and all after it."""
     first = int(parts.attributes.get("axis", -1)) % rank
-    axes = list(range(first, rank))
+    whole = standardise(parts, list(range(first, rank)))
+    parts.ended(whole, weights=parts.node.input[1:])
+
+
+def instance(parts: Parts, rank: int) -> None:
+    """InstanceNormalization, over the places of each channel."""
+    whole = standardise(parts, list(range(2, rank)))
+    sides = parts.writer.constant("sides", np.array([-1, *[1] * (rank - 2)], np.int64))
+    weights = [parts.add("Reshape", name, sides) for name in parts.node.input[1:]]
+    parts.ended(whole, weights=weights)
+
+
+def standardise(parts: Parts, axes: Sequence[int]) -> str:
+    """The input less its mean, divided by its deviation, both over some axes."""
     apart = parts.add("Sub", parts.node.input[0], parts.mean(parts.node.input[0], axes))
     squares = parts.mean(parts.add("Mul", apart, apart), axes)
     inverse = parts.inverse(squares, float(parts.attributes.get("epsilon", EPSILON)))
-    parts.ended(parts.add("Mul", apart, inverse), weights=parts.node.input[1:])
+    return parts.add("Mul", apart, inverse)
 
 
 def mean_square(parts: Parts, rank: int) -> None:
@@ -111,8 +125,13 @@ def unit_length(parts: Parts, rank: int) -> None:
     parts.ended(parts.add("Mul", given, inverse), weights=())
 
 
-WRITERS: Final[dict[str, Callable[[Parts, int], None]]] = {
-    "LayerNormalization": layer,
-    "LpNormalization": unit_length,
-    "RMSNormalization": mean_square,
-}
+BECOMES: Final = ("ONNX's own operators", "over known axes, written out: two tables, a product")
+
+OPERATORS: Final[tuple[Operator[Callable[[Parts, int], None]], ...]] = (
+    Operator("InstanceNormalization", instance, *BECOMES),
+    Operator("LayerNormalization", layer, *BECOMES),
+    Operator("LpNormalization", unit_length, *BECOMES),
+    Operator("RMSNormalization", mean_square, *BECOMES),
+)
+
+WRITERS: Final = by_kind(OPERATORS)

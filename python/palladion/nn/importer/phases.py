@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.geometry import Geometry, Pair
-from palladion.nn.graph import Conv
+from palladion.nn.floats.geometry import Geometry, Pair
+from palladion.nn.floats.graph import Conv
 from palladion.nn.importer.context import Array, Op, Value, in_order
 
 FACTORS: Final[tuple[Pair, ...]] = ((2, 2), (1, 2), (2, 1), (4, 4), (1, 4), (4, 1), (8, 8))

@@ -9,12 +9,13 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression, apply
-from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Conv, Dense, MaxPool, Node, Window
+from palladion.nn.floats.expression import Expression, apply
+from palladion.nn.floats.geometry import Geometry
+from palladion.nn.floats.graph import Conv, Dense, MaxPool, Node, Window
 from palladion.nn.importer.arithmetic import larger
 from palladion.nn.importer.arrange import MAX_WEIGHTS, function_of, matrix, scattered
 from palladion.nn.importer.context import Array, Handler, Op, Value
+from palladion.nn.importer.operators import LINEAR, TREE, Operator
 from palladion.nn.importer.sliding import (
     Picture,
     counts,
@@ -217,26 +218,35 @@ def over_places(handler: Callable[[Op, Value, list[int]], Value]) -> Handler:
     return handle
 
 
+def global_mean(op: Op, value: Value, axes: list[int]) -> Value:
+    return summed(op, value, axes, mean=True)
+
+
 def global_lp(op: Op, value: Value, axes: list[int]) -> Value:
     exponent = float(op.attributes.get("p", 2))
     powers = function_of(op, function_of(op, value, plain("abs")), power(exponent))
     return function_of(op, summed(op, powers, axes, mean=False), power(1 / exponent))
 
 
-HANDLERS: dict[str, Handler] = {
-    "MaxPool": max_pool,
-    "AveragePool": average_pool,
-    "LpPool": lp_pool,
-    "GlobalMaxPool": over_places(maximum),
-    "GlobalAveragePool": over_places(lambda op, value, axes: summed(op, value, axes, mean=True)),
-    "GlobalLpPool": over_places(global_lp),
-    "ReduceMean": reduction(None, True, None),
-    "ReduceSum": reduction(None, False, None),
-    "ReduceL1": reduction(plain("abs"), False, None),
-    "ReduceL2": reduction(power(2), False, plain("sqrt")),
-    "ReduceSumSquare": reduction(power(2), False, None),
-    "ReduceLogSum": reduction(None, False, plain("log")),
-    "ReduceLogSumExp": reduction(plain("exp"), False, plain("log")),
-    "ReduceMax": extreme(1),
-    "ReduceMin": extreme(-1),
-}
+AROUND: Final = "tables around a linear map"
+ANY_AXES: Final = "over any axes but the batch"
+
+OPERATORS: Final[tuple[Operator[Handler], ...]] = (
+    Operator("MaxPool", max_pool, TREE,
+             "with pads, values are raised to 0 on: one table more if others read them"),
+    Operator("AveragePool", average_pool, LINEAR,
+             "one or two axes; where counts differ at the border, a matrix"),
+    Operator("LpPool", lp_pool, AROUND),
+    Operator("GlobalMaxPool", over_places(maximum), TREE),
+    Operator("GlobalAveragePool", over_places(global_mean), LINEAR),
+    Operator("GlobalLpPool", over_places(global_lp), AROUND),
+    Operator("ReduceMean", reduction(None, True, None), LINEAR, ANY_AXES),
+    Operator("ReduceSum", reduction(None, False, None), LINEAR, ANY_AXES),
+    Operator("ReduceL1", reduction(plain("abs"), False, None), AROUND),
+    Operator("ReduceL2", reduction(power(2), False, plain("sqrt")), AROUND),
+    Operator("ReduceSumSquare", reduction(power(2), False, None), AROUND),
+    Operator("ReduceLogSum", reduction(None, False, plain("log")), AROUND),
+    Operator("ReduceLogSumExp", reduction(plain("exp"), False, plain("log")), AROUND),
+    Operator("ReduceMax", extreme(1), TREE),
+    Operator("ReduceMin", extreme(-1), TREE),
+)  # fmt: skip

@@ -14,14 +14,16 @@ import onnx.inliner
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
-from palladion.nn import onnx_file
-from palladion.nn.graph import Graph
+from palladion.nn.ends.interface import Gives, Interface, Takes
+from palladion.nn.ends.tail import ALLOWED
+from palladion.nn.floats.graph import Graph
 from palladion.nn.importer import (
     arithmetic,
     elementwise,
     linear,
     moves,
     normalisation,
+    onnx_file,
     pooling,
 )
 from palladion.nn.importer.arrange import filled
@@ -38,29 +40,26 @@ from palladion.nn.importer.context import (
 from palladion.nn.importer.front import cut_off, encoded
 from palladion.nn.importer.inputs import source
 from palladion.nn.importer.learning import written_out
+from palladion.nn.importer.limits import check_sizes
+from palladion.nn.importer.onnx_file import FAULTS, first_line
+from palladion.nn.importer.operators import by_kind
 from palladion.nn.importer.reasons import PAGE, REASONS, reason
 from palladion.nn.importer.simplify import simplify
 from palladion.nn.importer.split import QUANTISERS, Split, chosen, living, needed, split, tail_of
 from palladion.nn.importer.tidy import ordered, tidied, with_batch_axis
-from palladion.nn.importer.writer import DOMAIN
-from palladion.nn.interface import Gives, Interface, Takes
-from palladion.nn.limits import check_sizes
-from palladion.nn.onnx_file import FAULTS, first_line
-from palladion.nn.tail import ALLOWED
 
-HANDLERS: Final[dict[str, Handler]] = {
-    **arithmetic.HANDLERS,
-    **elementwise.HANDLERS,
-    **linear.HANDLERS,
-    **moves.HANDLERS,
-    **pooling.HANDLERS,
-}
-"""Handlers by operator. QONNX's operators occur in domains of several names."""
+ENTRIES: Final = (
+    *arithmetic.OPERATORS,
+    *elementwise.OPERATORS,
+    *linear.OPERATORS,
+    *moves.OPERATORS,
+    *pooling.OPERATORS,
+)
+"""All operators that nodes of the network may have. QONNX's occur in domains of several names."""
 
-FOREIGN: Final = {
-    ("com.microsoft", "Gelu"),
-    *((DOMAIN, kind) for kind in ("ArrayFeatureExtractor", "Binarizer")),
-}
+HANDLERS: Final[dict[str, Handler]] = by_kind(ENTRIES)
+
+FOREIGN: Final = {(domain, entry.kind) for entry in ENTRIES for domain in entry.foreign}
 """Operators of other domains, in addition to the quantisers."""
 
 

@@ -14,8 +14,9 @@ RECURRENCE: Final = (
 )
 NORMALISATION: Final = (
     "divides by a deviation that is computed from each input, which is out of reach in this form; "
-    "supported are LayerNormalization, RMSNormalization and LpNormalization over known axes, at a "
-    "cost of several layers; BatchNormalization, whose statistics are constants, costs nothing"
+    "supported are LayerNormalization, InstanceNormalization, RMSNormalization and "
+    "LpNormalization over known axes, at a cost of several layers; BatchNormalization, whose "
+    "statistics are constants, costs nothing"
 )
 TRAINING: Final = "belongs to training, a network for inference has none; export it in eval mode"
 ORDER: Final = (

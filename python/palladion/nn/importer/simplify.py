@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from palladion.nn.expression import Expression, Grid, X, apply, constant
-from palladion.nn.geometry import add_pads
-from palladion.nn.graph import (
+from palladion.nn.ends.interface import Interface
+from palladion.nn.floats.expression import Expression, Grid, X, apply, constant
+from palladion.nn.floats.geometry import add_pads
+from palladion.nn.floats.graph import (
     Activation,
     Add,
     Affine,
@@ -25,7 +26,6 @@ from palladion.nn.graph import (
     Node,
     Window,
 )
-from palladion.nn.interface import Interface
 
 
 def simplify(name: str, nodes: Sequence[Node], notes: Sequence[str], interface: Interface) -> Graph:

@@ -8,8 +8,8 @@ from math import ceil
 
 import numpy as np
 
-from palladion.nn.geometry import Geometry, Pads, Pair
-from palladion.nn.graph import Conv, Node, Shape
+from palladion.nn.floats.geometry import Geometry, Pads, Pair
+from palladion.nn.floats.graph import Conv, Node, Shape
 from palladion.nn.importer import phases
 from palladion.nn.importer.arrange import arranged, image, matrix
 from palladion.nn.importer.context import Array, Op, Value

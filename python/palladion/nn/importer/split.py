@@ -1,8 +1,8 @@
 """The end of the network and the beginning of the tail, which the client computes by itself.
 
 The tail is the part after one tensor, the *cut*, if it contains only functions that
-:mod:`palladion.nn.tail` allows. The cut lies as early as possible. But it lies after constants that
-are added to a linear map or multiplied with it, because they cost nothing there.
+:mod:`palladion.nn.ends.tail` allows. The cut lies as early as possible. But it lies after constants
+that are added to a linear map or multiplied with it, because they cost nothing there.
 
 Outputs that are functions of different tensors, as those of a network with several heads, are cut
 off each for itself. The network then gives their cuts one behind the other, as one tensor."""
@@ -18,9 +18,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
+from palladion.nn.ends.tail import ALLOWED, FUNCTIONS, HEADS, INPUT, REDUCTIONS, Tail
 from palladion.nn.importer.context import Array
 from palladion.nn.importer.reasons import REASONS
-from palladion.nn.tail import ALLOWED, FUNCTIONS, HEADS, INPUT, REDUCTIONS, Tail
 
 QONNX: Final = "qonnx.custom_op.general"
 QUANTISERS: Final = {"Quant", "BipolarQuant"}

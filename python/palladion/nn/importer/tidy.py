@@ -12,7 +12,9 @@ from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from palladion.errors import NetworkError
+from palladion.nn.importer import elementwise
 from palladion.nn.importer.context import Array
+from palladion.nn.importer.operators import TABLE
 
 UNREAD: Final = {"Dropout", "LayerNormalization", "MaxPool"}
 """Operators that give more than their first output only for training or for another operator."""
@@ -248,9 +250,8 @@ def known_shapes(model: onnx.ModelProto, batch: int) -> dict[str, list[int]]:
 
 
 ROWWISE: Final = {
-    "Abs", "Add", "Cast", "Clip", "Div", "Dropout", "Elu", "Erf", "Exp", "Gelu", "HardSigmoid",
-    "HardSwish", "Identity", "LeakyRelu", "MatMul", "Mul", "Neg", "PRelu", "Pow", "Relu", "Selu",
-    "Sigmoid", "Softplus", "Softsign", "Sqrt", "Sub", "Tanh",
+    "Add", "Cast", "Div", "Dropout", "Identity", "MatMul", "Mul", "Pow", "Sub",
+    *(entry.kind for entry in elementwise.OPERATORS if entry.becomes == TABLE),
 }  # fmt: skip
 """Operators that do the same to a vector and to every row of a matrix."""
 

@@ -18,6 +18,7 @@ from palladion.nn.importer import ensembles
 from palladion.nn.importer.arrange import MAX_WEIGHTS
 from palladion.nn.importer.context import Array
 from palladion.nn.importer.ensembles import Ensemble, Leaf, Test
+from palladion.nn.importer.operators import Operator
 from palladion.nn.importer.split import QONNX
 from palladion.nn.importer.writer import Writer, answered, transformed
 
@@ -157,8 +158,10 @@ def check_size(w: Writer, tests: int, leaves: int) -> None:
             raise w.fail(f"has {count} {word} in all trees, the most are {most}: {WAYS_OUT}")
 
 
-WRITERS: Final[dict[str, Callable[[Writer], None]]] = {
-    "TreeEnsemble": plain,
-    "TreeEnsembleClassifier": classifier,
-    "TreeEnsembleRegressor": regressor,
-}
+BECOMES: Final = ("two matrices and a table between", "the client makes the tests: see below")
+
+OPERATORS: Final[tuple[Operator[Callable[[Writer], None]], ...]] = (
+    Operator("TreeEnsemble", plain, *BECOMES),
+    Operator("TreeEnsembleClassifier", classifier, *BECOMES),
+    Operator("TreeEnsembleRegressor", regressor, *BECOMES),
+)

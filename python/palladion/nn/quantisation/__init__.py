@@ -13,6 +13,6 @@
 from palladion.nn.quantisation.quantise import Quantised, quantise
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group
-from palladion.nn.quantisation.write.report import LayerReport
+from palladion.nn.quantisation.write.layer_report import LayerReport
 
 __all__ = ["Group", "LayerReport", "Quantised", "Settings", "quantise"]

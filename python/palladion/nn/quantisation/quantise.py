@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Grid
-from palladion.nn.graph import Array, Graph
-from palladion.nn.network import IntNetwork, Layer
+from palladion.nn.floats.expression import Grid
+from palladion.nn.floats.graph import Array, Graph
+from palladion.nn.integers.network import IntNetwork, Layer
 from palladion.nn.quantisation.collect import data_notes
 from palladion.nn.quantisation.collect.features import normalise_features
 from palladion.nn.quantisation.collect.statistics import collect_statistics, evaluate_form
@@ -27,7 +27,7 @@ from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group, IntegerLayer, Value
 from palladion.nn.quantisation.write import document
 from palladion.nn.quantisation.write.guard import add_guards
-from palladion.nn.quantisation.write.report import (
+from palladion.nn.quantisation.write.layer_report import (
     LayerReport,
     refuse_warned,
     report_layer,

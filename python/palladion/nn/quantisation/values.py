@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from palladion.nn.graph import Array, Window
+from palladion.nn.floats.graph import Array, Window
 from palladion.nn.quantisation.grids.lattice import Integers
 from palladion.nn.quantisation.rounding import units
 

@@ -12,8 +12,8 @@ import numpy as np
 import optax
 
 from palladion.errors import DataError, UsageError
-from palladion.nn.linear import Ints
-from palladion.nn.network import ROUNDING_SIGMA, IntNetwork
+from palladion.nn.integers.linear_maps import Ints
+from palladion.nn.integers.network import ROUNDING_SIGMA, IntNetwork
 from palladion.nn.training import surrogate
 from palladion.nn.training.augment import augment
 from palladion.nn.training.model import Model, Params

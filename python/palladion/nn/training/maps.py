@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.nn.linear import Conv, Dense, Linear, Pads, Window
+from palladion.nn.integers.linear_maps import Conv, Dense, Linear, Pads, Window
 
 EXACT: Final = jax.lax.Precision.HIGHEST
 """Products in full single precision, which accelerators do not use by default."""

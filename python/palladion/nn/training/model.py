@@ -11,10 +11,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn import graph as floats
-from palladion.nn.graph import Array
-from palladion.nn.linear import Conv, Dense, Ints
-from palladion.nn.network import IntNetwork, Layer, Term
+from palladion.nn.floats import graph as floats
+from palladion.nn.floats.graph import Array
+from palladion.nn.integers.linear_maps import Conv, Dense, Ints
+from palladion.nn.integers.network import IntNetwork, Layer, Term
 from palladion.nn.quantisation import Quantised
 from palladion.nn.quantisation.plan.planner import Planned
 from palladion.nn.training import surrogate

@@ -24,9 +24,9 @@ import numpy as np
 import optax
 
 from palladion.errors import NetworkError
-from palladion.nn import graph as floats
-from palladion.nn.expression import X, apply, constant
-from palladion.nn.graph import Array, Graph, Node
+from palladion.nn.floats import graph as floats
+from palladion.nn.floats.expression import X, apply, constant
+from palladion.nn.floats.graph import Array, Graph, Node
 from palladion.nn.training.augment import augment
 from palladion.nn.training.fit import Progress, Settings, batches, check
 from palladion.nn.training.precision import single_precision

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from palladion.nn.network import Layer
+from palladion.nn.integers.network import Layer
 
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 Floats = npt.NDArray[np.float64]

@@ -10,11 +10,11 @@ from typing import Final
 
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
-from palladion.evaluation import Steps
-from palladion.nn.calibration import Normalisation, calibrated
-from palladion.nn.graph import Graph
+from palladion.measure.accuracy import Steps
+from palladion.nn.datasets.calibration import Normalisation, calibrated
+from palladion.nn.floats.graph import Graph
 from palladion.nn.importer import load
-from palladion.nn.network import IntNetwork
+from palladion.nn.integers.network import IntNetwork
 from palladion.nn.quantisation import Settings
 from palladion.nn.quantisation.settings import Method
 from palladion.reproduce.athena.measured import (

@@ -8,8 +8,8 @@ from typing import Final
 
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
-from palladion.evaluation import Steps
 from palladion.machines import Machine
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena.simulated import network_of
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 from palladion.simulation import SimulationReport, simulate

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.nn.dataset import Dataset
-from palladion.nn.network import IntNetwork
-from palladion.packaged import mnist_network
-from palladion.records import Json
+from palladion.data.digits import mnist_network
+from palladion.measure.accuracy import Steps
+from palladion.nn.datasets.dataset import Dataset
+from palladion.nn.integers.network import IntNetwork
 from palladion.reproduce.athena.measured import encrypted as run_encrypted
 from palladion.reproduce.athena.measured import images_for, in_integers, share, source
 from palladion.reproduce.athena.paper import T
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
+from palladion.support.records import Json
 
 HALF: Final = T // 2
 """The largest accumulator that the plaintext modulus holds."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from palladion.deployment import CompiledModel
 from palladion.errors import PalladionError
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena.simulated import network_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 from palladion.simulation import simulate

@@ -1,4 +1,4 @@
-"""What a functional bootstrapping takes by the paper's own description.
+"""The work of a functional bootstrapping by the paper's own description.
 
 The paper prints degree, modulus, table size, lanes, blocks and passes of a transform. It prints
 neither the word nor the digits of a key switch. With words of 36 bits its modulus of 720 bits is 20

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from palladion.data.digits import is_packaged, mnist_sample
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
-from palladion.evaluation import Steps, in_the_clear, inputs_of, under_encryption
-from palladion.nn import dataset
-from palladion.nn.dataset import Dataset
-from palladion.nn.network import IntNetwork
-from palladion.packaged import is_packaged, mnist_sample
-from palladion.records import Json
+from palladion.measure.accuracy import Steps, in_the_clear, inputs_of, under_encryption
+from palladion.nn.datasets import dataset
+from palladion.nn.datasets.dataset import Dataset
+from palladion.nn.integers.network import IntNetwork
+from palladion.support.records import Json
 
 FOLDERS: Final = {28 * 28: "mnist", 3 * 32 * 32: "cifar10"}
 """Folders of ``--data`` by the number of values in an image."""

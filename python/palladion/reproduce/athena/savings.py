@@ -1,4 +1,4 @@
-"""What our compiler saves on the paper's accelerator, in the tables of a network."""
+"""Our compiler's savings on the paper's accelerator, in the tables of a network."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena import loop
 from palladion.reproduce.athena.simulated import Run, simulated
 from palladion.reproduce.athena.table3 import PRODUCTS

@@ -11,8 +11,8 @@ from typing import Final
 
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
-from palladion.evaluation import Steps
-from palladion.nn.network import IntNetwork
+from palladion.measure.accuracy import Steps
+from palladion.nn.integers.network import IntNetwork
 from palladion.reproduce.athena.paper import BENCHMARKS
 from palladion.reproduce.athena.table5 import FILES
 from palladion.simulation import SimulatedStep, SimulationReport, simulate

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from palladion.deployment import CompiledModel
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena.paper import LOG_N, LOG_Q
 from palladion.reproduce.athena.simulated import network_of
 from palladion.reproduce.athena.table5 import FILES

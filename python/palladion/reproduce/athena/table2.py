@@ -14,8 +14,8 @@ from typing import Final
 import numpy as np
 
 from palladion.deployment import CompiledModel
-from palladion.evaluation import Steps
-from palladion.nn.network import Conv, Input, IntNetwork, Layer, Lut, Term
+from palladion.measure.accuracy import Steps
+from palladion.nn.integers.network import Conv, Input, IntNetwork, Layer, Lut, Term
 from palladion.reproduce.athena.paper import LOG_N
 from palladion.reproduce.reproduction import Column, Reproduction
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from palladion.deployment import CompiledModel
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena import loop
 from palladion.reproduce.athena.fig9 import PARTS
 from palladion.reproduce.athena.simulated import calls, network_of

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.nn.network import IntNetwork
-from palladion.records import Json
+from palladion.measure.accuracy import Steps
+from palladion.nn.integers.network import IntNetwork
 from palladion.reproduce.athena.measured import encrypted, images_for
 from palladion.reproduce.athena.paper import LOG_N, LOG_Q, LOG_T
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
+from palladion.support.records import Json
 
 
 @dataclass(frozen=True)

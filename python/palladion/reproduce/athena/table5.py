@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from palladion.evaluation import Steps, plain_correct
-from palladion.nn.dataset import Dataset
-from palladion.nn.network import IntNetwork
+from palladion.measure.accuracy import Steps, plain_correct
+from palladion.nn.datasets.dataset import Dataset
+from palladion.nn.integers.network import IntNetwork
 from palladion.reproduce.athena.measured import (
     encrypted,
     images_for,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena.simulated import Run, simulated
 from palladion.reproduce.athena.table6 import SOFTMAX
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from palladion.evaluation import Steps
 from palladion.machines import Machine, SpatialSummary, VectorSummary
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena.simulated import Run, run_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
@@ -35,7 +35,7 @@ PRINTED_SUM: Final = (116.4, 148.1)
 
 
 def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
-    """What the scratchpad and the channels of each machine hold and pass, and what we use of it."""
+    """Size of the scratchpad and rate of the channels of each machine, and our use of both."""
     found = run_of(benchmark, "w7a7", models, steps)
     summary = {each: Machine.named(each.lower()).summary()
                for each in ("CraterLake", "SHARP", "Athena")}  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from palladion import _native
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.reproduction import Column, Reproduction
 
 CASES: Final = ((512, 6, 1 << 7), (1024, 6, 1 << 9), (1024, 1, 1 << 30), (2048, 6, 1 << 9))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena_tfhe.paper import ATHENA, TABLE_5
 from palladion.reproduce.athena_tfhe.table5 import simulated
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series

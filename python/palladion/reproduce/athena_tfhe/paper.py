@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from palladion.machines import PUBLISHED, Machine
+from palladion.machines import Machine
+from palladion.reproduce.athena_tfhe.published import PUBLISHED
 
 
 def versal() -> Machine:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.machines import SETS, Bootstrapping, WholeBootstrapping, published
+from palladion.machines import Bootstrapping, WholeBootstrapping
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena_tfhe.paper import ATHENA
+from palladion.reproduce.athena_tfhe.published import SETS, published
 from palladion.reproduce.athena_tfhe.table5 import simulated
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.machines import SETS, Machine
+from palladion.machines import Machine
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena_tfhe.paper import versal
+from palladion.reproduce.athena_tfhe.published import SETS
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 SET: Final = "II"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena_tfhe.paper import TABLE_2, Multiplier, versal
 from palladion.reproduce.reproduction import Column, Reproduction
 

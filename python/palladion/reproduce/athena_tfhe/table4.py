@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena_tfhe.paper import versal
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
@@ -65,7 +65,7 @@ def run(steps: Steps) -> Reproduction:
 
 
 def pipeline(printed: dict[str, float], exact: dict[str, float]) -> str:
-    """What is simulated of the FFT multiplier."""
+    """The simulated figures of the FFT multiplier."""
     return (
         f"ATHENA-FFT, ours: a product alone through {printed['elements']:.0f} tiles, in the "
         f"{printed['passes']:.0f} passes of algorithm 2; from one product to the next "

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.machines import SET_II_AS_PRINTED, SETS
 from palladion.machines import Bootstrapping as Simulated
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena_tfhe.measured import BITS, gate_ms
 from palladion.reproduce.athena_tfhe.paper import ATHENA, TABLE_5, Bootstrapping, versal
+from palladion.reproduce.athena_tfhe.published import SET_II_AS_PRINTED, SETS
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 

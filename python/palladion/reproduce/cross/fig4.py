@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.cross.model import Work
 from palladion.reproduce.cross.operations import SETS, operation
 from palladion.reproduce.cross.paper import KERNELS_SHARE, NTT_SHARE, OPERATIONS

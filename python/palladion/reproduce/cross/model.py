@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from palladion.records import Json
+from palladion.support.records import Json
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ TPU_V6E: Final = Chip("TPU v6e", 1836e12, 1600e9)
 
 @dataclass(frozen=True)
 class Work:
-    """What an operation takes, from the counts of its trace."""
+    """The work of an operation, from the counts of its trace."""
 
     n: int
     bits: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.cross.measured import on_cpu, through_xla
 from palladion.reproduce.cross.model import TPU_V4, TPU_V6E
 from palladion.reproduce.cross.operations import SETS, Operation, Set, operation
@@ -59,7 +59,7 @@ def in_words(given: Set, made: Operation, runs: int) -> float | None:
 
 
 def described(name: str) -> str:
-    """What a set of ours is."""
+    """A set of ours, in words."""
     given = SETS[name]
     limbs, special = given.limbs, given.special
     return (
@@ -88,7 +88,7 @@ def row(
 
 
 def sizes() -> list[str]:
-    """What the printed sizes of ciphertexts are sizes of."""
+    """The printed sizes of ciphertexts, in polynomials."""
     found = []
     for name, mebibytes in CIPHERTEXT_MB.items():
         given = SETS[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from palladion import _native
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.cross.model import TPU_V4, TPU_V6E, Work
 from palladion.reproduce.cross.paper import LOGISTIC_MS, LOLA_MNIST_MS
 from palladion.reproduce.reproduction import Cell, Column, Reproduction

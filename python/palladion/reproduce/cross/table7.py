@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.cross.model import TPU_V4, TPU_V6E
 from palladion.reproduce.cross.paper import SPEEDUPS, TABLE_7, USED
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series

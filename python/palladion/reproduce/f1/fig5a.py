@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.f1.paper import FIGURE_5
 from palladion.reproduce.f1.simulated import Run, simulated
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
@@ -56,7 +56,7 @@ def row(each: Run, runs: Sequence[Run]) -> tuple[Cell, ...]:
 
 
 def choice(fastest: Run, runs: Sequence[Run]) -> str:
-    """What each size of digits takes."""
+    """The time with each size of digits."""
     each = ", ".join(
         f"{run.made['digit_limbs']}: {run.milliseconds:.3f} ms, hints of "
         f"{run.traffic('hints') / 1e6:.0f} MB"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.f1.paper import HINTS_MOST, INTERMEDIATES_CIFAR, NON_COMPULSORY
 from palladion.reproduce.f1.simulated import Run, simulated
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series

@@ -10,11 +10,11 @@ from typing import Final
 
 from palladion import _native
 from palladion.errors import SecurityError
-from palladion.evaluation import Steps
 from palladion.machines import Machine
-from palladion.records import Json
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.f1.paper import FIGURE_5, Benchmark
 from palladion.simulation import SimulationReport, simulate
+from palladion.support.records import Json
 from palladion.traces import Trace
 
 CALL: Final = re.compile(r"= call ([a-z.]+)\.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
 from palladion.machines import Machine
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.f1.paper import AREA_MM2, COMPONENTS, SHARES, WATTS
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 

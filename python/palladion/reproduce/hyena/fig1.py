@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.packing_model import LAN, Link, PackingMachine, network_named, outputs_of
+from palladion.accelerators.packing_model import (
+    LAN,
+    Link,
+    PackingMachine,
+    network_named,
+    outputs_of,
+)
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import ARK_MS, CAPTION_MS, CHEETAH_MS
 from palladion.reproduce.hyena.runs import ratio, run_of
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import FIGURE_3_GB, NO_FC, PACKINGS, PRINTED_GB
 from palladion.reproduce.hyena.runs import ratio, run_of, title
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
@@ -70,7 +70,7 @@ def rotations(packing: str) -> tuple[float, float]:
 
 
 def notes(gigabytes: dict[str, float]) -> tuple[str, ...]:
-    """What the figure's text says, and what the figures say."""
+    """The statements of the figure's text beside the simulated figures."""
     one = {packing: sum(rotations(packing)) for packing in PACKINGS}
     lola, channel = gigabytes["lola"], gigabytes["channel"]
     less = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import log2
 
-from palladion.evaluation import Steps
-from palladion.packing_model import PackingMachine
+from palladion.accelerators.packing_model import PackingMachine
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 KILOBYTES_PRINTED = 1

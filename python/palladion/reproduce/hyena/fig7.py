@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import CLAIMS, CNNS, FIGURE_7, PACKINGS, SERVER_MS
 from palladion.reproduce.hyena.runs import claims, geometric_mean, ratio, run_of, title
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series

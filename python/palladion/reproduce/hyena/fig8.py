@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.packing_model.simulate import COMPONENTS
+from palladion.accelerators.packing_model.simulate import COMPONENTS
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import FIGURE_8, PACKINGS
 from palladion.reproduce.hyena.runs import ratio, run_of, title
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series

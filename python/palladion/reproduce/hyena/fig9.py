@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import BATCHES, FIGURE_9
 from palladion.reproduce.hyena.runs import run_of, title
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
@@ -62,7 +62,7 @@ def bars(what: str, *, corrected: bool) -> list[Series]:
 
 
 def notes() -> tuple[str, ...]:
-    """What the section claims at a batch of 512, as published and corrected."""
+    """The section's claims at a batch of 512, as published and corrected."""
     said = []
     for corrected in (False, True):
         plus, wise = (

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from math import prod
 
-from palladion.packing_model import (
+from palladion.accelerators.packing_model import (
     PACKINGS,
     Model,
     PackingMachine,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from palladion.evaluation import Steps
-from palladion.packing_model import Run, Shape, network_named
-from palladion.packing_model.work import Work
+from palladion.accelerators.packing_model import Run, Shape, network_named
+from palladion.accelerators.packing_model.work import Work
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import PACKINGS
 from palladion.reproduce.hyena.runs import ratio, run_of, title
 from palladion.reproduce.reproduction import Cell, Column, Reproduction

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import REGISTERS_MM2, TABLE_3, TABLE_4
 from palladion.reproduce.hyena.runs import title
 from palladion.reproduce.reproduction import Cell, Column, Reproduction

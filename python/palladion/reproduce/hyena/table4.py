@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from palladion.evaluation import Steps
 from palladion.machines import Machine
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import TABLE_4, TOTAL
 from palladion.reproduce.hyena.runs import run_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from palladion.evaluation import Steps
-from palladion.packing_model import LAN, PackingMachine, network_named, outputs_of
+from palladion.accelerators.packing_model import LAN, PackingMachine, network_named, outputs_of
+from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import CHEETAH_MS, HE_MS, MPC_MS, TABLE_5, TOTAL
 from palladion.reproduce.hyena.runs import run_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction

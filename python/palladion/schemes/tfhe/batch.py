@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from palladion.errors import UsageError
 from palladion.schemes.encrypted import Encrypted
-from palladion.schemes.tfhe.keys import Params, ServerKey, needed
+from palladion.schemes.tfhe.tfhe_keys import Params, ServerKey, needed
 
 B = TypeVar("B", bound="Batch")
 

@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from palladion import _native
 from palladion.schemes.tfhe.batch import Batch
-from palladion.schemes.tfhe.keys import ServerKey
+from palladion.schemes.tfhe.tfhe_keys import ServerKey
 from palladion.schemes.tfhe.values import bit_bytes
 
 

@@ -8,7 +8,7 @@ from palladion import _native
 from palladion.errors import UsageError
 from palladion.schemes.tfhe.batch import Batch
 from palladion.schemes.tfhe.integers import Integers
-from palladion.schemes.tfhe.keys import Params, ServerKey
+from palladion.schemes.tfhe.tfhe_keys import Params, ServerKey
 from palladion.schemes.tfhe.values import natural_bytes
 
 LARGEST_BITS = 64

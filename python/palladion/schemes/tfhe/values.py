@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from palladion.errors import UsageError
-from palladion.masks import masked
 from palladion.schemes.arrays import plain
+from palladion.support.masks import masked
 
 TableOf = Callable[[int], int] | Sequence[int] | NDArray[Any]
 """Entries for the values from 0 on, or a function of values."""

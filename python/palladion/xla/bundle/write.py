@@ -18,12 +18,13 @@ import jax
 import jax.export
 import numpy as np
 
-from palladion import _native, files
-from palladion.destination import make_folder
+from palladion import _native
 from palladion.errors import UsageError
-from palladion.records import Json
+from palladion.support import files
+from palladion.support.destination import make_folder
+from palladion.support.records import Json
 from palladion.xla import stages
-from palladion.xla.bundle import run
+from palladion.xla.bundle import runner
 from palladion.xla.device import chunk
 from palladion.xla.executor import run_chunks
 from palladion.xla.kernels.roots import root_of
@@ -162,12 +163,12 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
     folder.arrays("plan.npz", collect_lists(plan))
     named = sorted({name for kind, name, *_ in loads if kind == "constant"}, key=int)
     folder.arrays("constants.npz", {name: constant(plan.native, int(name)) for name in named})
-    folder.write("run.py", Path(run.__file__).read_bytes())
+    folder.write("run.py", Path(runner.__file__).read_bytes())
     kinds = {name: dict(kind) for name, kind in KINDS.items()}
     for name, length in terms.lengths.items():
         kinds[name]["bytes"] = length
     manifest = {
-        "format": run.FORMAT,
+        "format": runner.FORMAT,
         "network": terms.network,
         "fingerprint": terms.fingerprint,
         "jax": jax.__version__,

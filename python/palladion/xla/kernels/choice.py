@@ -16,8 +16,8 @@ from typing import Any, Final
 
 import jax
 
-from palladion import files
 from palladion.errors import UsageError
+from palladion.support import files
 from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product, Whole
 from palladion.xla.kernels.butterflies import ButterflyIntt, ButterflyNtt
 from palladion.xla.kernels.chunks import MulChunks, ScaleAligned

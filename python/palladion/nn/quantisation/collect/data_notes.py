@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.graph import Array, Graph
+from palladion.nn.floats.graph import Array, Graph
 
 SHARE: Final = 0.01
 """If a larger share of the inputs lies beyond the model's own grid, there is a note."""

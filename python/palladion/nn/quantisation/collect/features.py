@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.graph import Activation, Add, Affine, Array, Graph, Mul, Node
+from palladion.nn.floats.graph import Activation, Add, Affine, Array, Graph, Mul, Node
 from palladion.nn.importer.simplify import affine_before
 
 SIMILAR_RANGES: Final = 4

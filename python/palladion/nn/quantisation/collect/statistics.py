@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from palladion.nn.expression import Expression, apply, constant
-from palladion.nn.graph import Array, Window
+from palladion.nn.floats.expression import Expression, apply, constant
+from palladion.nn.floats.graph import Array, Window
 from palladion.nn.quantisation.plan import softmax
 from palladion.nn.quantisation.plan.form import Form
 from palladion.nn.quantisation.plan.planner import Planned

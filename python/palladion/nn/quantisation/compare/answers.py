@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.graph import Array
-from palladion.nn.interface import Interface
-from palladion.records import Json
+from palladion.nn.ends.interface import Interface
+from palladion.nn.floats.graph import Array
+from palladion.support.records import Json
 
 COMPARED_INPUTS: Final = 256
 """Number of inputs whose answers are compared."""

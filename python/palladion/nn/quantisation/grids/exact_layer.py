@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression, Grid, X, apply
-from palladion.nn.graph import Array, Window
+from palladion.nn.floats.expression import Expression, Grid, X, apply
+from palladion.nn.floats.graph import Array, Window
 from palladion.nn.quantisation.collect.statistics import evaluate_form
 from palladion.nn.quantisation.grids import staircase
 from palladion.nn.quantisation.grids.lattice import (
@@ -24,7 +24,7 @@ from palladion.nn.quantisation.plan.planner import Planned
 from palladion.nn.quantisation.rounding import units
 from palladion.nn.quantisation.settings import NOISE, ROOM, Settings
 from palladion.nn.quantisation.values import Group, IntegerLayer, Value, look_up
-from palladion.nn.quantisation.write.report import make_bound_error
+from palladion.nn.quantisation.write.layer_report import make_bound_error
 
 EXACT: Final = 1 << 24
 """Integers below this are exact in single precision."""

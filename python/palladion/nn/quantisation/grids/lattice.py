@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.graph import Array, Conv, Dense, Window
+from palladion.nn.floats.graph import Array, Conv, Dense, Window
 from palladion.nn.quantisation.plan.form import Form, Linear, Term, to_conv
 from palladion.nn.quantisation.rounding.units import TINY
 

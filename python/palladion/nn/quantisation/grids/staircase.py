@@ -18,8 +18,8 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression, Grid
-from palladion.nn.graph import Array
+from palladion.nn.floats.expression import Expression, Grid
+from palladion.nn.floats.graph import Array
 
 FAR: Final = 1 << 40
 """A number beyond every accumulator."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from palladion.nn.expression import Expression
-from palladion.nn.graph import Array, Conv, Window
+from palladion.nn.floats.expression import Expression
+from palladion.nn.floats.graph import Array, Conv, Window
 from palladion.nn.quantisation.collect.statistics import ChannelStatistics
 from palladion.nn.quantisation.plan.form import Form, drop_inputs, spread_channels
 from palladion.nn.quantisation.plan.planner import Planned

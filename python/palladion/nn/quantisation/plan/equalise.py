@@ -19,8 +19,8 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Expression
-from palladion.nn.graph import Array, Conv, Window
+from palladion.nn.floats.expression import Expression
+from palladion.nn.floats.graph import Array, Conv, Window
 from palladion.nn.quantisation.collect.statistics import ChannelStatistics
 from palladion.nn.quantisation.plan.form import (
     Form,

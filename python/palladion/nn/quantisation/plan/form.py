@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Array, Conv, Dense, Shape, Window
+from palladion.nn.floats.geometry import Geometry
+from palladion.nn.floats.graph import Array, Conv, Dense, Shape, Window
 
 Linear = Conv | Dense | Window
 

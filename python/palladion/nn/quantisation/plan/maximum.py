@@ -13,8 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from palladion.nn.geometry import Geometry, add_pads
-from palladion.nn.graph import Window
+from palladion.nn.floats.geometry import Geometry, add_pads
+from palladion.nn.floats.graph import Window
 from palladion.nn.quantisation.plan.form import Form
 
 Emit = Callable[[str, Form], Form]

@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Expression, Grid, X, apply, constant
-from palladion.nn.graph import (
+from palladion.nn.floats.expression import Expression, Grid, X, apply, constant
+from palladion.nn.floats.graph import (
     Activation,
     Add,
     Affine,

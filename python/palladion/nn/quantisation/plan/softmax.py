@@ -13,9 +13,9 @@ from math import floor, log
 
 import numpy as np
 
-from palladion.nn.expression import Expression, Grid, X, apply, constant
-from palladion.nn.geometry import Geometry
-from palladion.nn.graph import Array, Conv, Shape
+from palladion.nn.floats.expression import Expression, Grid, X, apply, constant
+from palladion.nn.floats.geometry import Geometry
+from palladion.nn.floats.graph import Array, Conv, Shape
 from palladion.nn.quantisation.plan.form import Form, Term, add_forms
 from palladion.nn.quantisation.settings import Settings
 

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from palladion.errors import NetworkError
-from palladion.nn.expression import Expression, Grid
-from palladion.nn.graph import Array, Window
+from palladion.nn.floats.expression import Expression, Grid
+from palladion.nn.floats.graph import Array, Window
 from palladion.nn.quantisation.collect.statistics import evaluate_form
 from palladion.nn.quantisation.grids import lattice
 from palladion.nn.quantisation.grids.lattice import Integers
@@ -19,7 +19,7 @@ from palladion.nn.quantisation.plan.planner import Planned, normalise_sign
 from palladion.nn.quantisation.rounding import scales, units
 from palladion.nn.quantisation.settings import LIMIT, Settings
 from palladion.nn.quantisation.values import Group, IntegerLayer, Value, look_up
-from palladion.nn.quantisation.write.report import make_bound_error, make_limit_error
+from palladion.nn.quantisation.write.layer_report import make_bound_error, make_limit_error
 
 Sources = dict[int, Value]
 

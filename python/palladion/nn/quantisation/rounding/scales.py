@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
-from palladion.nn.expression import Grid
-from palladion.nn.graph import Array
+from palladion.nn.floats.expression import Grid
+from palladion.nn.floats.graph import Array
 from palladion.nn.quantisation.settings import Settings
 
 SEARCH_VALUES: Final = 50_000

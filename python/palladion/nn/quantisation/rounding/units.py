@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from palladion.nn.graph import Array, Window
+from palladion.nn.floats.graph import Array, Window
 from palladion.nn.quantisation.plan.form import Form, Linear, Term
 from palladion.nn.quantisation.settings import Settings
 

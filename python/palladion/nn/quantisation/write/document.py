@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from palladion.nn import graph, network
-from palladion.nn.expression import Grid
-from palladion.nn.graph import Array
-from palladion.nn.interface import Interface
-from palladion.nn.linear import Conv, Dense, Ints, Linear, Window
-from palladion.nn.network import Lut, Term
+from palladion.nn.ends.interface import Interface
+from palladion.nn.floats import graph
+from palladion.nn.floats.expression import Grid
+from palladion.nn.floats.graph import Array
+from palladion.nn.integers import network
+from palladion.nn.integers.linear_maps import Conv, Dense, Ints, Linear, Window
+from palladion.nn.integers.network import Lut, Term
 from palladion.nn.quantisation.plan import form
 
 

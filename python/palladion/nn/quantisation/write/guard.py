@@ -15,9 +15,9 @@ import onnx
 from onnx import helper, numpy_helper
 
 from palladion.errors import NetworkError
-from palladion.nn.graph import Array
-from palladion.nn.interface import Gives
-from palladion.nn.tail import Tail
+from palladion.nn.ends.interface import Gives
+from palladion.nn.ends.tail import Tail
+from palladion.nn.floats.graph import Array
 
 DOMAIN_INPUTS: Final = 256
 """Number of inputs that show whether the float model leaves a domain."""

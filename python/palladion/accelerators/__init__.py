@@ -1,0 +1,1 @@
+"""Accelerators beyond one simulated run: sweeps, pictures, and packings of linear layers."""

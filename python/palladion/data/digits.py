@@ -1,0 +1,52 @@
+"""Files in the package: the MNIST network, plain and integer, and sample images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.nn.ends.boundary import Boundary
+from palladion.nn.floats.plain import PlainNetwork
+from palladion.nn.integers.network import IntNetwork
+
+_DATA = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first images of the MNIST test set: (images, 28, 28) pixels of 0 to 255, and labels."""
+
+    images: npt.NDArray[np.uint8]
+    labels: npt.NDArray[np.uint8]
+
+
+def mnist_network() -> IntNetwork:
+    """The integer network that ``demo`` runs encrypted."""
+    return IntNetwork.load(_DATA / "mnist.json")
+
+
+def is_packaged(network: IntNetwork) -> bool:
+    """Whether a network equals the packaged one, whatever file it was read from."""
+    packaged = mnist_network()
+    if (network.name, network.input) != (packaged.name, packaged.input):
+        return False
+    return network.to_json() == packaged.to_json()
+
+
+def takes_digits(boundary: Boundary) -> bool:
+    """Whether a boundary is that of the packaged network, which takes pictures of digits."""
+    return boundary == mnist_network().boundary
+
+
+def mnist_plain() -> PlainNetwork:
+    """The network in floating point from which the integer network was made."""
+    return PlainNetwork.load(_DATA / "mnist_float.npz")
+
+
+def mnist_sample() -> Sample:
+    """The first 100 images of the MNIST test set, without selection."""
+    with np.load(_DATA / "mnist_sample.npz", allow_pickle=False) as arrays:
+        return Sample(arrays["images"], arrays["labels"])

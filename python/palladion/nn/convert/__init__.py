@@ -1,0 +1,1 @@
+"""Models of other libraries as ONNX models, and the check of such an export."""

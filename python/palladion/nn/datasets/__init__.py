@@ -1,0 +1,1 @@
+"""Inputs and labels, from files or from arrays and tables."""

@@ -1,0 +1,194 @@
+"""The tail of a model: the part after its last linear map, which the client computes.
+
+Examples are a softmax, the name of a class, and another shape of an output. None of these needs a
+server. The tail is a small ONNX model. Its input is the real numbers that the network gives, and
+its outputs are those of the model. ONNX's reference implementation evaluates it after decryption.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from palladion.errors import NetworkError
+
+if TYPE_CHECKING:  # slow imports, and few models have a tail
+    import onnx
+    from onnx.reference import ReferenceEvaluator
+
+Array = npt.NDArray[Any]
+
+INPUT: Final = "palladion.logits"
+"""Name of the tail's input."""
+
+HEADS: Final = "palladion.heads"
+"""Name of the tensor of all heads of a model. Constants that take it apart begin with it."""
+
+MAX_BYTES: Final = 1 << 20
+
+FUNCTIONS: Final = {
+    "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "BipolarQuant", "Cast", "CastLike",
+    "Ceil", "Celu", "Clip", "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "Gelu", "HardSigmoid",
+    "HardSwish", "Hardmax", "IsInf", "IsNaN", "LayerNormalization", "LeakyRelu", "Log",
+    "LogSoftmax", "Mish", "Neg", "Not", "PRelu", "Quant", "QuantizeLinear", "DequantizeLinear",
+    "Reciprocal", "Relu", "Round",
+    "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softmax", "Softplus", "Softsign", "Sqrt",
+    "Swish", "Tan", "Tanh", "ThresholdedRelu",
+}  # fmt: skip
+"""Functions of each number, or of the numbers along an axis."""
+
+ARITHMETIC: Final = {
+    "Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Mean",
+    "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Where", "Xor",
+}  # fmt: skip
+"""Functions of several numbers at the same place."""
+
+MOVES: Final = {
+    "Concat", "Dropout", "Expand", "Flatten", "Gather", "GatherElements", "Identity", "Reshape",
+    "Shape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
+}  # fmt: skip
+
+REDUCTIONS: Final = {
+    "ArgMax", "ArgMin", "LpNormalization", "ReduceL1", "ReduceL2", "ReduceLogSum",
+    "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum",
+    "ReduceSumSquare", "TopK",
+}  # fmt: skip
+
+LEARNING: Final = {"ArrayFeatureExtractor", "Binarizer", "LabelEncoder", "Normalizer"}
+"""Operators of the domain ai.onnx.ml."""
+
+ALLOWED: Final = {
+    *FUNCTIONS, *ARITHMETIC, *MOVES, *REDUCTIONS, *LEARNING, "Constant", "ConstantOfShape",
+}  # fmt: skip
+"""The operators that a tail may contain: no loops, and none with huge outputs for small inputs."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """The functions of a model's last real numbers. Without a model, those numbers themselves.
+
+    ``batched`` says that several inputs may be evaluated at once. Otherwise they go one by one.
+    """
+
+    model: bytes = b""
+    batched: bool = True
+
+    WHAT: ClassVar[str] = "the end of the model"
+    WHERE: ClassVar[str] = "from its last linear map on"
+    INPUT: ClassVar[str] = INPUT
+    ALLOWED: ClassVar[frozenset[str]] = frozenset(ALLOWED)
+
+    def run(self, real: Array) -> dict[str, Array]:
+        """The model's outputs by name, for real numbers of shape (N, ...).
+
+        Raises
+        ------
+        NetworkError
+            If the functions cannot be computed.
+        """
+        kind = self.input_type
+        parts = [real] if self.batched else [real[i : i + 1] for i in range(len(real))]
+        found: dict[str, list[Array]] = {}
+        try:
+            with np.errstate(all="ignore"):
+                for part in parts:
+                    given = {self.INPUT: part.astype(kind)}
+                    for name, value in zip(
+                        self.names, self._evaluator.run(None, given), strict=True
+                    ):
+                        found.setdefault(name, []).append(np.asarray(value))
+        except Exception as error:  # any error of ONNX's reference implementation
+            raise NetworkError(f"{self.WHAT}, {self.WHERE}, cannot be computed: "
+                               f"{type(error).__name__}: {error}") from error  # fmt: skip
+        return {name: np.concatenate(values) for name, values in found.items()}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickled and copied without what is made of the bytes: ONNX's evaluator stays here."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+
+    @cached_property
+    def proto(self) -> onnx.ModelProto:
+        """The model, checked.
+
+        Raises
+        ------
+        NetworkError
+            If it is not a model, or contains an operator that no tail may have.
+        """
+        import onnx
+
+        if len(self.model) > MAX_BYTES:
+            raise NetworkError(f"{self.WHAT} has {len(self.model)} bytes, expected at "
+                               f"most {MAX_BYTES}")  # fmt: skip
+        try:
+            model = onnx.load_from_string(self.model)
+            inputs = [entry.name for entry in model.graph.input]
+        except Exception as error:
+            raise NetworkError(f"{self.WHAT} is no ONNX model: {error}") from error
+        strange = {node.op_type for node in model.graph.node} - self.ALLOWED
+        if strange or inputs != [self.INPUT] or model.functions:
+            raise NetworkError(f"{self.WHAT} has operators {sorted(strange)} and inputs "
+                               f"{inputs}, expected functions of {self.INPUT}")  # fmt: skip
+        sizes = {name for node in model.graph.node if node.op_type == "Shape"
+                 for name in node.output}  # fmt: skip
+        for node in model.graph.node:
+            if node.op_type == "Expand" and node.input[1] not in sizes:
+                raise NetworkError(f"{self.WHAT} has an Expand to {node.input[1]}, expected the "
+                                   "shape of another tensor")  # fmt: skip
+        return model
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the model's outputs."""
+        return tuple(entry.name for entry in self.proto.graph.output)
+
+    @property
+    def input_type(self) -> np.dtype[Any]:
+        """The model's type for its real numbers."""
+        import onnx
+
+        found = self.proto.graph.input[0].type.tensor_type.elem_type
+        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(found))
+
+    def is_probability(self, output: str) -> bool:
+        """Whether an output is that of a Sigmoid, possibly in another shape."""
+        if not self.model:
+            return False
+        makers = {name: node for node in self.proto.graph.node for name in node.output}
+        name = output
+        while name in makers and makers[name].op_type in MOVES:
+            name = makers[name].input[0]
+        return name in makers and makers[name].op_type in {"Sigmoid", "HardSigmoid"}
+
+    def head_of(self, output: str) -> npt.NDArray[np.int64] | None:
+        """Which of the tail's numbers an output depends on, if the model has several heads."""
+        from onnx import numpy_helper
+
+        if not self.model:
+            return None
+        graph = self.proto.graph
+        makers = {name: node for node in graph.node for name in node.output}
+        name: str | None = output
+        while name is not None and name in makers:
+            given = makers[name].input
+            for tensor in graph.initializer:
+                if tensor.name.startswith(HEADS) and list(given) == [INPUT, tensor.name]:
+                    return np.asarray(numpy_helper.to_array(tensor), dtype=np.int64)
+            name = next((part for part in given if part in makers), None)
+        return None
+
+    @cached_property
+    def _evaluator(self) -> ReferenceEvaluator:
+        from onnx.reference import ReferenceEvaluator
+
+        from palladion.nn.ends.tail_operators import FORMER, OPERATORS
+
+        own = [
+            entry.version for entry in self.proto.opset_import if entry.domain in ("", "ai.onnx")
+        ]
+        former = FORMER if max(own, default=1) < 19 else ()
+        return ReferenceEvaluator(self.proto, new_ops=[*OPERATORS, *former])

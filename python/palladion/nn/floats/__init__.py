@@ -1,0 +1,1 @@
+"""Networks in floating point: the graph of a model, and its functions."""

@@ -1,0 +1,1 @@
+"""Networks in integers: layers, maps, evaluation, and their form in ONNX."""

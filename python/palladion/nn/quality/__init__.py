@@ -1,0 +1,1 @@
+"""The quality of a model: scores of its answers, and reports about its layers."""

@@ -1,0 +1,1 @@
+"""Helpers below everything else: files, text, memory, records, pictures."""

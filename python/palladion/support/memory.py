@@ -1,0 +1,131 @@
+"""Checks of free memory before it is allocated: a process that runs out of it is just killed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import psutil
+
+from palladion.errors import BudgetError
+from palladion.support.text import size
+
+if TYPE_CHECKING:
+    from palladion.facts import ClientFacts, Costs
+
+GROUPS: Final = Path("/sys/fs/cgroup")
+UNLIMITED: Final = 1 << 60
+"""Larger limits of a control group count as no limit."""
+
+
+def available(groups: Path = GROUPS) -> int:
+    """Bytes that this process can still allocate, by the machine, by its control groups, and by its
+    own limits (``ulimit -v``)."""
+    left = [int(psutil.virtual_memory().available), *by_limits()]
+    for limit, used, reclaimable in (
+        ("memory.max", "memory.current", "inactive_file"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
+    ):
+        for folder in own_groups(groups, limit):
+            most, taken = number(folder / Path(limit).name), number(folder / Path(used).name)
+            if most is not None and taken is not None and most < UNLIMITED:
+                left.append(most - taken + field(folder / "memory.stat", reclaimable))
+    return max(0, min(left))
+
+
+def by_limits() -> list[int]:
+    """Bytes that the limits of this process leave: of address space, and of data."""
+    if sys.platform == "win32":
+        return []
+    import resource
+
+    process = psutil.Process()
+    used = process.memory_info()
+    left = []
+    for limit, taken in (
+        (resource.RLIMIT_AS, used.vms),
+        (resource.RLIMIT_DATA, getattr(used, "data", used.vms)),
+    ):
+        most, _ = resource.getrlimit(limit)
+        if most != resource.RLIM_INFINITY:
+            left.append(int(most - taken))
+    return left
+
+
+def own_groups(groups: Path, limit: str) -> list[Path]:
+    """Folders of the control groups of this process, from the innermost to the outermost."""
+    base = groups / Path(limit).parent
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return [base]
+    found = [base]
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controllers in ("", "memory"):
+            inner = base / path.lstrip("/")
+            found += [p for p in (inner, *inner.parents) if base in p.parents]
+    return found
+
+
+def number(path: Path) -> int | None:
+    """The number in a file, or ``None`` if there is none."""
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def field(path: Path, name: str) -> int:
+    """A field of ``memory.stat``, or 0 if it is missing."""
+    try:
+        rows = (line.split() for line in path.read_text(encoding="ascii").splitlines())
+        return next((int(row[1]) for row in rows if row[0] == name), 0)
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def check(what: str, needed: int, way_out: str, groups: Path = GROUPS) -> None:
+    """Refuse work that needs more memory than is left.
+
+    Raises
+    ------
+    BudgetError
+        The message has both numbers and the remedy.
+    """
+    left = available(groups)
+    if needed > left:
+        raise BudgetError(f"{what} needs {size(needed)} of memory and {size(left)} are left: "
+                          f"{way_out}")  # fmt: skip
+
+
+def check_run(network: str, costs: Costs, *, keys_are_loaded: bool = False) -> None:
+    """Check the memory for a run of a network. Raises as :func:`check`."""
+    keys = 0 if keys_are_loaded else costs.predicted_key_memory_bytes
+    check(
+        f"a run of {network}",
+        keys + costs.predicted_running_memory_bytes,
+        "compile with a smaller batch, or a network with fewer bits of weights and activations, or "
+        "take a machine with more memory",
+    )
+
+
+def check_keys(facts: ClientFacts) -> None:
+    """Check the memory for making keys, with room for their bytes. Raises as :func:`check`."""
+    held, written = facts.predicted_key_memory_bytes, facts.predicted_evaluation_key_bytes
+    check_making(facts, held + 2 * written)
+
+
+def check_writing(facts: ClientFacts) -> None:
+    """Check the memory for making keys and writing them one at a time. Raises as :func:`check`."""
+    check_making(facts, facts.predicted_writing_memory_bytes)
+
+
+def check_making(facts: ClientFacts, needed: int) -> None:
+    """Check the memory for making keys, which is ``needed`` bytes. Raises as :func:`check`."""
+    check(
+        f"making the keys of {facts.network}",
+        needed,
+        "make them on a machine with more memory, or compile a smaller network",
+    )
