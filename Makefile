@@ -1,6 +1,8 @@
 # make build   the command .venv/bin/palladion
 # make demo    classify a real handwritten digit while it is encrypted
-# make test    every test: test-rust and test-python
+# make test        tests of Rust and Python, without those of real size
+# make test-long   the others
+# make test-all    all tests
 # make lint    formatting, lints, types, layers
 # make wheel   a wheel that other machines take, and the source distribution, in wheels/
 # make bench, make bench-peers    our figures; ours beside other libraries'
@@ -17,7 +19,7 @@ SOURCES := Cargo.toml pyproject.toml \
 	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
-.PHONY: build demo test test-rust test-python lint lint-rust lint-python wheel bench bench-peers clean
+.PHONY: build demo test test-long test-all test-rust test-python lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/built
@@ -25,15 +27,26 @@ build: $(VENV)/built
 demo: build
 	$(BIN)/palladion demo
 
-test: test-rust test-python
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --durations 30
+
+test: test-rust
+	@echo "Tests of Python: about 5 minutes on 2 cores."
+	$(MAKE) --no-print-directory test-python
+
+test-all: test-rust test-python test-long
 
 test-rust:
+	@echo "Compiling and running the tests of Rust: about 8 minutes on 2 cores the first time."
 	cargo test --workspace --locked --tests
 	cargo test --workspace --locked --doc
 	cargo check --locked --quiet --manifest-path tests/outside/Cargo.toml
 
 test-python: $(VENV)/dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile --durations 20
+	$(PYTEST) -m "not long"
+
+# What is of real size or exhaustive: it trains, compiles for XLA, or makes the tables of papers.
+test-long: $(VENV)/dev
+	$(PYTEST) -m long
 
 # Side by side: mypy uses one core alone.
 lint: $(VENV)/dev

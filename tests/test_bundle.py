@@ -21,6 +21,8 @@ from palladion.errors import UsageError
 
 from tests.random_traces import Writer, random_trace
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("jax")
 
 N = 64

@@ -17,6 +17,8 @@ from palladion import _native
 
 from tests.conftest import Command, Halves, refused
 
+pytestmark = pytest.mark.long
+
 
 def line(halves: Halves, output: Path, checkpoint: Path) -> list[object]:
     return [

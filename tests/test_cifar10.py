@@ -11,6 +11,8 @@ import pytest
 from palladion.errors import DataError
 from palladion.nn.datasets import cifar10
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def folder(tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> Path:

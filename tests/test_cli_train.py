@@ -19,6 +19,8 @@ from tests import naive
 from tests.conftest import Command, refused
 from tests.models import QONNX, floats, model, node
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def given(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, Path]:

@@ -24,6 +24,7 @@ def test_the_examples_of_a_page(page: str, count: int) -> None:
         exec(block, names)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick_to_compile")
 def test_the_page_of_the_whole_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

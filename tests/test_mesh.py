@@ -19,6 +19,8 @@ from palladion.targets import Target
 
 from tests.test_xla import given
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("jax")
 
 

@@ -13,6 +13,8 @@ from palladion.simulation import simulate
 
 from tests.conftest import Command, refused
 
+pytestmark = pytest.mark.long
+
 SMALL = Shape("small", 4, 3, (3, 3), (10, 10))
 GROUPS = Shape("groups", 1, 1, (3, 3), (10, 10), (2, 2), 5)
 DENSE = Shape("dense", 10, 64, (1, 1), (1, 1))

@@ -14,6 +14,8 @@ import palladion
 import palladion.ckks
 import pytest
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(__file__).parent.parent / "examples" / "real_data"
 
 

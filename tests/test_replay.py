@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import Command, Halves, refused
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def trace(command: Command, halves: Halves, tmp_path_factory: pytest.TempPathFactory) -> Path:

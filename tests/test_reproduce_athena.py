@@ -16,6 +16,8 @@ from palladion.errors import UsageError
 from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena import fig1, loop, simulated, table8
 
+pytestmark = pytest.mark.long
+
 MODELS = Path(__file__).parent.parent / "models"
 
 

@@ -21,6 +21,8 @@ from palladion.reproduce.cross.paper import AREAS, OPERATIONS, SPEEDUPS, TABLE_5
 
 from tests.rings import is_prime
 
+pytestmark = pytest.mark.long
+
 MODULES = {"table5": table5, "table6": table6, "table7": table7, "table8": table8, "fig4": fig4}
 ARGUMENTS = {"table5": ("--set", "cross-6")}
 SMALL = Set("small-insecure", 10, (6, 28), (2, 29), 2)

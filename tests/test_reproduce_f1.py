@@ -21,6 +21,8 @@ from palladion.reproduce.reproduction import Column
 from palladion.simulation import simulate
 from palladion.traces import Trace
 
+pytestmark = pytest.mark.long
+
 MODULES = {"fig5a": fig5a, "fig5b": fig5b, "fig5c": fig5c, "table": table}
 SMALL = ("--benchmark", "lola-mnist", "--digit-limbs", "1")
 

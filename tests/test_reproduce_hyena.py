@@ -18,6 +18,8 @@ from palladion.reproduce.hyena.fig7 import gains
 from palladion.reproduce.hyena.paper import CLAIMS, FIGURE_3_GB, TABLE_4, TOTAL
 from palladion.simulation import simulate
 
+pytestmark = pytest.mark.long
+
 PLOTTED = {"fig1", "fig3", "fig7", "fig8", "fig9"}
 ITEMS = PAPERS["hyena"].items
 

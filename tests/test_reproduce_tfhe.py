@@ -22,6 +22,8 @@ from palladion.reproduce.athena_tfhe import (
 from palladion.reproduce.athena_tfhe.paper import ATHENA, TABLE_2, TABLE_5
 from palladion.reproduce.reproduction import Column
 
+pytestmark = pytest.mark.long
+
 MODULES = {
     "table2": table2,
     "table4": table4,

@@ -23,6 +23,8 @@ from tests.random_traces import random_trace
 from tests.simulations import output, run, written
 from tests.test_cli_network import colours
 
+pytestmark = pytest.mark.long
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

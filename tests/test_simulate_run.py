@@ -16,6 +16,8 @@ from palladion.support import records
 
 from tests.simulations import run, written
 
+pytestmark = pytest.mark.long
+
 Reports = Callable[..., dict[str, Any]]
 """The report of the whole program, by machine and options: each is made once."""
 

@@ -16,6 +16,8 @@ from palladion.cli.simulate_sweep import lanes_note
 from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine, VectorSummary
 
+pytestmark = pytest.mark.long
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

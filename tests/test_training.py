@@ -26,7 +26,7 @@ IMAGE: list[int | str] = ["N", *SHAPE]
 NONE = [jnp.asarray(surrogate.noise(0))] * 20
 
 
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_to_compile")]
 
 
 @pytest.fixture(autouse=True)

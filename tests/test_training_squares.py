@@ -28,7 +28,7 @@ IMAGE: list[int | str] = ["N", *SHAPE]
 
 
 # The numbers are nearly the same with any optimisation.
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_to_compile")]
 
 
 @pytest.fixture(scope="module", autouse=True)

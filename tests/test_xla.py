@@ -14,7 +14,7 @@ from tests.conftest import Command, Halves, refused
 from tests.random_traces import random_trace
 
 pytest.importorskip("jax")
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_to_compile")]
 
 Stored = dict[str, list[bytes]]
 

@@ -12,7 +12,7 @@ from palladion.circuit import Written
 from palladion.errors import UsageError
 
 pytest.importorskip("jax")
-pytestmark = pytest.mark.usefixtures("quick_to_compile")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("quick_to_compile")]
 
 SCHEMES: dict[type, Any] = {ckks.Params: ckks, bgv.Params: bgv, bfv.Params: bfv}
 

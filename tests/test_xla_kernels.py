@@ -26,6 +26,8 @@ from palladion.xla.kernels.mat import MatNtt  # noqa: E402
 from palladion.xla.kernels.pallas import OfPallas  # noqa: E402
 from palladion.xla.kernels.words import HIGH, Division, Residues  # noqa: E402
 
+pytestmark = pytest.mark.long
+
 VECTORS = Path(__file__).parent / "vectors" / "cross_ntt.json"
 Rows = Any
 

@@ -15,6 +15,8 @@ from palladion.support import memory
 
 from tests.conftest import Command, Halves, refused
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("jax")
 
 
