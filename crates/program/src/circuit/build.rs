@@ -2,7 +2,8 @@
 
 use super::equal::Written;
 use super::infer::{Problem, same_scale};
-use super::ir::{Arithmetic, Circuit, Constant, ConstantId, FORMAT, Op, Step, Type, ValueId};
+use super::ir::{Arithmetic, Circuit, Constant, ConstantId, FORMAT, Step, Type, ValueId};
+use super::op::Op;
 use crate::error::{Error, Result};
 
 /// Writes a circuit, operation by operation. Each operation is checked when it is written. If its

@@ -1,7 +1,8 @@
 //! Infers the type of an operation's result, and refuses operations that break a rule. Builders and
 //! the verifier use the same code.
 
-use super::ir::{Arithmetic, Circuit, Constant, Op, Type, ValueId};
+use super::ir::{Arithmetic, Circuit, Constant, Type, ValueId};
+use super::op::{Effect, Op};
 use crate::error::Error;
 
 /// Scales whose relative difference is below this count as equal, as in `ckks::Evaluator`.
@@ -37,82 +38,74 @@ impl Circuit {
                 expected,
             ));
         }
-        let ty = match op {
-            Op::Input { .. } => stated,
-            Op::Constant { constant } => {
+        let ty = match op.effect() {
+            Some(Effect::Input { .. }) => stated,
+            Some(Effect::Constant { constant }) => {
                 let limit = self.constants.len();
-                if *constant >= limit {
+                if constant >= limit {
                     let expected = format!("less than @{limit}");
                     return Err(("the constant", format!("@{constant}"), expected));
                 }
                 kind("the value", stated, false)?;
                 stated
             }
-            Op::Add { left, right } | Op::Sub { left, right } => {
-                let (left, right) = (self.ciphertext(*left, "the left term")?, self.ty(*right));
+            Some(Effect::Sum { left, right, .. }) => {
+                let (left, right) = (self.ciphertext(left, "the left term")?, self.ty(right));
                 levels_alike(left, right)?;
                 scales_alike("the scale of the right term", right.scale, left.scale)?;
                 left
             }
-            Op::Mul { terms } => self.infer_mul(terms)?,
-            Op::Rescale { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                if ty.level == 0 {
-                    return Err(("the level", "0".into(), "at least 1".into()));
-                }
-                let scale = ty.scale / self.arithmetic.factor_scale(ty.level);
-                Type {
-                    level: ty.level - 1,
-                    scale,
-                    ..ty
-                }
+            Some(Effect::Products { terms }) => self.infer_products(terms)?,
+            Some(Effect::Unary { value, .. }) => {
+                let operand = self.ciphertext(value, "the operand")?;
+                self.infer_unary(op, operand, stated)?
             }
-            Op::Drop { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                if stated.level >= ty.level {
-                    let expected = format!("less than the operand's {}", ty.level);
-                    return Err(("the level", stated.level.to_string(), expected));
-                }
-                Type {
-                    level: stated.level,
-                    ..ty
-                }
-            }
-            Op::Read { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                Type {
-                    scale: stated.scale,
-                    ..ty
-                }
-            }
-            Op::Rotate { value, steps } => {
-                if !(1..self.row()).contains(steps) {
-                    let expected = format!("1 to {}", self.row().saturating_sub(1));
-                    return Err(("the number of steps", steps.to_string(), expected));
-                }
-                self.ciphertext(*value, "the operand")?
-            }
-            Op::Conjugate { value } | Op::SwapRows { value } => {
-                self.knows(op)?;
-                self.ciphertext(*value, "the operand")?
-            }
-            Op::Bootstrap { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                self.infer_bootstrap(ty)?
-            }
-            Op::Repeat {
-                body,
-                carried,
-                each,
-            } => self.infer_repeat(*body, carried, each)?,
-            Op::Result { repeat, index } => self.infer_result(*repeat, *index)?,
-            Op::Output { value, .. } => self.ciphertext(*value, "the operand")?,
+            None => self.infer_repeated(op)?,
         };
         self.fits(ty)?;
         Ok(ty)
     }
 
-    fn infer_mul(&self, terms: &[[ValueId; 2]]) -> Result<Type, Problem> {
+    /// The type of the result of an operation with one operand, a ciphertext: that of the operand,
+    /// unless the operation changes level or scale.
+    fn infer_unary(&self, op: &Op, operand: Type, stated: Type) -> Result<Type, Problem> {
+        match op {
+            Op::Rescale { .. } => {
+                if operand.level == 0 {
+                    return Err(("the level", "0".into(), "at least 1".into()));
+                }
+                let scale = operand.scale / self.arithmetic.factor_scale(operand.level);
+                Ok(Type {
+                    level: operand.level - 1,
+                    scale,
+                    ..operand
+                })
+            }
+            Op::Drop { .. } => {
+                if stated.level >= operand.level {
+                    let expected = format!("less than the operand's {}", operand.level);
+                    return Err(("the level", stated.level.to_string(), expected));
+                }
+                Ok(Type {
+                    level: stated.level,
+                    ..operand
+                })
+            }
+            Op::Read { .. } => Ok(Type {
+                scale: stated.scale,
+                ..operand
+            }),
+            Op::Bootstrap { .. } => self.infer_bootstrap(operand),
+            Op::Rotate { steps, .. } if !(1..self.row()).contains(steps) => {
+                let expected = format!("1 to {}", self.row().saturating_sub(1));
+                Err(("the number of steps", steps.to_string(), expected))
+            }
+            Op::Conjugate { .. } | Op::SwapRows { .. } => self.knows(op).map(|()| operand),
+            _ => Ok(operand),
+        }
+    }
+
+    fn infer_products(&self, terms: &[[ValueId; 2]]) -> Result<Type, Problem> {
         if !(1..=MAX_TERMS).contains(&terms.len()) {
             let expected = format!("1 to {MAX_TERMS}");
             return Err(("the number of products", terms.len().to_string(), expected));

@@ -1,7 +1,8 @@
 //! Repeated parts: their types, and the circuit with every iteration written out.
 
 use super::infer::{Problem, kind, scales_alike};
-use super::ir::{BodyId, Circuit, Op, Step, Type, ValueId};
+use super::ir::{BodyId, Circuit, Step, Type, ValueId};
+use super::op::Op;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
@@ -75,8 +76,24 @@ impl Circuit {
         steps.fold(0, usize::saturating_add)
     }
 
+    /// The type of a repeated part or of one of its results.
+    ///
+    /// # Panics
+    /// For other operations.
+    pub(super) fn infer_repeated(&self, op: &Op) -> std::result::Result<Type, Problem> {
+        match op {
+            Op::Repeat {
+                body,
+                carried,
+                each,
+            } => self.infer_repeat(*body, carried, each),
+            Op::Result { repeat, index } => self.infer_result(*repeat, *index),
+            _ => unreachable!("other operations have an effect"),
+        }
+    }
+
     /// Type of a repeated part: that of its first carried value.
-    pub(super) fn infer_repeat(
+    fn infer_repeat(
         &self,
         body: BodyId,
         carried: &[ValueId],
@@ -123,11 +140,8 @@ impl Circuit {
         Ok(outputs[0])
     }
 
-    pub(super) fn infer_result(
-        &self,
-        repeat: ValueId,
-        index: usize,
-    ) -> std::result::Result<Type, Problem> {
+    /// Type of a carried value after the last iteration.
+    fn infer_result(&self, repeat: ValueId, index: usize) -> std::result::Result<Type, Problem> {
         let Op::Repeat { body, carried, .. } = &self.steps[repeat].op else {
             let expected = "a repeated part".into();
             return Err(("the operand", format!("%{repeat}"), expected));

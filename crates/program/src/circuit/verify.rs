@@ -2,7 +2,8 @@
 
 use super::build::refused;
 use super::infer::agrees;
-use super::ir::{Arithmetic, Circuit, FORMAT, Op};
+use super::ir::{Arithmetic, Circuit, FORMAT};
+use super::op::Op;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
