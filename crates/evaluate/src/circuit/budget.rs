@@ -218,30 +218,24 @@ impl Predictor<'_> {
             }
             Effect::Products { terms } => self.product(index, terms, values)?,
             Effect::Unary { value, change } => {
-                let Gathered { sources, bits } = kept(value);
-                match change {
-                    Change::Kept => Gathered { sources, bits },
-                    Change::Divided => {
-                        let divided = params_bits(self.params, circuit.ty(value).level) - own;
-                        let sources = sources.divided(divided);
-                        let noise = sources.noise();
-                        // The noise of a rounding is spread evenly.
-                        let peak = noise.times((2.0 * bits).exp2()).plus(more);
-                        let bits = peak.bits() - noise.plus(more).bits();
-                        Gathered { sources, bits }
-                    }
-                    Change::Multiplied(multiplier) => {
-                        let sources = sources.scaled(multiplier.value(circuit.ty(value), ty));
-                        Gathered { sources, bits }
-                    }
-                    Change::Permuted(permutation) => {
-                        let sources = sources.automorphism(Galois {
-                            element: self.params.element(permutation),
-                            order: 2 * self.params.n(),
-                        });
-                        Gathered { sources, bits }
-                    }
-                    Change::Refreshed => unreachable!("exact arithmetic has no bootstrapping"),
+                let Gathered { mut sources, bits } = kept(value);
+                if let Some(permutation) = change.permutation() {
+                    sources = sources.automorphism(Galois {
+                        element: self.params.element(permutation),
+                        order: 2 * self.params.n(),
+                    });
+                }
+                let operand = circuit.ty(value);
+                sources = sources.scaled(change.multiplier(operand, ty));
+                if change == Change::Divided {
+                    sources = sources.divided(params_bits(self.params, operand.level) - own);
+                    let noise = sources.noise();
+                    // The noise of a rounding is spread evenly.
+                    let peak = noise.times((2.0 * bits).exp2()).plus(more);
+                    let bits = peak.bits() - noise.plus(more).bits();
+                    Gathered { sources, bits }
+                } else {
+                    Gathered { sources, bits }
                 }
             }
         };

@@ -5,7 +5,7 @@ use super::scheme::Slot;
 use super::unfit;
 use crate::error::Result;
 use ckks::Complex64;
-use program::circuit::{Change, Circuit, Effect, Permutation, ValueId};
+use program::circuit::{Circuit, Effect, Permutation, ValueId};
 use ring::Modulus;
 use std::collections::BTreeMap;
 
@@ -86,32 +86,30 @@ impl<T: Slot> Clear<'_, T> {
                 sums
             }
             Effect::Unary { value, change } => {
-                let slots = operand(value);
-                match change {
-                    Change::Kept | Change::Divided | Change::Refreshed => slots.clone(),
-                    Change::Multiplied(multiplier) => {
-                        let number = multiplier.value(circuit.ty(value), step.ty);
-                        slots.iter().map(|x| x.scaled(ring, number)).collect()
-                    }
-                    Change::Permuted(permutation) => permute(slots, permutation, circuit.row()),
+                let mut slots = operand(value).clone();
+                if let Some(permutation) = change.permutation() {
+                    permute(&mut slots, permutation, circuit.row());
                 }
+                let number = change.multiplier(circuit.ty(value), step.ty);
+                if number != 1.0 {
+                    slots.iter_mut().for_each(|x| *x = x.scaled(ring, number));
+                }
+                slots
             }
         })
     }
 }
 
 /// Permutes slots in rows of `row` slots.
-fn permute<T: Slot>(slots: &[T], permutation: Permutation, row: usize) -> Vec<T> {
-    let mut permuted = slots.to_vec();
+fn permute<T: Slot>(slots: &mut [T], permutation: Permutation, row: usize) {
     match permutation {
         Permutation::Rotation { steps } => {
-            let rows = permuted.chunks_exact_mut(row);
+            let rows = slots.chunks_exact_mut(row);
             rows.for_each(|row| row.rotate_left(steps));
         }
-        Permutation::Conjugation => permuted.iter_mut().for_each(|x| *x = x.conjugate()),
-        Permutation::RowSwap => permuted.rotate_left(row),
+        Permutation::Conjugation => slots.iter_mut().for_each(|x| *x = x.conjugate()),
+        Permutation::RowSwap => slots.rotate_left(row),
     }
-    permuted
 }
 
 /// The numbers of a constant, which repeat. With two rows, they repeat in each row.

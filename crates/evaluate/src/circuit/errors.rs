@@ -133,6 +133,20 @@ impl Errors {
         self.add_new((step, true, 1), Each::Slots(squares));
     }
 
+    /// The errors, multiplied by a number.
+    #[must_use]
+    pub(super) fn multiplied(mut self, number: f64) -> Self {
+        if number != 1.0 {
+            for part in self.0.values_mut() {
+                match &mut part.factor {
+                    Each::Same(factor) => *factor *= number,
+                    Each::Slots(factors) => factors.iter_mut().for_each(|x| *x *= number),
+                }
+            }
+        }
+        self
+    }
+
     /// The errors after an automorphism, which permutes slots.
     #[must_use]
     pub(super) fn permuted(self, permutation: Permutation, galois: Galois) -> Self {
@@ -154,7 +168,7 @@ impl Errors {
 
     /// Merges the errors if there are more than [`MOST`].
     #[must_use]
-    pub(super) fn kept(self, step: ValueId, slots: usize) -> Self {
+    pub(super) fn merged(self, step: ValueId, slots: usize) -> Self {
         if self.0.len() <= MOST {
             return self;
         }

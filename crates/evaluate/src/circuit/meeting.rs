@@ -109,15 +109,16 @@ impl Meaning for Sizes<'_> {
             }
             Effect::Unary { value, change } => {
                 let (size, ty) = (get(value), circuit.ty(value));
-                match change {
-                    Change::Kept | Change::Divided => size,
-                    Change::Multiplied(multiplier) => size.scaled(multiplier.value(ty, step.ty)),
-                    Change::Refreshed => {
-                        let room = (log_q(params, ty) - 1.0 - ty.scale.log2()).exp2();
-                        size.refreshed(room, params.n())?
+                if change == Change::Refreshed {
+                    let room = (log_q(params, ty) - 1.0 - ty.scale.log2()).exp2();
+                    size.refreshed(room, params.n())?
+                } else if change.permutation() == Some(Permutation::Conjugation) {
+                    size.conjugated()
+                } else {
+                    match change.multiplier(ty, step.ty) {
+                        1.0 => size,
+                        number => size.scaled(number),
                     }
-                    Change::Permuted(Permutation::Conjugation) => size.conjugated(),
-                    Change::Permuted(_) => size,
                 }
             }
         };

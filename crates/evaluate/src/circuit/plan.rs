@@ -29,21 +29,24 @@ pub(super) enum Parts {
 
 /// The plan of a run, drawn up before the run starts.
 pub struct Plan {
-    /// The form that each step computes (`made`), and the form in which its value is then kept
-    /// (`held`).
-    pub(super) made: Vec<Parts>,
+    /// The form that each step computes.
+    pub(super) computed: Vec<Parts>,
+    /// The form to which each step's value is then brought, for the steps that read it.
     pub(super) held: Vec<Parts>,
     /// For each value in two components, the last of the rotations that share its decomposition.
     pub(super) decomposed_until: Vec<Option<usize>>,
     /// The last use of each value.
     pub(super) last_use: Vec<usize>,
-    /// Uses of plaintexts: true if they multiply extended ciphertexts (`extended`), multiply other
-    /// ciphertexts (`narrow`), are added to ciphertexts (`terms`). Uses in matrices do not count.
+    /// For each value, true if it is a plaintext that multiplies extended ciphertexts. Uses in
+    /// matrices do not count, here and in `narrow`.
     pub(super) extended: Vec<bool>,
+    /// For each value, true if it is a plaintext that multiplies other ciphertexts.
     pub(super) narrow: Vec<bool>,
+    /// For each value, true if it is a plaintext that is added to ciphertexts.
     pub(super) terms: Vec<bool>,
-    /// Steps that are computed together, and the index of each step's batch.
+    /// Steps that are computed together.
     pub(super) batches: Vec<Batch>,
+    /// For each step, the index of its batch, if it is in one.
     pub(super) batch_of: Vec<Option<usize>>,
 }
 
@@ -75,7 +78,7 @@ impl Plan {
                 .for_each(|&row| batch_of[row] = Some(number));
         }
         let mut plan = Self {
-            made: Vec::with_capacity(count),
+            computed: Vec::with_capacity(count),
             held: Vec::with_capacity(count),
             decomposed_until: vec![None; count],
             last_use: last_uses(circuit),
@@ -88,14 +91,14 @@ impl Plan {
         for index in 0..count {
             let effects = |&user: &usize| effect(&circuit.steps[user].op);
             let uses: Vec<Effect> = uses[index].iter().map(effects).collect();
-            let made = plan.computed_form(circuit, index, &uses);
-            let kept = match made {
+            let form = plan.computed_form(circuit, index, &uses);
+            let stays = match form {
                 Parts::Product => matches!(uses[..], [only] if keeps_product(only)),
                 Parts::Extended => goes_on(circuit, &uses),
                 Parts::Pair | Parts::Plaintext => true,
             };
-            plan.made.push(made);
-            plan.held.push(if kept { made } else { Parts::Pair });
+            plan.computed.push(form);
+            plan.held.push(if stays { form } else { Parts::Pair });
             plan.note_uses(circuit, index);
         }
         plan
@@ -186,12 +189,12 @@ impl Plan {
     pub(super) fn added(&self, circuit: &Circuit, index: usize) -> Added {
         let ty = circuit.ty(index);
         let of = |value: ValueId| self.held[value];
-        let (made, kept) = (self.made[index], of(index));
+        let (computed, held) = (self.computed[index], of(index));
         let mut added = Added::default();
         match effect(&circuit.steps[index].op) {
             Effect::Sum { left, right, .. } => {
-                added.conversion(of(left), made, ty);
-                added.conversion(of(right), made, ty);
+                added.conversion(of(left), computed, ty);
+                added.conversion(of(right), computed, ty);
             }
             Effect::Unary { value, change } => match change {
                 Change::Divided => {
@@ -203,14 +206,14 @@ impl Plan {
                 Change::Permuted(_) => {
                     added.key_switches.push(ty);
                     // A rotation of a value over the special moduli first divides one component.
-                    let divides = of(value) == Parts::Extended || made == Parts::Pair;
+                    let divides = of(value) == Parts::Extended || computed == Parts::Pair;
                     added.roundings += usize::from(divides);
                 }
                 _ => {}
             },
             _ => {}
         }
-        added.conversion(made, kept, ty);
+        added.conversion(computed, held, ty);
         added
     }
 }

@@ -119,7 +119,7 @@ impl Meaning for Predictor<'_> {
     fn step(&mut self, step: &Current<'_>, values: &mut Values<Expected>) -> Result<Expected> {
         let slots = self.clear.slots(step, |value| &values.get(value).slots)?;
         let errors = self.errors(step, &slots, values)?;
-        let errors = errors.kept(step.index, self.circuit.slots);
+        let errors = errors.merged(step.index, self.circuit.slots);
         let own = self.log2_failure(step, &slots, &errors)?;
         self.log2_failure = log2_sum(self.log2_failure, own);
         if self.log2_failure > self.limit {
@@ -237,26 +237,19 @@ impl Predictor<'_> {
             Effect::Products { terms } => product(index, terms, values),
             Effect::Unary { value, change } => {
                 let operand = self.circuit.ty(value);
-                match change {
-                    Change::Kept | Change::Divided => errors(value).clone(),
-                    Change::Multiplied(multiplier) => {
-                        let mut multiplied = Errors::default();
-                        let number = multiplier.value(operand, ty);
-                        multiplied.add_scaled(errors(value), number, count);
-                        multiplied
-                    }
-                    Change::Refreshed => {
-                        let noise = self.refreshed().noise(operand.scale);
-                        return Ok(errors(value).clone().with(index, noise.0));
-                    }
-                    Change::Permuted(permutation) => {
-                        let galois = Galois {
-                            element: self.params.element(permutation),
-                            order: 2 * self.params.n(),
-                        };
-                        errors(value).clone().permuted(permutation, galois)
-                    }
+                let mut errors = errors(value).clone();
+                if let Some(permutation) = change.permutation() {
+                    let galois = Galois {
+                        element: self.params.element(permutation),
+                        order: 2 * self.params.n(),
+                    };
+                    errors = errors.permuted(permutation, galois);
                 }
+                if change == Change::Refreshed {
+                    let noise = self.refreshed().noise(operand.scale);
+                    return Ok(errors.with(index, noise.0));
+                }
+                errors.multiplied(change.multiplier(operand, ty))
             }
         };
         let added = self.plan.added(self.circuit, index);

@@ -61,7 +61,7 @@ impl<'a, S: Scheme, O: RingOperations> Run<'a, S, O> {
         let (plan, tables, operations) = (&self.runner.plan, &self.runner.tables, self.operations);
         let number = plan.batch_of[index].expect("a step of a batch");
         let (batch, table) = (&plan.batches[number], &tables[number]);
-        let rows: Vec<Held<'static, O>> = if plan.made[index] == Parts::Extended {
+        let rows: Vec<Held<'static, O>> = if plan.computed[index] == Parts::Extended {
             let columns = self.lifted(values, &batch.columns)?;
             let sums = operations.combine_extended(table, &columns)?;
             sums.into_iter().map(Held::Extended).collect()

@@ -326,12 +326,13 @@ impl CircuitBuilder {
     }
 }
 
-pub(super) fn refused(step: usize, op: &Op, (what, found, expected): Problem) -> Error {
+/// The error for a step that breaks a rule.
+pub(super) fn refused(step: usize, op: &Op, problem: Problem) -> Error {
     Error::Step {
         step,
         op: op.name(),
-        what,
-        found,
-        expected,
+        what: problem.what,
+        found: problem.found,
+        expected: problem.expected,
     }
 }

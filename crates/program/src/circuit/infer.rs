@@ -10,8 +10,24 @@ const SAME_SCALE: f64 = 1e-12;
 /// Largest number of products that one operation adds up. Builders split longer sums.
 pub const MAX_TERMS: usize = 1 << 10;
 
-/// A problem of a step: what is wrong, what was found, what was expected.
-pub(super) type Problem = (&'static str, String, String);
+/// A broken rule of a step.
+pub(super) struct Problem {
+    /// The value, type or number that breaks the rule, as a noun.
+    pub(super) what: &'static str,
+    pub(super) found: String,
+    pub(super) expected: String,
+}
+
+impl Problem {
+    pub(super) fn new(what: &'static str, found: String, expected: String) -> Self {
+        Self {
+            what,
+            found,
+            expected,
+        }
+    }
+}
+
 type Check = Result<(), Problem>;
 
 impl Circuit {
@@ -20,19 +36,19 @@ impl Circuit {
     pub(super) fn infer(&self, index: usize, op: &Op, stated: Type) -> Result<Type, Problem> {
         if let Some(late) = op.operands().into_iter().find(|&v| v >= index) {
             let expected = "a step before this one".into();
-            return Err(("an operand", format!("%{late}"), expected));
+            return Err(Problem::new("an operand", format!("%{late}"), expected));
         }
         let is_output = |&v: &ValueId| matches!(self.steps[v].op, Op::Output { .. });
         if let Some(output) = op.operands().into_iter().find(is_output) {
             let found = format!("the output %{output}");
-            return Err(("an operand", found, "a value".into()));
+            return Err(Problem::new("an operand", found, "a value".into()));
         }
         let is_repeat = |&v: &ValueId| matches!(self.steps[v].op, Op::Repeat { .. });
         if let Some(repeat) = op.operands().into_iter().find(is_repeat)
             && !matches!(op, Op::Result { .. })
         {
             let expected = "one of its results".into();
-            return Err((
+            return Err(Problem::new(
                 "an operand",
                 format!("the repeated part %{repeat}"),
                 expected,
@@ -44,7 +60,11 @@ impl Circuit {
                 let limit = self.constants.len();
                 if constant >= limit {
                     let expected = format!("less than @{limit}");
-                    return Err(("the constant", format!("@{constant}"), expected));
+                    return Err(Problem::new(
+                        "the constant",
+                        format!("@{constant}"),
+                        expected,
+                    ));
                 }
                 kind("the value", stated, false)?;
                 stated
@@ -72,7 +92,7 @@ impl Circuit {
         match op {
             Op::Rescale { .. } => {
                 if operand.level == 0 {
-                    return Err(("the level", "0".into(), "at least 1".into()));
+                    return Err(Problem::new("the level", "0".into(), "at least 1".into()));
                 }
                 let scale = operand.scale / self.arithmetic.factor_scale(operand.level);
                 Ok(Type {
@@ -84,7 +104,11 @@ impl Circuit {
             Op::Drop { .. } => {
                 if stated.level >= operand.level {
                     let expected = format!("less than the operand's {}", operand.level);
-                    return Err(("the level", stated.level.to_string(), expected));
+                    return Err(Problem::new(
+                        "the level",
+                        stated.level.to_string(),
+                        expected,
+                    ));
                 }
                 Ok(Type {
                     level: stated.level,
@@ -98,7 +122,11 @@ impl Circuit {
             Op::Bootstrap { .. } => self.infer_bootstrap(operand),
             Op::Rotate { steps, .. } if !(1..self.row()).contains(steps) => {
                 let expected = format!("1 to {}", self.row().saturating_sub(1));
-                Err(("the number of steps", steps.to_string(), expected))
+                Err(Problem::new(
+                    "the number of steps",
+                    steps.to_string(),
+                    expected,
+                ))
             }
             Op::Conjugate { .. } | Op::SwapRows { .. } => self.knows(op).map(|()| operand),
             _ => Ok(operand),
@@ -108,7 +136,11 @@ impl Circuit {
     fn infer_products(&self, terms: &[[ValueId; 2]]) -> Result<Type, Problem> {
         if !(1..=MAX_TERMS).contains(&terms.len()) {
             let expected = format!("1 to {MAX_TERMS}");
-            return Err(("the number of products", terms.len().to_string(), expected));
+            return Err(Problem::new(
+                "the number of products",
+                terms.len().to_string(),
+                expected,
+            ));
         }
         let product = |&[left, right]: &[ValueId; 2]| {
             let (left, right) = (self.ciphertext(left, "a left factor")?, self.ty(right));
@@ -122,7 +154,11 @@ impl Circuit {
             if other_encrypted != encrypted {
                 let words = |encrypted| format!("a {}", noun(encrypted));
                 let expected = words(encrypted) + ", as in the first product";
-                return Err(("a right factor", words(other_encrypted), expected));
+                return Err(Problem::new(
+                    "a right factor",
+                    words(other_encrypted),
+                    expected,
+                ));
             }
             levels_alike(ty, other)?;
             scales_alike("the scale of a product", other.scale, ty.scale)?;
@@ -141,7 +177,7 @@ impl Circuit {
             return Ok(());
         }
         let expected = format!("{own}, as the arithmetic is {arithmetic}");
-        Err(("the operation", op.name().into(), expected))
+        Err(Problem::new("the operation", op.name().into(), expected))
     }
 
     pub(super) fn ciphertext(&self, value: ValueId, what: &'static str) -> Result<Type, Problem> {
@@ -155,14 +191,14 @@ impl Circuit {
         let levels = self.arithmetic.levels();
         if ty.level >= levels {
             let expected = format!("less than {levels}");
-            return Err(("the level", ty.level.to_string(), expected));
+            return Err(Problem::new("the level", ty.level.to_string(), expected));
         }
         if let Arithmetic::Exact { .. } = self.arithmetic {
             return match ty.scale {
                 1.0 => Ok(()),
                 _ => {
                     let expected = "1, as of all exact values".into();
-                    Err(("the scale", log2(ty.scale), expected))
+                    Err(Problem::new("the scale", log2(ty.scale), expected))
                 }
             };
         }
@@ -171,7 +207,7 @@ impl Circuit {
             return Ok(());
         }
         let expected = format!("1 to 2^{bears:.1}, which level {} holds", ty.level);
-        Err(("the scale", log2(ty.scale), expected))
+        Err(Problem::new("the scale", log2(ty.scale), expected))
     }
 
     pub(super) fn verify_constant(&self, id: usize, constant: &Constant) -> crate::Result<()> {
@@ -209,7 +245,7 @@ pub(super) fn agrees(stated: Type, found: Type) -> Check {
     kind("the stated value", stated, found.encrypted)?;
     if stated.level != found.level {
         let (stated, found) = (stated.level.to_string(), found.level.to_string());
-        return Err(("the stated level", stated, found));
+        return Err(Problem::new("the stated level", stated, found));
     }
     scales_alike("the stated scale", stated.scale, found.scale)
 }
@@ -219,7 +255,7 @@ pub(super) fn kind(what: &'static str, ty: Type, encrypted: bool) -> Check {
         return Ok(());
     }
     let [found, expected] = [ty.encrypted, encrypted].map(|e| format!("a {}", noun(e)));
-    Err((what, found, expected))
+    Err(Problem::new(what, found, expected))
 }
 
 pub(super) fn noun(encrypted: bool) -> &'static str {
@@ -231,7 +267,7 @@ fn levels_alike(left: Type, right: Type) -> Check {
         return Ok(());
     }
     let expected = format!("{}, as of the left one", left.level);
-    Err((
+    Err(Problem::new(
         "the level of the right operand",
         right.level.to_string(),
         expected,
@@ -242,7 +278,7 @@ pub(super) fn scales_alike(what: &'static str, found: f64, expected: f64) -> Che
     if same_scale(found, expected) {
         return Ok(());
     }
-    Err((what, log2(found), log2(expected)))
+    Err(Problem::new(what, log2(found), log2(expected)))
 }
 
 pub(super) fn same_scale(left: f64, right: f64) -> bool {

@@ -2,7 +2,7 @@
 
 use super::bootstrapping::Bootstrapping;
 use super::ir::{Circuit, ValueId};
-use super::op::{Change, Effect, Op};
+use super::op::{Change, Effect, Op, Permutation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter};
 
@@ -89,17 +89,16 @@ impl Circuit {
                 Some(Effect::Products { terms }) if self.multiplies_ciphertexts(terms) => {
                     keys.relinearization = keys.relinearization.max(Some(level));
                 }
-                Some(Effect::Unary { change, .. }) => match change {
-                    Change::Permuted(permutation) => match permutation.rotation() {
-                        Some(steps) => keys.rotation(steps, level),
-                        None => keys.conjugation = keys.conjugation.max(Some(level)),
-                    },
-                    Change::Refreshed => {
-                        let bootstrapping = self.bootstrapping.iter();
-                        bootstrapping.for_each(|stated| keys.bootstrap(stated, top));
+                Some(Effect::Unary { change, .. }) => {
+                    match change.permutation().map(Permutation::rotation) {
+                        Some(Some(steps)) => keys.rotation(steps, level),
+                        Some(None) => keys.conjugation = keys.conjugation.max(Some(level)),
+                        None => {}
                     }
-                    Change::Kept | Change::Divided | Change::Multiplied(_) => {}
-                },
+                    if let (Change::Refreshed, Some(stated)) = (change, &self.bootstrapping) {
+                        keys.bootstrap(stated, top);
+                    }
+                }
                 Some(_) => {}
                 None => {
                     if let Op::Repeat { body, .. } = step.op {
@@ -133,14 +132,21 @@ impl Circuit {
                 }
                 Some(Effect::Products { terms }) => count(level, "mul plain", terms.len()),
                 Some(Effect::Unary { .. }) if step.op.is_free() => {}
-                Some(Effect::Unary { value, change }) => match change {
-                    Change::Divided => count(self.ty(value).level, name, 1),
-                    Change::Permuted(_) => {
-                        count(level, name, 1);
+                Some(Effect::Unary { value, change }) => {
+                    let start = self.ty(value).level;
+                    count(
+                        if change == Change::Divided {
+                            start
+                        } else {
+                            level
+                        },
+                        name,
+                        1,
+                    );
+                    if change.permutation().is_some() {
                         count(level, "decompose", usize::from(decomposed.insert(value)));
                     }
-                    _ => count(level, name, 1),
-                },
+                }
                 None => {
                     if let Op::Repeat { body, each, .. } = &step.op {
                         for (level, kinds) in self.bodies[*body].counts().0 {

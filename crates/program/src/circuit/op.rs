@@ -84,9 +84,9 @@ pub enum Op {
     /// A part that is repeated, one iteration after the other. Each iteration starts from the
     /// results of the one before. Only a [`Result`](Op::Result) reads it.
     Repeat {
-        /// The body. Its first encrypted inputs are the carried values. Its other inputs are given
-        /// anew in each iteration. Its outputs are the carried values after an iteration, with the
-        /// same levels and scales.
+        /// The body. Its first encrypted inputs are the carried values. Each iteration states the
+        /// values of its other inputs. Its outputs are the carried values after an iteration, with
+        /// the same levels and scales.
         body: BodyId,
         /// The carried values before the first iteration.
         carried: Vec<ValueId>,
@@ -145,7 +145,9 @@ pub enum Effect<'o> {
     },
 }
 
-/// The change of a message by an operation with one operand.
+/// The change of a message by an operation with one operand. The message, and the noise with it,
+/// has its slots [permuted](Change::permutation) or [multiplied](Change::multiplier) by a number,
+/// and stays as it is otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
     /// The same message and noise, perhaps at a lower level.
@@ -154,9 +156,9 @@ pub enum Change {
     Divided,
     /// The same message at another level, with other noise: that of a bootstrapping.
     Refreshed,
-    /// Message and noise are multiplied by a number.
+    /// The message is multiplied by a number.
     Multiplied(Multiplier),
-    /// The slots of message and noise are permuted, by an automorphism and a key switch.
+    /// The slots are permuted, by an automorphism and a key switch.
     Permuted(Permutation),
 }
 
@@ -292,21 +294,20 @@ impl Effect<'_> {
 }
 
 impl Change {
+    /// The number by which the message is multiplied, from the types of operand and result.
+    pub fn multiplier(self, operand: Type, result: Type) -> f64 {
+        match self {
+            Self::Multiplied(Multiplier::ScaleRatio) => operand.scale / result.scale,
+            Self::Multiplied(Multiplier::Integer(number)) => number as f64,
+            _ => 1.0,
+        }
+    }
+
     /// The permutation of slots, if there is one.
     pub fn permutation(self) -> Option<Permutation> {
         match self {
             Self::Permuted(permutation) => Some(permutation),
             _ => None,
-        }
-    }
-}
-
-impl Multiplier {
-    /// The number, from the types of operand and result.
-    pub fn value(self, operand: Type, result: Type) -> f64 {
-        match self {
-            Self::ScaleRatio => operand.scale / result.scale,
-            Self::Integer(number) => number as f64,
         }
     }
 }
