@@ -20,7 +20,7 @@ def rows() -> list[tuple[str, str, set[str]]]:
 
 
 def test_all_rows_are_read() -> None:
-    assert len(rows()) == 9
+    assert len(rows()) == 10
 
 
 @pytest.mark.parametrize(("what", "word", "files"), rows())

@@ -158,6 +158,14 @@ impl CircuitBuilder {
         self.computed(Op::Sub { left, right })
     }
 
+    /// The negative of every slot. It takes no level and no key, and adds no noise.
+    ///
+    /// # Errors
+    /// [`Error::Step`] for a plaintext.
+    pub fn negate(&mut self, value: ValueId) -> Result<ValueId> {
+        self.computed(Op::Negate { value })
+    }
+
     /// `left right`. The scales multiply.
     ///
     /// # Errors

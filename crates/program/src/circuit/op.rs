@@ -35,6 +35,11 @@ pub enum Op {
         /// The value that is subtracted.
         right: ValueId,
     },
+    /// The negative of every slot, at no level and without noise.
+    Negate {
+        /// The ciphertext.
+        value: ValueId,
+    },
     /// Sum of products, slot by slot. The scales multiply. Right factors are all ciphertexts or all
     /// plaintexts. A sum of products of ciphertexts is relinearised once.
     Mul {
@@ -193,6 +198,7 @@ impl Op {
             Self::Constant { .. } => "constant",
             Self::Add { .. } => "add",
             Self::Sub { .. } => "sub",
+            Self::Negate { .. } => "negate",
             Self::Mul { .. } => "mul",
             Self::Rescale { .. } => "rescale",
             Self::Drop { .. } => "drop",
@@ -223,6 +229,7 @@ impl Op {
                 let minus = true;
                 Effect::Sum { left, right, minus }
             }
+            Self::Negate { value } => unary(value, Change::Multiplied(Multiplier::Integer(-1))),
             Self::Mul { terms } => Effect::Products { terms },
             Self::Rescale { value } => unary(value, Change::Divided),
             Self::Drop { value } | Self::Output { value, .. } => unary(value, Change::Kept),
@@ -269,6 +276,7 @@ impl Op {
                 all.for_each(replace);
             }
             Self::Result { repeat: value, .. }
+            | Self::Negate { value }
             | Self::Rescale { value }
             | Self::Drop { value }
             | Self::Read { value }
