@@ -48,7 +48,7 @@ impl<T: Slot> Clear<'_, T> {
     /// The slots of a step's value. `operand` returns the slots of an operand.
     ///
     /// # Errors
-    /// Those of [`run_clear`].
+    /// The errors of [`run_clear`].
     pub(super) fn slots<'v>(
         &self,
         step: &Current<'_>,

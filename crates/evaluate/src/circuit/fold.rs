@@ -16,7 +16,7 @@ pub(super) trait Meaning {
     /// Returns the value of a step. `values` has the values of its operands.
     ///
     /// # Errors
-    /// Those of the meaning. The fold ends with the first.
+    /// The errors of the meaning. The fold ends with the first.
     fn step(&mut self, step: &Current<'_>, values: &mut Values<Self::Value>)
     -> Result<Self::Value>;
 }

@@ -9,6 +9,8 @@
 //! A value is held in one of these forms only if no work is repeated: if it has one use, or if all
 //! its uses are products with plaintexts.
 //!
+//! The form of a value depends on the steps that read it, which come later. So the plan is no fold.
+//!
 //! Sums of products with constants that repeat are computed several at a time (`matrices.rs`).
 
 use super::fold::{effect, last_uses};
