@@ -292,13 +292,7 @@ impl Predictor<'_> {
     /// products leave rounding size in any run, and come down later.
     fn log2_points(&self, step: &Current<'_>, noise: Noise) -> [f64; 2] {
         let points = (self.params.n() as f64 / 2.0).log2();
-        let divided = matches!(
-            step.effect,
-            Effect::Unary {
-                change: Change::Divided,
-                ..
-            }
-        );
+        let divided = step.effect.change() == Some(Change::Divided);
         let escape = match divided && self.chains.ahead[step.index] >= 2 {
             true => self.model.log2_escape(noise) + points,
             false => f64::NEG_INFINITY,

@@ -235,30 +235,23 @@ impl Added {
 
 /// Returns true if a step can use a product before its relinearisation.
 fn keeps_product(user: Effect) -> bool {
-    match user {
-        Effect::Sum { .. } => true,
-        Effect::Unary { change, .. } => matches!(
+    let keeps = |change| {
+        matches!(
             change,
             Change::Divided | Change::Multiplied(Multiplier::Integer(_))
-        ),
-        _ => false,
-    }
+        )
+    };
+    matches!(user, Effect::Sum { .. }) || user.change().is_some_and(keeps)
 }
 
 /// Returns true if a value over the special moduli may stay in this form for all its uses.
 fn goes_on(circuit: &Circuit, uses: &[Effect]) -> bool {
+    let permutes = |user: Effect| user.change().and_then(Change::permutation).is_some();
     let only = match uses {
-        [only] => keeps_product(*only) || is_permutation(*only),
+        [only] => keeps_product(*only) || permutes(*only),
         _ => false,
     };
     only || uses.iter().all(|user| is_plain_product(circuit, user))
-}
-
-fn is_permutation(user: Effect) -> bool {
-    match user {
-        Effect::Unary { change, .. } => change.permutation().is_some(),
-        _ => false,
-    }
 }
 
 fn is_plain_product(circuit: &Circuit, user: &Effect) -> bool {

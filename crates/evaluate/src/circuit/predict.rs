@@ -178,10 +178,9 @@ impl Predictor<'_> {
         // doubles means that there is enough room.
         let room = half - largest * ty.scale;
         let passed = n.log2() + log2_two_sided_tail((room / deviation).min(f64::MAX));
-        Ok(match (step.effect, &self.circuit.bootstrapping) {
-            (Effect::Unary { change, .. }, Some(stated)) if change == Change::Refreshed => {
-                log2_sum(passed, Bootstrapper::log2_overflow(stated))
-            }
+        let refreshes = step.effect.change() == Some(Change::Refreshed);
+        Ok(match &self.circuit.bootstrapping {
+            Some(stated) if refreshes => log2_sum(passed, Bootstrapper::log2_overflow(stated)),
             _ => passed,
         })
     }
@@ -192,8 +191,10 @@ impl Predictor<'_> {
         step: &Current<'_>,
         values: &Values<Expected>,
     ) -> Result<Option<Vec<Complex64>>> {
-        if let Effect::Unary { value, change } = step.effect
-            && change == Change::Refreshed
+        if let Effect::Unary {
+            value,
+            change: Change::Refreshed,
+        } = step.effect
         {
             let scale = self.circuit.ty(value).scale;
             let before = values.get(value).computed();

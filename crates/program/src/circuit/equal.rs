@@ -1,7 +1,7 @@
 //! Finds operations that equal an earlier one, so that none is computed twice.
 
 use super::ir::{Step, Type, ValueId};
-use super::op::{Effect, Op};
+use super::op::{Change, Op};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -38,9 +38,8 @@ fn hash(op: &Op) -> Option<u64> {
     operands.sort_unstable();
     let mut hasher = DefaultHasher::new();
     (op.name(), operands.first()?, &operands).hash(&mut hasher);
-    if let Effect::Unary { change, .. } = effect {
-        change.permutation().hash(&mut hasher);
-    }
+    let permutation = effect.change().and_then(Change::permutation);
+    permutation.hash(&mut hasher);
     Some(hasher.finish())
 }
 

@@ -291,6 +291,14 @@ impl Op {
 }
 
 impl Effect<'_> {
+    /// The change of the message, if there is one operand.
+    pub fn change(self) -> Option<Change> {
+        match self {
+            Self::Unary { change, .. } => Some(change),
+            _ => None,
+        }
+    }
+
     fn operands(self) -> Vec<ValueId> {
         match self {
             Self::Input { .. } | Self::Constant { .. } => Vec::new(),
