@@ -32,7 +32,9 @@ pub(crate) fn room(what: &str, bytes: u64) -> PyResult<()> {
     }
     drop(taken);
     Python::attach(|py| {
-        let available = py.import("palladion.support.memory")?.getattr("available")?;
+        let available = py
+            .import("palladion.support.memory")?
+            .getattr("available")?;
         let left: usize = available.call0()?.extract()?;
         Err(BudgetError::new_err(format!(
             "{what} needs {} MB of memory and the system gives {} MB: raise the limit of this \

@@ -64,7 +64,7 @@ class Value(Packed):
         return self._of(self.circuit.builder.sub(self.circuit.operand(other), self.index))
 
     def __neg__(self) -> Value:
-        return self * -1
+        return self._of(self.circuit.builder.negate(self.index))
 
     def __mul__(self, other: Value | ArrayLike) -> Value:
         return self._of(self.circuit.builder.mul(self.index, self.circuit.operand(other)))

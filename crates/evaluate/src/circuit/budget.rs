@@ -16,15 +16,16 @@ use super::chains::Chains;
 use super::clear::constant_slots;
 use super::exact::plaintext;
 use super::factors::Factors;
+use super::fold::{Current, Meaning, Values, effect, fold};
 use super::plan::Plan;
-use super::sources::Sources;
+use super::scheme::Scheme;
+use super::sources::{Galois, Sources};
 use super::unfit;
-use super::walk::walk;
 use crate::error::Result;
 use bgv::Params;
 use bgv::noise::{Model, Noise};
 use circuits::LEAST_LOG2_FAILURE;
-use program::circuit::{Circuit, Op, ValueId};
+use program::circuit::{Change, Circuit, Effect, Op, ValueId};
 use rlwe::noise::{deviations, log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
 
@@ -56,48 +57,103 @@ pub(super) fn predict(
     (plan, factors): (&Plan, &Factors),
     limit: f64,
 ) -> Result<BTreeMap<String, Budget>> {
-    let predictor = Predictor {
+    let mut predictor = Predictor {
         params,
         circuit,
         model: Model::new(params),
         plan,
         factors,
         chains: Chains::new(circuit),
+        limit,
+        failure: Failure::default(),
     };
-    let coefficients = (params.n() as f64).log2();
-    let (mut log2_coefficients, mut points) = (f64::NEG_INFINITY, [f64::NEG_INFINITY; 2]);
-    let outputs = walk(circuit, |index, values| {
-        let get = |value: ValueId| values.get(value);
-        let (sources, gathered) = predictor.step(index, &get)?;
+    let outputs = fold(circuit, &mut predictor)?.into_iter();
+    Ok(outputs.map(|(name, value)| (name, value.budget)).collect())
+}
+
+/// Predicted noise of a value, and its sources.
+struct Expected {
+    budget: Budget,
+    sources: Sources,
+}
+
+/// The noises of a value, and the bits that its largest coefficients have more.
+struct Gathered {
+    sources: Sources,
+    bits: f64,
+}
+
+/// log2 of bounds on the probability that the run is wrong up to the current step.
+struct Failure {
+    /// By noise in coefficients.
+    coefficients: f64,
+    /// By noise at single points of evaluation: both bounds of `log2_points`.
+    points: [f64; 2],
+}
+
+impl Default for Failure {
+    fn default() -> Self {
+        Self {
+            coefficients: f64::NEG_INFINITY,
+            points: [f64::NEG_INFINITY; 2],
+        }
+    }
+}
+
+impl Failure {
+    fn log2(&self) -> f64 {
+        log2_sum(self.coefficients, self.points[0].min(self.points[1]))
+    }
+}
+
+/// The meaning of operations for noise.
+struct Predictor<'a> {
+    params: &'a Params,
+    circuit: &'a Circuit,
+    model: Model,
+    plan: &'a Plan,
+    factors: &'a Factors,
+    chains: Chains,
+    /// log2 of the largest probability of a wrong run.
+    limit: f64,
+    failure: Failure,
+}
+
+impl Meaning for Predictor<'_> {
+    type Value = Expected;
+
+    fn step(&mut self, step: &Current<'_>, values: &mut Values<Expected>) -> Result<Expected> {
+        let Gathered { sources, bits } = self.noise(step, values)?;
         let noise = sources.noise();
-        let ty = circuit.ty(index);
-        let half = params.rlwe().log_q(ty.level) - 1.0;
-        let largest = noise.bits() + gathered;
-        let name = circuit.steps[index].op.name();
-        if ty.encrypted {
+        let half = params_bits(self.params, step.ty.level) - 1.0;
+        let largest = noise.bits() + bits;
+        let coefficients = (self.params.n() as f64).log2();
+        if step.ty.encrypted {
             // Single points have the rest of the room: see `log2_points`.
-            let share: f64 = if predictor.model.settles() {
+            let share: f64 = if self.model.settles() {
                 1.0
             } else {
                 1.0 - (-EIGHTH).exp2()
             };
             let one = log2_two_sided_tail(share * (half - largest).exp2());
-            log2_coefficients = log2_sum(log2_coefficients, coefficients + one);
+            self.failure.coefficients = log2_sum(self.failure.coefficients, coefficients + one);
         }
-        let log2_failure = log2_sum(log2_coefficients, points[0].min(points[1]));
+        let (index, name, limit) = (step.index, step.op.name(), self.limit);
+        let log2_failure = self.failure.log2();
         if log2_failure > limit {
             let what = format!("the noise of step %{index} ({name})");
             let found = format!("{largest:.1} bits (a run is wrong with 2^{log2_failure:.1})");
             let bears = half - deviations(limit - coefficients).log2();
-            let expected = format!(
-                "at most {bears:.1} (2^{limit} in all), which level {} bears",
-                ty.level
-            );
+            let level = step.ty.level;
+            let expected =
+                format!("at most {bears:.1} (2^{limit} in all), which level {level} bears");
             return Err(unfit(what, found, expected));
         }
-        let own = predictor.log2_points(index, noise);
-        points = [log2_sum(points[0], own[0]), log2_sum(points[1], own[1])];
-        let log2_failure = log2_sum(log2_coefficients, points[0].min(points[1]));
+        let own = self.log2_points(step, noise);
+        for (sum, own) in self.failure.points.iter_mut().zip(own) {
+            *sum = log2_sum(*sum, own);
+        }
+        let log2_failure = self.failure.log2();
         if log2_failure > limit {
             let what =
                 format!("the noise of step %{index} ({name}) at single points of evaluation");
@@ -109,39 +165,19 @@ pub(super) fn predict(
         }
         let budget = Budget {
             noise,
-            gathered,
+            gathered: bits,
             margin_bits: half - DEVIATIONS.log2() - largest,
             log2_failure: log2_failure.max(LEAST_LOG2_FAILURE),
         };
         Ok(Expected { budget, sources })
-    })?;
-    let outputs = outputs.into_iter();
-    Ok(outputs.map(|(name, value)| (name, value.budget)).collect())
-}
-
-/// Predicted noise of a value, and its sources.
-struct Expected {
-    budget: Budget,
-    sources: Sources,
-}
-
-struct Predictor<'a> {
-    params: &'a Params,
-    circuit: &'a Circuit,
-    model: Model,
-    plan: &'a Plan,
-    factors: &'a Factors,
-    chains: Chains,
+    }
 }
 
 impl Predictor<'_> {
-    fn step<'v>(
-        &self,
-        index: usize,
-        get: &dyn Fn(ValueId) -> &'v Expected,
-    ) -> Result<(Sources, f64)> {
+    /// The noise of a step's value.
+    fn noise(&self, step: &Current<'_>, values: &Values<Expected>) -> Result<Gathered> {
         let (circuit, model) = (self.circuit, &self.model);
-        let ty = circuit.ty(index);
+        let (index, ty) = (step.index, step.ty);
         let added = self.plan.added(circuit, index);
         let own = params_bits(self.params, ty.level);
         let mut more = model.rounding().times(added.roundings as f64);
@@ -149,78 +185,89 @@ impl Predictor<'_> {
             let divided = params_bits(self.params, from.level) - own;
             more = more.plus(model.key_switch(from.level).divided(divided));
         }
-        let kept = |value: ValueId| (get(value).sources.clone(), get(value).budget.gathered);
-        let (sources, gathered) = match &circuit.steps[index].op {
-            Op::Input { .. } if ty.encrypted => (Sources::new(index, model.fresh()), 0.0),
+        let kept = |value: ValueId| {
+            let Expected { budget, sources } = values.get(value);
+            let (sources, bits) = (sources.clone(), budget.gathered);
+            Gathered { sources, bits }
+        };
+        let gathered = match step.effect {
+            Effect::Input { .. } if ty.encrypted => Gathered {
+                sources: Sources::new(index, model.fresh()),
+                bits: 0.0,
+            },
             // Products count the noise of their plaintexts.
-            Op::Input { .. } | Op::Constant { .. } => (Sources::default(), 0.0),
-            Op::Add { left, right } | Op::Sub { left, right } => {
+            Effect::Input { .. } | Effect::Constant { .. } => Gathered {
+                sources: Sources::default(),
+                bits: 0.0,
+            },
+            Effect::Sum { left, right, minus } => {
                 let [x, y] = self.factors.matched.get(&index).copied().unwrap_or([1, 1]);
-                let (a, b) = (get(*left), get(*right));
-                if !circuit.ty(*right).encrypted {
-                    kept(*left)
+                let (a, b) = (values.get(left), values.get(right));
+                if !circuit.ty(right).encrypted {
+                    kept(left)
                 } else {
-                    let minus = matches!(circuit.steps[index].op, Op::Sub { .. });
                     let y = if minus { -y } else { y };
-                    let sum = a.sources.sum(x as f64, &b.sources, y as f64, index);
+                    let sources = a.sources.sum(x as f64, &b.sources, y as f64, index);
                     // If both terms are rotations of one value, amplitudes add up in some
                     // coefficients. Mean squares over all coefficients add up in any case.
-                    let alike = left != right && self.source(*left) == self.source(*right);
+                    let alike = left != right && self.source(left) == self.source(right);
                     let more = if alike { 0.5 } else { 0.0 };
-                    (sum, a.budget.gathered.max(b.budget.gathered) + more)
+                    let bits = a.budget.gathered.max(b.budget.gathered) + more;
+                    Gathered { sources, bits }
                 }
             }
-            Op::Mul { terms } => {
-                let (noise, gathered) = self.product(terms, get)?;
-                (Sources::new(index, noise), gathered)
-            }
-            Op::Rescale { value } => {
-                let (sources, gathered) = kept(*value);
-                let bits = params_bits(self.params, circuit.ty(*value).level) - own;
-                let sources = sources.divided(bits);
-                let divided = sources.noise();
-                // The noise of a rounding is spread evenly.
-                let peak = divided.times((2.0 * gathered).exp2()).plus(more);
-                (sources, peak.bits() - divided.plus(more).bits())
-            }
-            Op::Drop { value } | Op::Read { value } | Op::Output { value, .. } => kept(*value),
-            Op::Rotate { value, steps } => {
-                let element = self.params.encoder().rotation_element(*steps as isize);
-                self.rotated(kept(*value), element)
-            }
-            Op::Conjugate { value } | Op::SwapRows { value } => {
-                self.rotated(kept(*value), self.params.encoder().swap_element())
-            }
-            Op::Bootstrap { .. } | Op::Repeat { .. } | Op::Result { .. } => {
-                unreachable!("no bootstrapping, and every iteration is written out")
+            Effect::Products { terms } => self.product(index, terms, values)?,
+            Effect::Unary { value, change } => {
+                let Gathered { mut sources, bits } = kept(value);
+                if let Some(permutation) = change.permutation() {
+                    sources = sources.automorphism(Galois {
+                        element: self.params.element(permutation),
+                        order: 2 * self.params.n(),
+                    });
+                }
+                let operand = circuit.ty(value);
+                sources = sources.scaled(change.multiplier(operand, ty));
+                if change == Change::Divided {
+                    sources = sources.divided(params_bits(self.params, operand.level) - own);
+                    let noise = sources.noise();
+                    // The noise of a rounding is spread evenly.
+                    let peak = noise.times((2.0 * bits).exp2()).plus(more);
+                    let bits = peak.bits() - noise.plus(more).bits();
+                    Gathered { sources, bits }
+                } else {
+                    Gathered { sources, bits }
+                }
             }
         };
         let most = (self.params.n() as f64).log2() / 2.0;
-        Ok((sources.with(index, more), gathered.min(most)))
-    }
-
-    fn rotated(&self, (sources, gathered): (Sources, f64), element: usize) -> (Sources, f64) {
-        let order = 2 * self.params.n();
-        (sources.automorphism(element, order), gathered)
+        Ok(Gathered {
+            sources: gathered.sources.with(index, more),
+            bits: gathered.bits.min(most),
+        })
     }
 
     /// The operand of a value that is an automorphism; otherwise the value itself.
     fn source(&self, value: ValueId) -> ValueId {
-        match self.circuit.steps[value].op {
-            Op::Rotate { value, .. } | Op::SwapRows { value } => value,
+        match effect(&self.circuit.steps[value].op) {
+            Effect::Unary {
+                value,
+                change: Change::Permuted(_),
+            } => value,
             _ => value,
         }
     }
 
-    fn product<'v>(
+    /// The noise of step `index`, a sum of products.
+    fn product(
         &self,
+        index: usize,
         terms: &[[ValueId; 2]],
-        get: &dyn Fn(ValueId) -> &'v Expected,
-    ) -> Result<(Noise, f64)> {
-        let (mut noise, mut gathered) = (Noise::ZERO, 0.0f64);
+        values: &Values<Expected>,
+    ) -> Result<Gathered> {
+        let (mut noise, mut bits) = (Noise::ZERO, 0.0f64);
         for &[left, right] in terms {
-            let (a, b) = (get(left).budget, get(right).budget);
-            gathered = gathered.max(a.gathered).max(b.gathered);
+            let (a, b) = (values.get(left).budget, values.get(right).budget);
+            bits = bits.max(a.gathered).max(b.gathered);
             noise = noise.plus(if self.circuit.ty(right).encrypted {
                 let factors = self.chains.factors(left, right);
                 self.model.product(a.noise, b.noise, factors)
@@ -228,7 +275,8 @@ impl Predictor<'_> {
                 self.model.mul_plain(a.noise, self.sum_of_squares(right)?)
             });
         }
-        Ok((noise, gathered))
+        let sources = Sources::new(index, noise);
+        Ok(Gathered { sources, bits })
     }
 
     /// log2 of two bounds on the probability that noise at a single point of evaluation makes this
@@ -242,17 +290,17 @@ impl Predictor<'_> {
     /// The second bound counts values in which the noise at a point moves a coefficient by an
     /// eighth of half of the modulus ([`Model::log2_beyond`]). It applies to limbs so small that
     /// products leave rounding size in any run, and come down later.
-    fn log2_points(&self, index: usize, noise: Noise) -> [f64; 2] {
+    fn log2_points(&self, step: &Current<'_>, noise: Noise) -> [f64; 2] {
         let points = (self.params.n() as f64 / 2.0).log2();
-        let divided = matches!(self.circuit.steps[index].op, Op::Rescale { .. });
-        let escape = match divided && self.chains.ahead[index] >= 2 {
+        let divided = step.effect.change() == Some(Change::Divided);
+        let escape = match divided && self.chains.ahead[step.index] >= 2 {
             true => self.model.log2_escape(noise) + points,
             false => f64::NEG_INFINITY,
         };
         if self.model.settles() {
             return [escape; 2];
         }
-        let ty = self.circuit.ty(index);
+        let ty = step.ty;
         // One point and its conjugate move a coefficient by `2 / n` of their size.
         let bits = params_bits(self.params, ty.level) - 1.0 - EIGHTH + points / 2.0 - 0.5;
         let beyond = match ty.encrypted {

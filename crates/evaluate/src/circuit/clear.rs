@@ -1,11 +1,11 @@
 //! The run of a circuit in the clear.
 
+use super::fold::{Current, Meaning, Values, fold};
 use super::scheme::Slot;
 use super::unfit;
-use super::walk::{Values, walk};
 use crate::error::Result;
 use ckks::Complex64;
-use program::circuit::{Circuit, Op, ValueId};
+use program::circuit::{Circuit, Effect, Permutation, ValueId};
 use ring::Modulus;
 use std::collections::BTreeMap;
 
@@ -25,64 +25,91 @@ pub fn run_clear<T: Slot>(circuit: &Circuit, inputs: &Slots<T>) -> Result<Slots<
     circuit.verify()?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
     let circuit = &*circuit.unrolled();
-    walk(circuit, |index, values| {
-        step(circuit, inputs, index, values, &|v| v)
-    })
+    fold(circuit, &mut Clear { circuit, inputs })
 }
 
-/// Runs one step on values, whose slots `slots` returns.
-pub(super) fn step<T: Slot, V>(
-    circuit: &Circuit,
-    inputs: &Slots<T>,
-    index: usize,
-    values: &Values<V>,
-    slots: &impl Fn(&V) -> &Vec<T>,
-) -> Result<Vec<T>> {
-    let ring = ring_of::<T>(circuit)?;
-    let get = |value: ValueId| slots(values.get(value));
-    let zip = |left: ValueId, right: ValueId| get(left).iter().zip(get(right));
-    Ok(match &circuit.steps[index].op {
-        Op::Input { name } => {
-            let input = inputs.get(name).map(Vec::as_slice);
-            repeated(circuit, name, input.unwrap_or_default())?
-        }
-        Op::Constant { constant } => {
-            let values = constant_slots(circuit, *constant)?;
-            values.into_iter().cycle().take(circuit.slots).collect()
-        }
-        Op::Add { left, right } => zip(*left, *right).map(|(a, &b)| a.plus(ring, b)).collect(),
-        Op::Sub { left, right } => zip(*left, *right).map(|(a, &b)| a.minus(ring, b)).collect(),
-        Op::Mul { terms } => {
-            let mut sums = vec![T::ZERO; circuit.slots];
-            for &[left, right] in terms {
-                for (sum, (a, &b)) in sums.iter_mut().zip(zip(left, right)) {
-                    *sum = sum.plus(ring, a.times(ring, b));
+/// The meaning of operations for slots.
+pub(super) struct Clear<'a, T> {
+    /// The circuit, with every iteration written out.
+    pub(super) circuit: &'a Circuit,
+    /// The slots of all inputs by name.
+    pub(super) inputs: &'a Slots<T>,
+}
+
+impl<T: Slot> Meaning for Clear<'_, T> {
+    type Value = Vec<T>;
+
+    fn step(&mut self, step: &Current<'_>, values: &mut Values<Vec<T>>) -> Result<Vec<T>> {
+        self.slots(step, |value| values.get(value))
+    }
+}
+
+impl<T: Slot> Clear<'_, T> {
+    /// The slots of a step's value. `operand` returns the slots of an operand.
+    ///
+    /// # Errors
+    /// The errors of [`run_clear`].
+    pub(super) fn slots<'v>(
+        &self,
+        step: &Current<'_>,
+        operand: impl Fn(ValueId) -> &'v Vec<T>,
+    ) -> Result<Vec<T>>
+    where
+        T: 'v,
+    {
+        let circuit = self.circuit;
+        let ring = ring_of::<T>(circuit)?;
+        let zip = |left: ValueId, right: ValueId| operand(left).iter().zip(operand(right));
+        Ok(match step.effect {
+            Effect::Input { name } => {
+                let input = self.inputs.get(name).map(Vec::as_slice);
+                repeated(circuit, name, input.unwrap_or_default())?
+            }
+            Effect::Constant { constant } => {
+                let values = constant_slots(circuit, constant)?;
+                values.into_iter().cycle().take(circuit.slots).collect()
+            }
+            Effect::Sum { left, right, minus } => {
+                let terms = zip(left, right);
+                match minus {
+                    true => terms.map(|(a, &b)| a.minus(ring, b)).collect(),
+                    false => terms.map(|(a, &b)| a.plus(ring, b)).collect(),
                 }
             }
-            sums
+            Effect::Products { terms } => {
+                let mut sums = vec![T::ZERO; circuit.slots];
+                for &[left, right] in terms {
+                    for (sum, (a, &b)) in sums.iter_mut().zip(zip(left, right)) {
+                        *sum = sum.plus(ring, a.times(ring, b));
+                    }
+                }
+                sums
+            }
+            Effect::Unary { value, change } => {
+                let mut slots = operand(value).clone();
+                if let Some(permutation) = change.permutation() {
+                    permute(&mut slots, permutation, circuit.row());
+                }
+                let number = change.multiplier(circuit.ty(value), step.ty);
+                if number != 1.0 {
+                    slots.iter_mut().for_each(|x| *x = x.scaled(ring, number));
+                }
+                slots
+            }
+        })
+    }
+}
+
+/// Permutes slots in rows of `row` slots.
+fn permute<T: Slot>(slots: &mut [T], permutation: Permutation, row: usize) {
+    match permutation {
+        Permutation::Rotation { steps } => {
+            let rows = slots.chunks_exact_mut(row);
+            rows.for_each(|row| row.rotate_left(steps));
         }
-        Op::Rotate { value, steps } => {
-            let mut slots = get(*value).clone();
-            let rows = slots.chunks_exact_mut(circuit.row());
-            rows.for_each(|row| row.rotate_left(*steps));
-            slots
-        }
-        Op::SwapRows { value } => {
-            let mut slots = get(*value).clone();
-            slots.rotate_left(circuit.row());
-            slots
-        }
-        Op::Conjugate { value } => get(*value).iter().map(|x| x.conjugate()).collect(),
-        Op::Read { value } => {
-            let factor = reading(circuit, index, *value);
-            get(*value).iter().map(|x| x.scaled(factor)).collect()
-        }
-        Op::Rescale { value }
-        | Op::Drop { value }
-        | Op::Bootstrap { value }
-        | Op::Output { value, .. } => get(*value).clone(),
-        Op::Repeat { .. } | Op::Result { .. } => unreachable!("every iteration is written out"),
-    })
+        Permutation::Conjugation => slots.iter_mut().for_each(|x| *x = x.conjugate()),
+        Permutation::RowSwap => slots.rotate_left(row),
+    }
 }
 
 /// The numbers of a constant, which repeat. With two rows, they repeat in each row.
@@ -104,11 +131,6 @@ fn ring_of<T: Slot>(circuit: &Circuit) -> Result<T::Ring> {
 /// `factor` times each slot.
 pub(super) fn residues(t: &Modulus, slots: &[u64], factor: u64) -> Vec<u64> {
     slots.iter().map(|&v| t.mul(v, factor)).collect()
-}
-
-/// Factor by which reading a value at another scale multiplies its message.
-pub(super) fn reading(circuit: &Circuit, index: usize, value: ValueId) -> f64 {
-    circuit.ty(value).scale / circuit.ty(index).scale
 }
 
 /// All slots of an input, repeated to the circuit's number of slots.

@@ -1,13 +1,13 @@
 //! The operations of a circuit on ciphertexts, in any mode.
 
+use super::fold::{Current, Meaning, Values};
 use super::held::Held;
 use super::plan::Parts;
 use super::runner::Runner;
 use super::scheme::Scheme;
-use super::walk::Values;
 use crate::error::Result;
 use circuits::operations::RingOperations;
-use program::circuit::{Op, ValueId};
+use program::circuit::{Change, Effect, Multiplier, ValueId};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -26,20 +26,54 @@ impl<O: RingOperations> Default for Cache<O> {
     }
 }
 
-/// A run of a circuit with the ring operations `operations`: on ciphertexts, or recorded.
-pub(super) struct Run<'r, S: Scheme, O: RingOperations> {
-    pub(super) runner: &'r Runner<'r, S>,
-    pub(super) operations: &'r O,
+/// Returns the value of an input, given by its step and name.
+type Input<'a, O> = &'a dyn Fn(usize, &str) -> Result<Held<'a, O>>;
+
+/// The meaning of operations for ciphertexts: a run of a circuit with the ring operations
+/// `operations`, on ciphertexts or recorded.
+pub(super) struct Run<'a, S: Scheme, O: RingOperations> {
+    pub(super) runner: &'a Runner<'a, S>,
+    pub(super) operations: &'a O,
+    /// Is called with the index of each step before the step runs.
+    begin: &'a dyn Fn(usize),
+    input: Input<'a, O>,
     pub(super) caches: BTreeMap<ValueId, Cache<O>>,
     /// Rows of batches that are computed and whose steps are still to come.
     pub(super) ready: BTreeMap<ValueId, Held<'static, O>>,
 }
 
-impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
-    pub(super) fn new(runner: &'r Runner<'r, S>, operations: &'r O) -> Self {
+impl<'a, S: Scheme, O: RingOperations> Meaning for Run<'a, S, O> {
+    type Value = Held<'a, O>;
+
+    /// Returns the value in the form in which the plan holds it.
+    fn step(
+        &mut self,
+        step: &Current<'_>,
+        values: &mut Values<Held<'a, O>>,
+    ) -> Result<Held<'a, O>> {
+        (self.begin)(step.index);
+        let value = self.compute(step, values)?;
+        let value = match self.runner.plan.held[step.index] {
+            Parts::Pair => Held::Ciphertext(self.pair(value)?),
+            _ => value,
+        };
+        self.forget(step.index);
+        Ok(value)
+    }
+}
+
+impl<'a, S: Scheme, O: RingOperations> Run<'a, S, O> {
+    pub(super) fn new(
+        runner: &'a Runner<'a, S>,
+        operations: &'a O,
+        begin: &'a dyn Fn(usize),
+        input: Input<'a, O>,
+    ) -> Self {
         Self {
             runner,
             operations,
+            begin,
+            input,
             caches: BTreeMap::new(),
             ready: BTreeMap::new(),
         }
@@ -50,72 +84,71 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         self.runner.params.ring_level(level)
     }
 
-    /// Runs a step. `input` returns the input with a name.
-    pub(super) fn step<'a>(
+    /// Computes a step's value, in the form that the step computes.
+    fn compute(
         &mut self,
-        index: usize,
+        step: &Current<'_>,
         values: &mut Values<Held<'a, O>>,
-        input: impl FnOnce(&str) -> Result<Held<'a, O>>,
     ) -> Result<Held<'a, O>> {
-        let circuit = &self.runner.circuit;
-        Ok(match &circuit.steps[index].op {
-            Op::Input { name } => input(name)?,
-            Op::Constant { .. } => Held::Plaintext(self.runner.constants[&index].clone()),
-            Op::Add { left, right } => self.sum(index, values, [*left, *right], false)?,
-            Op::Sub { left, right } => self.sum(index, values, [*left, *right], true)?,
-            Op::Mul { .. } if self.runner.plan.batch_of[index].is_some() => {
+        let (circuit, index) = (&self.runner.circuit, step.index);
+        Ok(match step.effect {
+            Effect::Input { name } => (self.input)(index, name)?,
+            Effect::Constant { .. } => Held::Plaintext(self.runner.constants[&index].clone()),
+            Effect::Sum { left, right, minus } => self.sum(index, values, [left, right], minus)?,
+            Effect::Products { .. } if self.runner.plan.batch_of[index].is_some() => {
                 self.row(index, values)?
             }
-            Op::Mul { terms } if circuit.ty(terms[0][1]).encrypted => {
+            Effect::Products { terms } if circuit.ty(terms[0][1]).encrypted => {
                 self.product(values, terms)?
             }
-            Op::Mul { terms } => self.plain_product(values, terms)?,
-            Op::Rescale { value } => {
-                let (target, level) = (self.ring_level(index), self.ring_level(*value));
-                match values.take(*value) {
-                    Held::Extended(x) => Held::of(self.operations.divide(x, level - target)?),
-                    Held::Ciphertext(x) if self.is_product(&x) => {
-                        Held::of(self.operations.relinearize(&x, level - target)?)
-                    }
-                    other => {
-                        let x = self.pair(other)?.into_owned();
-                        Held::of(self.operations.switch_to(x, target)?)
+            Effect::Products { terms } => self.plain_product(values, terms)?,
+            Effect::Unary { value, change } => match change {
+                Change::Kept => {
+                    let x = self.pair(values.take(value))?;
+                    if circuit.ty(value).level == step.ty.level {
+                        Held::Ciphertext(x)
+                    } else {
+                        let level = self.ring_level(index);
+                        Held::of(self.operations.drop_to(x.into_owned(), level)?)
                     }
                 }
-            }
-            Op::Drop { value } => {
-                let x = self.pair(values.take(*value))?.into_owned();
-                Held::of(self.operations.drop_to(x, self.ring_level(index))?)
-            }
-            Op::Rotate { value, steps } => {
-                let element = self.runner.params.rotation(*steps);
-                self.automorphism(index, values, *value, element)?
-            }
-            Op::Conjugate { value } | Op::SwapRows { value } => {
-                let element = self.runner.params.reflection();
-                self.automorphism(index, values, *value, element)?
-            }
-            Op::Read { value } => {
-                let x = self.pair(values.take(*value))?;
-                Held::Ciphertext(self.operations.read(&x).map_or(x, Cow::Owned))
-            }
-            Op::Bootstrap { value } => {
-                let x = self.pair(values.take(*value))?.into_owned();
-                let bootstrapper = self.runner.bootstrapper.as_ref();
-                let bootstrapper = bootstrapper.expect("a circuit that bootstraps states how");
-                let ty = circuit.ty(*value);
-                let at = (ty.level, ty.scale);
-                Held::of(bootstrapper.apply(self.operations, x, at)?)
-            }
-            Op::Repeat { .. } | Op::Result { .. } => {
-                unreachable!("a runner writes every iteration out")
-            }
-            Op::Output { value, .. } => Held::Ciphertext(self.pair(values.take(*value))?),
+                Change::Divided => {
+                    let (target, level) = (self.ring_level(index), self.ring_level(value));
+                    match values.take(value) {
+                        Held::Extended(x) => Held::of(self.operations.divide(x, level - target)?),
+                        Held::Ciphertext(x) if self.is_product(&x) => {
+                            Held::of(self.operations.relinearize(&x, level - target)?)
+                        }
+                        other => {
+                            let x = self.pair(other)?.into_owned();
+                            Held::of(self.operations.switch_to(x, target)?)
+                        }
+                    }
+                }
+                Change::Refreshed => {
+                    let x = self.pair(values.take(value))?.into_owned();
+                    let bootstrapper = self.runner.bootstrapper.as_ref();
+                    let bootstrapper = bootstrapper.expect("a circuit that bootstraps states how");
+                    let ty = circuit.ty(value);
+                    Held::of(bootstrapper.apply(self.operations, x, (ty.level, ty.scale))?)
+                }
+                Change::Multiplied(Multiplier::ScaleRatio) => {
+                    let x = self.pair(values.take(value))?;
+                    Held::Ciphertext(self.operations.read(&x).map_or(x, Cow::Owned))
+                }
+                Change::Multiplied(Multiplier::Integer(number)) => {
+                    values.take(value).scaled(self.operations, number)
+                }
+                Change::Permuted(permutation) => {
+                    let element = self.runner.params.element(permutation);
+                    self.automorphism(index, values, value, element)?
+                }
+            },
         })
     }
 
     /// `left + right` or `left - right`.
-    fn sum<'a>(
+    fn sum(
         &mut self,
         index: usize,
         values: &mut Values<Held<'a, O>>,
@@ -161,7 +194,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
         Ok(a)
     }
 
-    fn automorphism<'a>(
+    fn automorphism(
         &mut self,
         index: usize,
         values: &mut Values<Held<'a, O>>,
@@ -197,7 +230,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
     }
 
     /// Converts a value in any form to two components.
-    pub(super) fn pair<'a>(&self, held: Held<'a, O>) -> Result<Cow<'a, O::Ciphertext>> {
+    fn pair(&self, held: Held<'a, O>) -> Result<Cow<'a, O::Ciphertext>> {
         match held {
             Held::Extended(x) => Ok(Cow::Owned(self.operations.divide(x, 0)?)),
             Held::Ciphertext(x) if self.is_product(&x) => {
@@ -209,7 +242,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
     }
 
     /// A value times the special moduli, over the chain and the special moduli.
-    fn extended(&self, held: Held<O>) -> Result<O::Extended> {
+    fn extended(&self, held: Held<'a, O>) -> Result<O::Extended> {
         match held {
             Held::Extended(x) => Ok(x),
             other => Ok(self.operations.extend(&*self.pair(other)?)?),
@@ -222,7 +255,7 @@ impl<'r, S: Scheme, O: RingOperations> Run<'r, S, O> {
 
     /// Frees decompositions after the last rotation that shares them, and extended values after
     /// their last use.
-    pub(super) fn forget(&mut self, index: usize) {
+    fn forget(&mut self, index: usize) {
         let plan = &self.runner.plan;
         self.caches.retain(|&value, cache| {
             if plan.decomposed_until[value].is_none_or(|last| last <= index) {

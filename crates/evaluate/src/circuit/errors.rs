@@ -6,8 +6,9 @@
 //! slot: an error is multiplied by the same numbers as its value. An automorphism of an error
 //! counts as a different error.
 
+use super::sources::Galois;
 use ckks::Complex64;
-use program::circuit::ValueId;
+use program::circuit::{Permutation, ValueId};
 use std::collections::BTreeMap;
 
 /// Largest number of errors that a value keeps apart. Each takes a vector of slots. More errors are
@@ -132,15 +133,25 @@ impl Errors {
         self.add_new((step, true, 1), Each::Slots(squares));
     }
 
-    /// The errors after an automorphism that moves slots, and conjugates them if `conjugates` is
-    /// true.
+    /// The errors, multiplied by a number.
     #[must_use]
-    pub(super) fn moved(
-        self,
-        (element, order): (usize, usize),
-        steps: usize,
-        conjugates: bool,
-    ) -> Self {
+    pub(super) fn multiplied(mut self, number: f64) -> Self {
+        if number != 1.0 {
+            for part in self.0.values_mut() {
+                match &mut part.factor {
+                    Each::Same(factor) => *factor *= number,
+                    Each::Slots(factors) => factors.iter_mut().for_each(|x| *x *= number),
+                }
+            }
+        }
+        self
+    }
+
+    /// The errors after an automorphism, which permutes slots.
+    #[must_use]
+    pub(super) fn permuted(self, permutation: Permutation, galois: Galois) -> Self {
+        let steps = permutation.rotation().unwrap_or(0);
+        let conjugates = permutation == Permutation::Conjugation;
         let parts = self.0.into_iter().map(|((step, several, own), mut part)| {
             part.square
                 .moved(&|slots: &mut Vec<f64>| slots.rotate_left(steps));
@@ -150,14 +161,14 @@ impl Errors {
                     slots.iter_mut().for_each(|x| *x = x.conj());
                 }
             });
-            ((step, several, own * element % order), part)
+            ((step, several, galois.after(own)), part)
         });
         Self(parts.collect())
     }
 
     /// Merges the errors if there are more than [`MOST`].
     #[must_use]
-    pub(super) fn kept(self, step: ValueId, slots: usize) -> Self {
+    pub(super) fn merged(self, step: ValueId, slots: usize) -> Self {
         if self.0.len() <= MOST {
             return self;
         }

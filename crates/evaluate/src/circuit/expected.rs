@@ -1,8 +1,8 @@
 //! The predicted value of a step: its slots and its errors.
 
 use super::errors::Errors;
+use super::fold::Values;
 use super::predict::Predicted;
-use super::walk::Values;
 use ckks::Complex64;
 use program::circuit::ValueId;
 use std::collections::BTreeMap;

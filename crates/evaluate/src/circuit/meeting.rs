@@ -3,14 +3,14 @@
 
 use super::border::Border;
 use super::clear::repeated;
+use super::fold::{Current, Meaning, Values, fold};
 use super::runner::Argument;
 use super::scheme::Scheme;
 use super::unfit;
-use super::walk::{Values, walk};
 use crate::error::Result;
 use ckks::{Complex64, Params, Size};
 use exchange::circuit::Keys;
-use program::circuit::{Circuit, Op, Type};
+use program::circuit::{Change, Circuit, Effect, Op, Permutation, Type};
 use rlwe::KeyId;
 use std::collections::BTreeMap;
 
@@ -62,22 +62,42 @@ pub(super) fn sizes(
     if !inputs.values().any(known) {
         return Ok(BTreeMap::new());
     }
-    walk(circuit, |index, values: &mut Values<Size>| {
+    let mut meaning = Sizes {
+        params,
+        circuit,
+        inputs,
+    };
+    fold(circuit, &mut meaning)
+}
+
+/// The meaning of operations for the sizes of messages.
+struct Sizes<'a> {
+    params: &'a Params,
+    circuit: &'a Circuit,
+    inputs: &'a BTreeMap<&'a str, Argument<'a, Params>>,
+}
+
+impl Meaning for Sizes<'_> {
+    type Value = Size;
+
+    fn step(&mut self, step: &Current<'_>, values: &mut Values<Size>) -> Result<Size> {
+        let (params, circuit) = (self.params, self.circuit);
         let get = |value: usize| *values.get(value);
-        let (op, ty) = (&circuit.steps[index].op, circuit.ty(index));
-        let size: Size = match op {
-            Op::Input { name } => match inputs.get(name.as_str()) {
+        let size = match step.effect {
+            Effect::Input { name } => match self.inputs.get(name) {
                 Some(Argument::Ciphertext(ct)) => ct.size(),
                 Some(Argument::Plain(slots)) => Size::of_slots(&repeated(circuit, name, slots)?),
                 None => Size::UNKNOWN,
             },
-            Op::Constant { constant } => {
-                let numbers = circuit.constants[*constant].values.iter();
+            Effect::Constant { constant } => {
+                let numbers = circuit.constants[constant].values.iter();
                 Size::of_slots(&numbers.map(|&v| v.into()).collect::<Vec<Complex64>>())
             }
-            Op::Add { left, right } => get(*left).plus(get(*right)),
-            Op::Sub { left, right } => get(*left).minus(get(*right)),
-            Op::Mul { terms } => {
+            Effect::Sum { left, right, minus } => match minus {
+                true => get(left).minus(get(right)),
+                false => get(left).plus(get(right)),
+            },
+            Effect::Products { terms } => {
                 let products = terms.iter().map(|&[left, right]| {
                     if left == right {
                         get(left).squared()
@@ -87,25 +107,24 @@ pub(super) fn sizes(
                 });
                 products.reduce(Size::plus).unwrap_or(Size::at_most(0.0))
             }
-            Op::Read { value } => get(*value).scaled(circuit.ty(*value).scale / ty.scale),
-            Op::Bootstrap { value } => {
-                let ty = circuit.ty(*value);
-                let room = (log_q(params, ty) - 1.0 - ty.scale.log2()).exp2();
-                get(*value).refreshed(room, params.n())?
-            }
-            Op::Conjugate { value } => get(*value).conjugated(),
-            Op::Rotate { value, .. }
-            | Op::SwapRows { value }
-            | Op::Rescale { value }
-            | Op::Drop { value }
-            | Op::Output { value, .. } => get(*value),
-            Op::Repeat { .. } | Op::Result { .. } => {
-                unreachable!("every iteration is written out")
+            Effect::Unary { value, change } => {
+                let (size, ty) = (get(value), circuit.ty(value));
+                if change == Change::Refreshed {
+                    let room = (log_q(params, ty) - 1.0 - ty.scale.log2()).exp2();
+                    size.refreshed(room, params.n())?
+                } else if change.permutation() == Some(Permutation::Conjugation) {
+                    size.conjugated()
+                } else {
+                    match change.multiplier(ty, step.ty) {
+                        1.0 => size,
+                        number => size.scaled(number),
+                    }
+                }
             }
         };
-        check_room(params, circuit, index, size)?;
+        check_room(params, step, size)?;
         Ok(size)
-    })
+    }
 }
 
 /// log2 of the modulus of a value.
@@ -115,8 +134,8 @@ fn log_q(params: &Params, ty: Type) -> f64 {
 
 /// Checks that a message fits its modulus, as [`predict`](super::predict) does, by the smallest
 /// possible size of its largest slot.
-fn check_room(params: &Params, circuit: &Circuit, index: usize, size: Size) -> Result<()> {
-    let (ty, op) = (circuit.ty(index), &circuit.steps[index].op);
+fn check_room(params: &Params, step: &Current<'_>, size: Size) -> Result<()> {
+    let (index, ty, op) = (step.index, step.ty, step.op);
     let bits = (size.least_largest() * ty.scale).log2() + 1.0;
     let limit = log_q(params, ty);
     if bits < limit {

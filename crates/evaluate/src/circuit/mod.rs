@@ -1,7 +1,9 @@
 //! Runs [circuits](program::circuit) of CKKS, BGV and BFV: in the clear, encrypted, and dry for the
 //! precision or the noise of the results.
 //!
-//! All three runs go through the same list of steps in order and free a value after its last use.
+//! All three runs are folds over the same list of steps (`fold.rs`). Each says only what an
+//! operation means for its values: slots, ciphertexts, errors, noise.
+//!
 //! The encrypted run may hold a value before or after a relinearisation or a division by the
 //! special moduli. `plan.rs` decides this once, for the run and for the prediction. The schemes
 //! differ in the encoding of slots as polynomials and in the factors of messages (`scheme.rs`); the
@@ -17,6 +19,7 @@ mod errors;
 mod exact;
 mod expected;
 mod factors;
+mod fold;
 mod held;
 mod keys;
 mod matrices;
@@ -30,7 +33,6 @@ mod runner;
 mod scheme;
 mod sources;
 mod table;
-mod walk;
 
 pub use border::Border;
 pub use budget::Budget;

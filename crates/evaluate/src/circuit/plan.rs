@@ -9,11 +9,13 @@
 //! A value is held in one of these forms only if no work is repeated: if it has one use, or if all
 //! its uses are products with plaintexts.
 //!
+//! The form of a value depends on the steps that read it, which come later. So the plan is no fold.
+//!
 //! Sums of products with constants that repeat are computed several at a time (`matrices.rs`).
 
+use super::fold::{effect, last_uses};
 use super::matrices::{Batch, batches};
-use super::walk::last_uses;
-use program::circuit::{Circuit, Op, Type, ValueId};
+use program::circuit::{Change, Circuit, Effect, Multiplier, Type, ValueId};
 
 /// The form of a value: a plaintext, or the components of a ciphertext.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,21 +31,24 @@ pub(super) enum Parts {
 
 /// The plan of a run, drawn up before the run starts.
 pub struct Plan {
-    /// The form that each step computes (`made`), and the form in which its value is then kept
-    /// (`held`).
-    pub(super) made: Vec<Parts>,
+    /// The form that each step computes.
+    pub(super) computed: Vec<Parts>,
+    /// The form to which each step's value is then brought, for the steps that read it.
     pub(super) held: Vec<Parts>,
     /// For each value in two components, the last of the rotations that share its decomposition.
     pub(super) decomposed_until: Vec<Option<usize>>,
     /// The last use of each value.
     pub(super) last_use: Vec<usize>,
-    /// Uses of plaintexts: true if they multiply extended ciphertexts (`extended`), multiply other
-    /// ciphertexts (`narrow`), are added to ciphertexts (`terms`). Uses in matrices do not count.
+    /// For each value, true if it is a plaintext that multiplies extended ciphertexts. Uses in
+    /// matrices do not count, here and in `narrow`.
     pub(super) extended: Vec<bool>,
+    /// For each value, true if it is a plaintext that multiplies other ciphertexts.
     pub(super) narrow: Vec<bool>,
+    /// For each value, true if it is a plaintext that is added to ciphertexts.
     pub(super) terms: Vec<bool>,
-    /// Steps that are computed together, and the index of each step's batch.
+    /// Steps that are computed together.
     pub(super) batches: Vec<Batch>,
+    /// For each step, the index of its batch, if it is in one.
     pub(super) batch_of: Vec<Option<usize>>,
 }
 
@@ -75,7 +80,7 @@ impl Plan {
                 .for_each(|&row| batch_of[row] = Some(number));
         }
         let mut plan = Self {
-            made: Vec::with_capacity(count),
+            computed: Vec::with_capacity(count),
             held: Vec::with_capacity(count),
             decomposed_until: vec![None; count],
             last_use: last_uses(circuit),
@@ -86,39 +91,36 @@ impl Plan {
             batch_of,
         };
         for index in 0..count {
-            let made = plan.computed_form(circuit, index, &uses);
-            let uses: Vec<&Op> = uses[index].iter().map(|&u| &circuit.steps[u].op).collect();
-            let kept = match made {
-                Parts::Product => matches!(
-                    uses[..],
-                    [Op::Add { .. } | Op::Sub { .. } | Op::Rescale { .. }]
-                ),
+            let effects = |&user: &usize| effect(&circuit.steps[user].op);
+            let uses: Vec<Effect> = uses[index].iter().map(effects).collect();
+            let form = plan.computed_form(circuit, index, &uses);
+            let stays = match form {
+                Parts::Product => matches!(uses[..], [only] if keeps_product(only)),
                 Parts::Extended => goes_on(circuit, &uses),
                 Parts::Pair | Parts::Plaintext => true,
             };
-            plan.made.push(made);
-            plan.held.push(if kept { made } else { Parts::Pair });
+            plan.computed.push(form);
+            plan.held.push(if stays { form } else { Parts::Pair });
             plan.note_uses(circuit, index);
         }
         plan
     }
 
-    /// The form that a step computes from the forms of its operands.
-    fn computed_form(&self, circuit: &Circuit, index: usize, uses: &[Vec<usize>]) -> Parts {
-        match &circuit.steps[index].op {
-            Op::Input { .. } if circuit.ty(index).encrypted => Parts::Pair,
-            Op::Input { .. } | Op::Constant { .. } => Parts::Plaintext,
-            Op::Add { left, right } | Op::Sub { left, right } => {
-                match (self.held[*left], self.held[*right]) {
-                    (Parts::Extended, Parts::Plaintext) => Parts::Pair,
-                    (form, Parts::Plaintext) => form,
-                    (Parts::Extended, _) | (_, Parts::Extended) => Parts::Extended,
-                    (Parts::Product, _) | (_, Parts::Product) => Parts::Product,
-                    (Parts::Pair, _) | (Parts::Plaintext, _) => Parts::Pair,
-                }
-            }
-            Op::Mul { .. } if self.batch_of[index].is_some() => self.batch_form(index),
-            Op::Mul { terms } => {
+    /// The form that a step computes from the forms of its operands. `uses` has the effects of the
+    /// steps that read its value.
+    fn computed_form(&self, circuit: &Circuit, index: usize, uses: &[Effect]) -> Parts {
+        match effect(&circuit.steps[index].op) {
+            Effect::Input { .. } if circuit.ty(index).encrypted => Parts::Pair,
+            Effect::Input { .. } | Effect::Constant { .. } => Parts::Plaintext,
+            Effect::Sum { left, right, .. } => match (self.held[left], self.held[right]) {
+                (Parts::Extended, Parts::Plaintext) => Parts::Pair,
+                (form, Parts::Plaintext) => form,
+                (Parts::Extended, _) | (_, Parts::Extended) => Parts::Extended,
+                (Parts::Product, _) | (_, Parts::Product) => Parts::Product,
+                (Parts::Pair, _) | (Parts::Plaintext, _) => Parts::Pair,
+            },
+            Effect::Products { .. } if self.batch_of[index].is_some() => self.batch_form(index),
+            Effect::Products { terms } => {
                 let mut forms = terms
                     .iter()
                     .map(|&[left, right]| (self.held[left], self.held[right]));
@@ -130,23 +132,18 @@ impl Plan {
                     Parts::Pair
                 }
             }
-            Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
-                let mut users = uses[index].iter().map(|&u| &circuit.steps[u].op);
-                let only_products = users.all(|op| is_plain_product(circuit, op));
-                if self.held[*value] == Parts::Extended || only_products {
-                    Parts::Extended
-                } else {
-                    Parts::Pair
+            Effect::Unary { value, change } => match change {
+                Change::Permuted(_) => {
+                    let only_products = uses.iter().all(|user| is_plain_product(circuit, user));
+                    if self.held[value] == Parts::Extended || only_products {
+                        Parts::Extended
+                    } else {
+                        Parts::Pair
+                    }
                 }
-            }
-            Op::Rescale { .. }
-            | Op::Drop { .. }
-            | Op::Read { .. }
-            | Op::Bootstrap { .. }
-            | Op::Output { .. } => Parts::Pair,
-            Op::Repeat { .. } | Op::Result { .. } => {
-                unreachable!("every iteration is written out")
-            }
+                Change::Multiplied(Multiplier::Integer(_)) => self.held[value],
+                _ => Parts::Pair,
+            },
         }
     }
 
@@ -164,9 +161,9 @@ impl Plan {
 
     /// Marks the uses of plaintexts and the shared decompositions of a step.
     fn note_uses(&mut self, circuit: &Circuit, index: usize) {
-        match &circuit.steps[index].op {
-            Op::Mul { .. } if self.batch_of[index].is_some() => {}
-            Op::Mul { terms } => {
+        match effect(&circuit.steps[index].op) {
+            Effect::Products { .. } if self.batch_of[index].is_some() => {}
+            Effect::Products { terms } => {
                 let extended = terms
                     .iter()
                     .any(|&[left, _]| self.held[left] == Parts::Extended);
@@ -177,15 +174,15 @@ impl Plan {
                 };
                 terms.iter().for_each(|&[_, right]| whole[right] = true);
             }
-            Op::Add { right, .. } | Op::Sub { right, .. } => {
-                self.terms[*right] |= self.held[*right] == Parts::Plaintext;
+            Effect::Sum { right, .. } => {
+                self.terms[right] |= self.held[right] == Parts::Plaintext;
             }
-            Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value }
-                if self.held[*value] == Parts::Pair =>
-            {
-                self.decomposed_until[*value] = Some(index);
+            Effect::Unary { value, change } => {
+                if change.permutation().is_some() && self.held[value] == Parts::Pair {
+                    self.decomposed_until[value] = Some(index);
+                }
             }
-            _ => {}
+            Effect::Input { .. } | Effect::Constant { .. } => {}
         }
     }
 
@@ -194,28 +191,31 @@ impl Plan {
     pub(super) fn added(&self, circuit: &Circuit, index: usize) -> Added {
         let ty = circuit.ty(index);
         let of = |value: ValueId| self.held[value];
-        let (made, kept) = (self.made[index], of(index));
+        let (computed, held) = (self.computed[index], of(index));
         let mut added = Added::default();
-        match &circuit.steps[index].op {
-            Op::Add { left, right } | Op::Sub { left, right } => {
-                added.conversion(of(*left), made, ty);
-                added.conversion(of(*right), made, ty);
+        match effect(&circuit.steps[index].op) {
+            Effect::Sum { left, right, .. } => {
+                added.conversion(of(left), computed, ty);
+                added.conversion(of(right), computed, ty);
             }
-            Op::Rescale { value } => {
-                if of(*value) == Parts::Product {
-                    added.key_switches.push(circuit.ty(*value));
+            Effect::Unary { value, change } => match change {
+                Change::Divided => {
+                    if of(value) == Parts::Product {
+                        added.key_switches.push(circuit.ty(value));
+                    }
+                    added.roundings += 1;
                 }
-                added.roundings += 1;
-            }
-            Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
-                added.key_switches.push(ty);
-                // A rotation of a value over the special moduli first divides one component.
-                let divides = of(*value) == Parts::Extended || made == Parts::Pair;
-                added.roundings += usize::from(divides);
-            }
+                Change::Permuted(_) => {
+                    added.key_switches.push(ty);
+                    // A rotation of a value over the special moduli first divides one component.
+                    let divides = of(value) == Parts::Extended || computed == Parts::Pair;
+                    added.roundings += usize::from(divides);
+                }
+                _ => {}
+            },
             _ => {}
         }
-        added.conversion(made, kept, ty);
+        added.conversion(computed, held, ty);
         added
     }
 }
@@ -233,24 +233,30 @@ impl Added {
     }
 }
 
-/// Returns true if a value over the special moduli may stay in this form for all its uses.
-fn goes_on(circuit: &Circuit, uses: &[&Op]) -> bool {
-    match uses {
-        [
-            Op::Add { .. }
-            | Op::Sub { .. }
-            | Op::Rescale { .. }
-            | Op::Rotate { .. }
-            | Op::Conjugate { .. }
-            | Op::SwapRows { .. },
-        ] => true,
-        uses => uses.iter().all(|op| is_plain_product(circuit, op)),
-    }
+/// Returns true if a step can use a product before its relinearisation.
+fn keeps_product(user: Effect) -> bool {
+    let keeps = |change| {
+        matches!(
+            change,
+            Change::Divided | Change::Multiplied(Multiplier::Integer(_))
+        )
+    };
+    matches!(user, Effect::Sum { .. }) || user.change().is_some_and(keeps)
 }
 
-fn is_plain_product(circuit: &Circuit, op: &Op) -> bool {
-    match op {
-        Op::Mul { terms } => terms.iter().all(|&[_, right]| !circuit.ty(right).encrypted),
+/// Returns true if a value over the special moduli may stay in this form for all its uses.
+fn goes_on(circuit: &Circuit, uses: &[Effect]) -> bool {
+    let permutes = |user: Effect| user.change().and_then(Change::permutation).is_some();
+    let only = match uses {
+        [only] => keeps_product(*only) || permutes(*only),
+        _ => false,
+    };
+    only || uses.iter().all(|user| is_plain_product(circuit, user))
+}
+
+fn is_plain_product(circuit: &Circuit, user: &Effect) -> bool {
+    match user {
+        Effect::Products { terms } => terms.iter().all(|&[_, right]| !circuit.ty(right).encrypted),
         _ => false,
     }
 }

@@ -11,12 +11,14 @@
 //! The error of the sine in a bootstrapping is not random. So a value also carries the slots of a
 //! run without noise, in addition to the slots in the clear.
 
-use super::clear::{Slots, check_names, reading, step};
+use super::clear::{Clear, Slots, check_names};
 use super::errors::Errors;
 use super::expected::{Expected, product};
+use super::fold::{Current, Meaning, Values, fold};
 use super::plan::Plan;
 use super::refreshed::Refreshed;
-use super::walk::{Values, walk};
+use super::scheme::Scheme;
+use super::sources::Galois;
 use super::{check, check_limit, unfit};
 use crate::error::Result;
 use circuits::LEAST_LOG2_FAILURE;
@@ -24,7 +26,7 @@ use circuits::approximate::Bootstrapper;
 use ckks::noise::{Model, Noise};
 use ckks::{Complex64, Params};
 use program::MAX_LOG2_FAILURE;
-use program::circuit::{Circuit, Op, Type, ValueId};
+use program::circuit::{Change, Circuit, Effect, Type, ValueId};
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use std::collections::BTreeMap;
 
@@ -81,46 +83,60 @@ pub fn predict_within(
     check(params, circuit)?;
     check_names(circuit, inputs.keys().map(String::as_str))?;
     let circuit = &*circuit.unrolled();
-    let predictor = Predictor {
+    let mut predictor = Predictor {
         params,
         circuit,
+        clear: Clear { circuit, inputs },
         model: Model::new(params),
         plan: Plan::new(circuit),
         refreshed: Refreshed::new(params, circuit)?,
+        limit,
+        log2_failure: f64::NEG_INFINITY,
     };
-    let mut log2_failure = f64::NEG_INFINITY;
-    let outputs = walk(circuit, |index, values| {
-        let slots = step(circuit, inputs, index, values, &|v: &Expected| &v.slots)?;
-        let errors = predictor.errors(index, &slots, values)?;
-        let errors = errors.kept(index, circuit.slots);
-        let own = predictor.log2_failure(index, &slots, &errors)?;
-        log2_failure = log2_sum(log2_failure, own);
-        if log2_failure > limit {
-            let name = circuit.steps[index].op.name();
-            let what = format!("the message and noise of step %{index} ({name})");
-            let found = format!("such that a run is wrong with 2^{log2_failure:.1}");
-            return Err(unfit(what, found, format!("at most 2^{limit} in all")));
-        }
-        let computed = predictor.computed(inputs, index, values)?;
-        Ok(Expected {
-            slots,
-            computed,
-            errors,
-            log2_failure: log2_failure.max(LEAST_LOG2_FAILURE),
-        })
-    })?;
-    let outputs = outputs.into_iter();
+    let outputs = fold(circuit, &mut predictor)?.into_iter();
     Ok(outputs
         .map(|(name, value)| (name, value.predicted()))
         .collect())
 }
 
+/// The meaning of operations for slots and their errors.
 struct Predictor<'a> {
     params: &'a Params,
     circuit: &'a Circuit,
+    clear: Clear<'a, Complex64>,
     model: Model,
     plan: Plan,
     refreshed: Option<Refreshed>,
+    /// log2 of the largest probability of a wrong run.
+    limit: f64,
+    /// log2 of a bound on the probability that the run is wrong up to the current step.
+    log2_failure: f64,
+}
+
+impl Meaning for Predictor<'_> {
+    type Value = Expected;
+
+    fn step(&mut self, step: &Current<'_>, values: &mut Values<Expected>) -> Result<Expected> {
+        let slots = self.clear.slots(step, |value| &values.get(value).slots)?;
+        let errors = self.errors(step, &slots, values)?;
+        let errors = errors.merged(step.index, self.circuit.slots);
+        let own = self.log2_failure(step, &slots, &errors)?;
+        self.log2_failure = log2_sum(self.log2_failure, own);
+        if self.log2_failure > self.limit {
+            let (index, name) = (step.index, step.op.name());
+            let what = format!("the message and noise of step %{index} ({name})");
+            let log2_failure = self.log2_failure;
+            let found = format!("such that a run is wrong with 2^{log2_failure:.1}");
+            let expected = format!("at most 2^{} in all", self.limit);
+            return Err(unfit(what, found, expected));
+        }
+        Ok(Expected {
+            computed: self.computed(step, values)?,
+            slots,
+            errors,
+            log2_failure: self.log2_failure.max(LEAST_LOG2_FAILURE),
+        })
+    }
 }
 
 impl Predictor<'_> {
@@ -132,13 +148,19 @@ impl Predictor<'_> {
     /// # Errors
     /// [`Error::Circuit`](crate::Error::Circuit) for a message that does not fit even without its
     /// error.
-    fn log2_failure(&self, index: usize, slots: &[Complex64], errors: &Errors) -> Result<f64> {
-        let (ty, op) = (self.circuit.ty(index), &self.circuit.steps[index].op);
+    fn log2_failure(
+        &self,
+        step: &Current<'_>,
+        slots: &[Complex64],
+        errors: &Errors,
+    ) -> Result<f64> {
+        let ty = step.ty;
         let largest = slots.iter().map(|v| v.norm()).fold(0.0, f64::max);
         let bits = (largest * ty.scale).log2() + 1.0;
         let limit = self.params.rlwe().log_q(self.params.ring_level(ty.level));
         if bits.is_nan() || bits >= limit {
-            let what = format!("the message of step %{index} ({}) at its scale", op.name());
+            let (index, name) = (step.index, step.op.name());
+            let what = format!("the message of step %{index} ({name}) at its scale");
             let expected = format!("less than {limit:.1}, which level {} holds", ty.level);
             return Err(unfit(what, format!("{bits:.1} bits"), expected));
         }
@@ -156,10 +178,9 @@ impl Predictor<'_> {
         // doubles means that there is enough room.
         let room = half - largest * ty.scale;
         let passed = n.log2() + log2_two_sided_tail((room / deviation).min(f64::MAX));
-        Ok(match (op, &self.circuit.bootstrapping) {
-            (Op::Bootstrap { .. }, Some(stated)) => {
-                log2_sum(passed, Bootstrapper::log2_overflow(stated))
-            }
+        let refreshes = step.effect.change() == Some(Change::Refreshed);
+        Ok(match &self.circuit.bootstrapping {
+            Some(stated) if refreshes => log2_sum(passed, Bootstrapper::log2_overflow(stated)),
             _ => passed,
         })
     }
@@ -167,21 +188,24 @@ impl Predictor<'_> {
     /// The slots of a run without noise. `None` if they equal the slots in the clear.
     fn computed(
         &self,
-        inputs: &Slots,
-        index: usize,
+        step: &Current<'_>,
         values: &Values<Expected>,
     ) -> Result<Option<Vec<Complex64>>> {
-        let op = &self.circuit.steps[index].op;
-        if let Op::Bootstrap { value } = op {
-            let scale = self.circuit.ty(*value).scale;
-            let before = values.get(*value).computed();
+        if let Effect::Unary {
+            value,
+            change: Change::Refreshed,
+        } = step.effect
+        {
+            let scale = self.circuit.ty(value).scale;
+            let before = values.get(value).computed();
             return Ok(Some(self.refreshed().computed(before, scale)?));
         }
         let differs = |value: ValueId| values.get(value).computed.is_some();
-        if !op.operands().into_iter().any(differs) {
+        if !step.op.operands().into_iter().any(differs) {
             return Ok(None);
         }
-        step(self.circuit, inputs, index, values, &Expected::computed).map(Some)
+        let computed = |value: ValueId| values.get(value).computed();
+        self.clear.slots(step, computed).map(Some)
     }
 
     fn refreshed(&self) -> &Refreshed {
@@ -189,54 +213,45 @@ impl Predictor<'_> {
         refreshed.expect("a circuit that bootstraps states how")
     }
 
+    /// The errors of a step's value, whose slots are `slots`.
     fn errors(
         &self,
-        index: usize,
+        step: &Current<'_>,
         slots: &[Complex64],
         values: &Values<Expected>,
     ) -> Result<Errors> {
-        let (ty, count) = (self.circuit.ty(index), slots.len());
+        let (index, ty, count) = (step.index, step.ty, slots.len());
         let errors = |value: ValueId| &values.get(value).errors;
-        let moved = |value: ValueId, element: usize, steps: usize, conjugates: bool| {
-            let order = 2 * self.params.n();
-            let errors = errors(value).clone();
-            errors.moved((element, order), steps, conjugates)
-        };
-        let op = &self.circuit.steps[index].op;
-        let encoder = self.params.encoder();
-        let errors = match op {
-            Op::Input { .. } if ty.encrypted => Errors::even(index, self.model.fresh(ty.scale).0),
-            Op::Input { .. } | Op::Constant { .. } => {
+        let errors = match step.effect {
+            Effect::Input { .. } if ty.encrypted => {
+                Errors::even(index, self.model.fresh(ty.scale).0)
+            }
+            Effect::Input { .. } | Effect::Constant { .. } => {
                 return Ok(Errors::of_slots(index, self.encoding(slots, ty)?));
             }
-            Op::Add { left, right } | Op::Sub { left, right } => {
-                let minus = matches!(op, Op::Sub { .. });
-                let mut sum = errors(*left).clone();
+            Effect::Sum { left, right, minus } => {
+                let mut sum = errors(left).clone();
                 let sign = if minus { -1.0 } else { 1.0 };
-                sum.add_scaled(errors(*right), sign, count);
+                sum.add_scaled(errors(right), sign, count);
                 sum
             }
-            Op::Mul { terms } => product(index, terms, values),
-            Op::Rotate { value, steps } => {
-                let element = encoder.rotation_element(*steps as isize);
-                moved(*value, element, *steps, false)
+            Effect::Products { terms } => product(index, terms, values),
+            Effect::Unary { value, change } => {
+                let operand = self.circuit.ty(value);
+                let mut errors = errors(value).clone();
+                if let Some(permutation) = change.permutation() {
+                    let galois = Galois {
+                        element: self.params.element(permutation),
+                        order: 2 * self.params.n(),
+                    };
+                    errors = errors.permuted(permutation, galois);
+                }
+                if change == Change::Refreshed {
+                    let noise = self.refreshed().noise(operand.scale);
+                    return Ok(errors.with(index, noise.0));
+                }
+                errors.multiplied(change.multiplier(operand, ty))
             }
-            Op::Conjugate { value } => moved(*value, encoder.conjugation_element(), 0, true),
-            Op::Read { value } => {
-                let mut read = Errors::default();
-                let factor = reading(self.circuit, index, *value);
-                read.add_scaled(errors(*value), factor, count);
-                read
-            }
-            Op::Bootstrap { value } => {
-                let noise = self.refreshed().noise(self.circuit.ty(*value).scale);
-                return Ok(errors(*value).clone().with(index, noise.0));
-            }
-            Op::Repeat { .. } | Op::Result { .. } => unreachable!("every iteration is written out"),
-            Op::Rescale { value }
-            | Op::Drop { value }
-            | Op::SwapRows { value }
-            | Op::Output { value, .. } => errors(*value).clone(),
         };
         let added = self.plan.added(self.circuit, index);
         let mut more = self.model.rounding(ty.scale).0 * added.roundings as f64;

@@ -1,17 +1,17 @@
 //! Sums of products, computed one by one or as a batch.
 
 use super::encrypted::Run;
+use super::fold::Values;
 use super::held::Held;
 use super::plan::Parts;
 use super::scheme::Scheme;
-use super::walk::Values;
 use crate::error::Result;
 use circuits::operations::RingOperations;
 use program::circuit::ValueId;
 
-impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
+impl<'a, S: Scheme, O: RingOperations> Run<'a, S, O> {
     /// A sum of products of ciphertexts, with three components.
-    pub(super) fn product<'a>(
+    pub(super) fn product(
         &self,
         values: &Values<Held<'a, O>>,
         terms: &[[ValueId; 2]],
@@ -26,7 +26,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
     }
 
     /// A sum of products with plaintexts.
-    pub(super) fn plain_product<'a>(
+    pub(super) fn plain_product(
         &mut self,
         values: &Values<Held<'a, O>>,
         terms: &[[ValueId; 2]],
@@ -45,7 +45,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
     }
 
     /// A row of a batch. The first row of a batch computes all its rows.
-    pub(super) fn row<'a>(
+    pub(super) fn row(
         &mut self,
         index: usize,
         values: &Values<Held<'a, O>>,
@@ -61,7 +61,7 @@ impl<S: Scheme, O: RingOperations> Run<'_, S, O> {
         let (plan, tables, operations) = (&self.runner.plan, &self.runner.tables, self.operations);
         let number = plan.batch_of[index].expect("a step of a batch");
         let (batch, table) = (&plan.batches[number], &tables[number]);
-        let rows: Vec<Held<'static, O>> = if plan.made[index] == Parts::Extended {
+        let rows: Vec<Held<'static, O>> = if plan.computed[index] == Parts::Extended {
             let columns = self.lifted(values, &batch.columns)?;
             let sums = operations.combine_extended(table, &columns)?;
             sums.into_iter().map(Held::Extended).collect()

@@ -26,17 +26,15 @@ impl<S: Scheme> Runner<'_, S> {
         let message = |index: usize| params.message(circuit.ty(index), self.factors.of[index]);
         let recorder = Recorder::new(params.recorded());
         let operations = RecordRing::new(&recorder, params.rlwe(), message(0));
-        let outputs = self.walk(
-            &operations,
-            |index| operations.begin_step(index, message(index)),
-            |index, name| match plain.get(name) {
-                Some(slots) => self.plain_input(index, name, slots),
-                None => {
-                    let level = params.ring_level(circuit.ty(index).level);
-                    Ok(Held::of(operations.given(&recorded_name(name), level)))
-                }
-            },
-        )?;
+        let begin = |index: usize| operations.begin_step(index, message(index));
+        let input = |index: usize, name: &str| match plain.get(name) {
+            Some(slots) => self.plain_input(index, name, slots),
+            None => {
+                let level = params.ring_level(circuit.ty(index).level);
+                Ok(Held::of(operations.given(&recorded_name(name), level)))
+            }
+        };
+        let outputs = self.run_steps(&operations, &begin, &input)?;
         for (name, _) in circuit.outputs() {
             recorder.output(&recorded_name(name), &outputs[name]);
         }

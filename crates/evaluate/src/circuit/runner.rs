@@ -4,18 +4,18 @@ use super::border::Border;
 use super::clear::{check_names, constant_slots, repeated};
 use super::encrypted::Run;
 use super::factors::Factors;
+use super::fold::{effect, fold};
 use super::held::{Encoded, Held, Uses};
-use super::plan::{Parts, Plan};
+use super::plan::Plan;
 use super::scheme::Scheme;
 use super::table::table;
 use super::unfit;
-use super::walk::walk;
 use crate::error::Result;
 use circuits::approximate::Bootstrapper;
 use circuits::operations::{BlockMatrix, RingOperations, RunRing};
 use exchange::circuit::Keys;
 use program::MAX_LOG2_FAILURE;
-use program::circuit::{Circuit, Op, ValueId};
+use program::circuit::{Circuit, Effect, Op, ValueId};
 use std::borrow::Cow;
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -171,35 +171,27 @@ impl<'c, S: Scheme> Runner<'c, S> {
         if let Some(sparse) = &keys.sparse {
             operations.add_sparse(sparse);
         }
-        let outputs = self.walk(&operations, begin, |index, name| match inputs[name] {
+        let input = |index: usize, name: &str| match inputs[name] {
             Argument::Plain(slots) => self.plain_input(index, name, slots),
             Argument::Ciphertext(ct) => {
                 let ct = self.encrypted_input(index, name, ct)?;
                 Ok(Held::Ciphertext(Cow::Borrowed(ct)))
             }
-        })?;
+        };
+        let outputs = self.run_steps(&operations, &begin, &input)?;
         self.close(outputs, &meeting)
     }
 
     /// Runs the steps with the ring operations of a mode and returns the outputs by name. `begin`
     /// is called with the index of each step before the step runs.
-    pub(super) fn walk<'a, O: RingOperations>(
+    pub(super) fn run_steps<'a, O: RingOperations>(
         &'a self,
         operations: &'a O,
-        begin: impl Fn(usize),
-        input: impl Fn(usize, &str) -> Result<Held<'a, O>>,
+        begin: &'a dyn Fn(usize),
+        input: &'a dyn Fn(usize, &str) -> Result<Held<'a, O>>,
     ) -> Result<BTreeMap<String, O::Ciphertext>> {
-        let mut run = Run::new(self, operations);
-        let outputs = walk(&self.circuit, |index, values| {
-            begin(index);
-            let value = run.step(index, values, |name| input(index, name))?;
-            let value = match self.plan.held[index] {
-                Parts::Pair => Held::Ciphertext(run.pair(value)?),
-                _ => value,
-            };
-            run.forget(index);
-            Ok(value)
-        })?;
+        let mut run = Run::new(self, operations, begin, input);
+        let outputs = fold(&self.circuit, &mut run)?;
         let ciphertext = |(name, held)| match held {
             Held::Ciphertext(ct) => (name, Cow::into_owned(ct)),
             _ => unreachable!("outputs are ciphertexts of two components"),
@@ -232,7 +224,7 @@ fn uses(circuit: &Circuit, plan: &Plan, factors: &Factors) -> Vec<Uses> {
         uses.extended = plan.extended[index];
     }
     for step in &circuit.steps {
-        if let Op::Add { left, right } | Op::Sub { left, right } = step.op
+        if let Effect::Sum { left, right, .. } = effect(&step.op)
             && plan.terms[right]
         {
             uses[right].terms.insert(factors.of[left]);

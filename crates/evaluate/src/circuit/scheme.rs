@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use circuits::approximate::{Bootstrapper, Diagonal};
 use circuits::operations::parameters;
 use ckks::{Complex64, Size};
-use program::circuit::{Arithmetic, Bootstrapping, Circuit, Type};
+use program::circuit::{Arithmetic, Bootstrapping, Circuit, Permutation, Type};
 use program::recording::{self, Message};
 use ring::{Eval, Modulus, Poly};
 use std::collections::BTreeMap;
@@ -42,6 +42,14 @@ pub trait Scheme: Clone + Sync + sealed::Sealed {
 
     /// Galois element of the conjugation, or of the swap of rows.
     fn reflection(&self) -> usize;
+
+    /// Galois element of a permutation of slots.
+    fn element(&self, permutation: Permutation) -> usize {
+        match permutation.rotation() {
+            Some(steps) => self.rotation(steps),
+            None => self.reflection(),
+        }
+    }
 
     /// The bootstrapping of these parameters that has the same choices as `stated`, in the form in
     /// which circuits state it.
@@ -185,9 +193,8 @@ pub trait Slot: Copy + Debug + PartialEq + sealed::Sealed {
     fn times(self, ring: Self::Ring, other: Self) -> Self;
     /// The complex conjugate.
     fn conjugate(self) -> Self;
-    /// `self factor`. The factor comes from reading a value at another scale; it is 1 in exact
-    /// arithmetic.
-    fn scaled(self, factor: f64) -> Self;
+    /// `self number`. In exact arithmetic the number is whole.
+    fn scaled(self, ring: Self::Ring, number: f64) -> Self;
 }
 
 impl Slot for Complex64 {
@@ -222,8 +229,8 @@ impl Slot for Complex64 {
         self.conj()
     }
 
-    fn scaled(self, factor: f64) -> Self {
-        self * factor
+    fn scaled(self, (): (), number: f64) -> Self {
+        self * number
     }
 }
 
@@ -262,8 +269,8 @@ impl Slot for u64 {
         self
     }
 
-    fn scaled(self, _: f64) -> Self {
-        self
+    fn scaled(self, t: Modulus, number: f64) -> Self {
+        t.mul(self, t.from_i64(number as i64))
     }
 }
 

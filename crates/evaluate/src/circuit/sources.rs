@@ -14,6 +14,20 @@ const MOST: usize = 64;
 /// rotations since.
 type Source = (usize, usize);
 
+/// The Galois element of an automorphism `X -> X^element`, modulo `order`.
+#[derive(Clone, Copy)]
+pub(super) struct Galois {
+    pub(super) element: usize,
+    pub(super) order: usize,
+}
+
+impl Galois {
+    /// The element of this automorphism after that of `earlier`.
+    pub(super) fn after(self, earlier: usize) -> usize {
+        earlier * self.element % self.order
+    }
+}
+
 /// A noise in a value: `factor 2^-shift` times the noise of its source.
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -64,8 +78,7 @@ impl Sources {
     /// `x self + y other`, computed by step `step`.
     #[must_use]
     pub(super) fn sum(&self, x: f64, other: &Self, y: f64, step: usize) -> Self {
-        let mut sum = self.clone();
-        sum.0.iter_mut().for_each(|part| part.factor *= x);
+        let mut sum = self.clone().scaled(x);
         for part in &other.0 {
             match sum.0.iter_mut().find(|own| own.source == part.source) {
                 Some(own) => own.factor += y * part.factor * (own.shift - part.shift).exp2(),
@@ -88,12 +101,19 @@ impl Sources {
         self
     }
 
-    /// All noises under `X -> X^element`. Exponents count modulo `order`.
+    /// All noises, multiplied by a number.
     #[must_use]
-    pub(super) fn automorphism(mut self, element: usize, order: usize) -> Self {
-        self.0
-            .iter_mut()
-            .for_each(|part| part.source.1 = part.source.1 * element % order);
+    pub(super) fn scaled(mut self, number: f64) -> Self {
+        self.0.iter_mut().for_each(|part| part.factor *= number);
+        self
+    }
+
+    /// All noises after an automorphism.
+    #[must_use]
+    pub(super) fn automorphism(mut self, galois: Galois) -> Self {
+        for part in &mut self.0 {
+            part.source.1 = galois.after(part.source.1);
+        }
         self
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn table<S: Scheme>(
     let rows = ring::par_map(batch.rows.len(), encode);
     let rows: Vec<BTreeMap<ValueId, Diagonal>> = rows.into_iter().collect::<Result<_>>()?;
     let ring_level = params.ring_level(circuit.ty(batch.rows[0]).level);
-    let limbs = match plan.made[batch.rows[0]] {
+    let limbs = match plan.computed[batch.rows[0]] {
         Parts::Extended => params.rlwe().extended(ring_level).len(),
         _ => ring_level + 1,
     };

@@ -42,6 +42,32 @@ fn sums_insecure() {
 }
 
 #[test]
+fn negatives_insecure() {
+    check("negative", |b, [x, ..]| b.negate(x).unwrap());
+    check("x + x - x by a negative", |b, [x, ..]| {
+        let (sum, negative) = (b.add(x, x).unwrap(), b.negate(x).unwrap());
+        b.add(sum, negative).unwrap()
+    });
+    check(
+        "negative of a product before its relinearisation",
+        |b, [x, y, _]| {
+            let product = b.mul(x, y).unwrap();
+            let negative = b.negate(product).unwrap();
+            b.rescale(negative).unwrap()
+        },
+    );
+    check(
+        "negative of a rotation over the special moduli",
+        |b, [x, _, p]| {
+            let rotated = b.rotate(x, 3).unwrap();
+            let product = b.mul(rotated, p).unwrap();
+            let negative = b.negate(product).unwrap();
+            b.rescale(negative).unwrap()
+        },
+    );
+}
+
+#[test]
 fn products_insecure() {
     check("mul", |b, [x, y, _]| b.mul(x, y).unwrap());
     check("mul, switched", |b, [x, y, _]| {

@@ -14,6 +14,7 @@ const LEVELS: usize = 4;
 enum Move {
     Sum(usize, bool),
     Product(usize),
+    Negate,
     Square,
     Plain(Vec<i16>),
     Shift(i16, bool),
@@ -29,6 +30,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
         (0..8usize, any::<bool>()).prop_map(|(i, minus)| Move::Sum(i, minus)),
         (0..8usize).prop_map(Move::Product),
+        Just(Move::Negate),
         Just(Move::Square),
         proptest::collection::vec(any::<i16>(), 4).prop_map(Move::Plain),
         (any::<i16>(), any::<bool>()).prop_map(|(c, minus)| Move::Shift(c, minus)),
@@ -95,6 +97,7 @@ fn apply(
             }
         }
         Move::Rotate(k) => b.rotate(x, *k).unwrap(),
+        Move::Negate => b.negate(x).unwrap(),
         Move::Swap => b.swap_rows(x).unwrap(),
         Move::SumOver(stride, bits) => sum_strided(b, x, (*stride, 1 << bits)).unwrap(),
         _ if level == 0 => x,

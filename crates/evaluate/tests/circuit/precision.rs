@@ -38,6 +38,34 @@ fn sums() {
 }
 
 #[test]
+fn negatives() {
+    check("negative", 1, |b, [x, ..]| b.negate(x).unwrap());
+    check("x + x - x by a negative", 1, |b, [x, ..]| {
+        let (sum, negative) = (b.add(x, x).unwrap(), b.negate(x).unwrap());
+        b.add(sum, negative).unwrap()
+    });
+    check(
+        "negative of a product before its relinearisation",
+        1,
+        |b, [x, y, _]| {
+            let product = b.mul(x, y).unwrap();
+            let negative = b.negate(product).unwrap();
+            b.rescale(negative).unwrap()
+        },
+    );
+    check(
+        "negative of a rotation over the special moduli",
+        1,
+        |b, [x, _, p]| {
+            let rotated = b.rotate(x, 3).unwrap();
+            let product = b.mul(rotated, p).unwrap();
+            let negative = b.negate(product).unwrap();
+            b.rescale(negative).unwrap()
+        },
+    );
+}
+
+#[test]
 fn errors_that_meet_themselves() {
     check("y + (y + p)", 1, |b, [_, y, p]| {
         let sum = b.add(y, p).unwrap();

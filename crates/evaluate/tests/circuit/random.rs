@@ -16,6 +16,7 @@ const LEVELS: usize = 4;
 enum Move {
     Sum(usize, bool),
     Product(usize),
+    Negate,
     Square,
     Plain(f64),
     Shift(bool),
@@ -31,6 +32,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
     let one = prop_oneof![
         (0..8usize, any::<bool>()).prop_map(|(i, minus)| Move::Sum(i, minus)),
         (0..8usize).prop_map(Move::Product),
+        Just(Move::Negate),
         Just(Move::Square),
         // Not so small that the product is only error.
         (0.3..2.0f64).prop_map(Move::Plain),
@@ -127,6 +129,7 @@ fn apply(
             b.read(x, scale / usual * 1.7).unwrap()
         }
         Move::Rotate(k) => b.rotate(x, *k).unwrap(),
+        Move::Negate => b.negate(x).unwrap(),
         Move::Conjugate => b.conjugate(x).unwrap(),
         Move::SumOver(stride, bits) => sum_strided(b, x, (*stride, 1 << bits)).unwrap(),
         _ if level == 0 => x,

@@ -131,13 +131,13 @@ impl Circuit {
     /// Type of a bootstrapped value.
     pub(super) fn infer_bootstrap(&self, ty: Type) -> std::result::Result<Type, Problem> {
         let expected = "one that the circuit states".into();
-        let none = ("the bootstrapping", "none".into(), expected);
+        let none = Problem::new("the bootstrapping", "none".into(), expected);
         let bootstrapping = self.bootstrapping.as_ref().ok_or(none)?;
         if bootstrapping.room(&self.arithmetic, ty.scale) < 1.0 {
             let bears = bootstrapping.log_bound(&self.arithmetic);
             let expected = format!("at most 2^{bears:.1}, which bootstrapping bears");
             let found = format!("2^{:.6}", ty.scale.log2());
-            return Err(("the scale of the operand", found, expected));
+            return Err(Problem::new("the scale of the operand", found, expected));
         }
         Ok(Type {
             level: bootstrapping.level,

@@ -2,7 +2,8 @@
 
 use super::equal::Written;
 use super::infer::{Problem, same_scale};
-use super::ir::{Arithmetic, Circuit, Constant, ConstantId, FORMAT, Op, Step, Type, ValueId};
+use super::ir::{Arithmetic, Circuit, Constant, ConstantId, FORMAT, Step, Type, ValueId};
+use super::op::Op;
 use crate::error::{Error, Result};
 
 /// Writes a circuit, operation by operation. Each operation is checked when it is written. If its
@@ -155,6 +156,14 @@ impl CircuitBuilder {
     /// As [`CircuitBuilder::add`].
     pub fn sub(&mut self, left: ValueId, right: ValueId) -> Result<ValueId> {
         self.computed(Op::Sub { left, right })
+    }
+
+    /// The negative of every slot. It takes no level and no key, and adds no noise.
+    ///
+    /// # Errors
+    /// [`Error::Step`] for a plaintext.
+    pub fn negate(&mut self, value: ValueId) -> Result<ValueId> {
+        self.computed(Op::Negate { value })
     }
 
     /// `left right`. The scales multiply.
@@ -325,12 +334,13 @@ impl CircuitBuilder {
     }
 }
 
-pub(super) fn refused(step: usize, op: &Op, (what, found, expected): Problem) -> Error {
+/// The error for a step that breaks a rule.
+pub(super) fn refused(step: usize, op: &Op, problem: Problem) -> Error {
     Error::Step {
         step,
         op: op.name(),
-        what,
-        found,
-        expected,
+        what: problem.what,
+        found: problem.found,
+        expected: problem.expected,
     }
 }

@@ -1,6 +1,7 @@
-//! Operations that were written before, so that none is computed twice.
+//! Finds operations that equal an earlier one, so that none is computed twice.
 
-use super::ir::{Op, Step, Type, ValueId};
+use super::ir::{Step, Type, ValueId};
+use super::op::{Change, Op};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -26,35 +27,35 @@ impl Written {
     }
 }
 
-/// A hash that does not depend on the order of operands. `None` for what is never written once:
-/// inputs, constants, outputs, and repeated parts.
+/// A hash that does not depend on the order of operands. `None` for operations that are written
+/// each time: inputs, constants, outputs, and repeated parts.
 fn hash(op: &Op) -> Option<u64> {
-    if let Op::Output { .. } | Op::Repeat { .. } | Op::Result { .. } = op {
+    let effect = op.effect()?;
+    if let Op::Output { .. } = op {
         return None;
     }
     let mut operands = op.operands();
     operands.sort_unstable();
     let mut hasher = DefaultHasher::new();
     (op.name(), operands.first()?, &operands).hash(&mut hasher);
-    if let Op::Rotate { steps, .. } = op {
-        steps.hash(&mut hasher);
-    }
+    let permutation = effect.change().and_then(Change::permutation);
+    permutation.hash(&mut hasher);
     Some(hasher.finish())
 }
 
 /// The operation with operands in order, where their order means nothing.
 fn sorted(steps: &[Step], op: &Op) -> Op {
-    let turned = |[left, right]: [ValueId; 2]| match steps[right].ty.encrypted {
+    let ordered = |[left, right]: [ValueId; 2]| match steps[right].ty.encrypted {
         true => [left.min(right), left.max(right)],
         false => [left, right],
     };
     match op {
         &Op::Add { left, right } => {
-            let [left, right] = turned([left, right]);
+            let [left, right] = ordered([left, right]);
             Op::Add { left, right }
         }
         Op::Mul { terms } => {
-            let mut terms: Vec<_> = terms.iter().map(|&term| turned(term)).collect();
+            let mut terms: Vec<_> = terms.iter().map(|&term| ordered(term)).collect();
             terms.sort_unstable();
             Op::Mul { terms }
         }

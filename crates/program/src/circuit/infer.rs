@@ -1,7 +1,8 @@
 //! Infers the type of an operation's result, and refuses operations that break a rule. Builders and
 //! the verifier use the same code.
 
-use super::ir::{Arithmetic, Circuit, Constant, Op, Type, ValueId};
+use super::ir::{Arithmetic, Circuit, Constant, Type, ValueId};
+use super::op::{Effect, Op};
 use crate::error::Error;
 
 /// Scales whose relative difference is below this count as equal, as in `ckks::Evaluator`.
@@ -9,8 +10,24 @@ const SAME_SCALE: f64 = 1e-12;
 /// Largest number of products that one operation adds up. Builders split longer sums.
 pub const MAX_TERMS: usize = 1 << 10;
 
-/// A problem of a step: what is wrong, what was found, what was expected.
-pub(super) type Problem = (&'static str, String, String);
+/// A broken rule of a step.
+pub(super) struct Problem {
+    /// The value, type or number that breaks the rule, as a noun.
+    pub(super) what: &'static str,
+    pub(super) found: String,
+    pub(super) expected: String,
+}
+
+impl Problem {
+    pub(super) fn new(what: &'static str, found: String, expected: String) -> Self {
+        Self {
+            what,
+            found,
+            expected,
+        }
+    }
+}
+
 type Check = Result<(), Problem>;
 
 impl Circuit {
@@ -19,103 +36,111 @@ impl Circuit {
     pub(super) fn infer(&self, index: usize, op: &Op, stated: Type) -> Result<Type, Problem> {
         if let Some(late) = op.operands().into_iter().find(|&v| v >= index) {
             let expected = "a step before this one".into();
-            return Err(("an operand", format!("%{late}"), expected));
+            return Err(Problem::new("an operand", format!("%{late}"), expected));
         }
         let is_output = |&v: &ValueId| matches!(self.steps[v].op, Op::Output { .. });
         if let Some(output) = op.operands().into_iter().find(is_output) {
             let found = format!("the output %{output}");
-            return Err(("an operand", found, "a value".into()));
+            return Err(Problem::new("an operand", found, "a value".into()));
         }
         let is_repeat = |&v: &ValueId| matches!(self.steps[v].op, Op::Repeat { .. });
         if let Some(repeat) = op.operands().into_iter().find(is_repeat)
             && !matches!(op, Op::Result { .. })
         {
             let expected = "one of its results".into();
-            return Err((
+            return Err(Problem::new(
                 "an operand",
                 format!("the repeated part %{repeat}"),
                 expected,
             ));
         }
-        let ty = match op {
-            Op::Input { .. } => stated,
-            Op::Constant { constant } => {
+        let ty = match op.effect() {
+            Some(Effect::Input { .. }) => stated,
+            Some(Effect::Constant { constant }) => {
                 let limit = self.constants.len();
-                if *constant >= limit {
+                if constant >= limit {
                     let expected = format!("less than @{limit}");
-                    return Err(("the constant", format!("@{constant}"), expected));
+                    return Err(Problem::new(
+                        "the constant",
+                        format!("@{constant}"),
+                        expected,
+                    ));
                 }
                 kind("the value", stated, false)?;
                 stated
             }
-            Op::Add { left, right } | Op::Sub { left, right } => {
-                let (left, right) = (self.ciphertext(*left, "the left term")?, self.ty(*right));
+            Some(Effect::Sum { left, right, .. }) => {
+                let (left, right) = (self.ciphertext(left, "the left term")?, self.ty(right));
                 levels_alike(left, right)?;
                 scales_alike("the scale of the right term", right.scale, left.scale)?;
                 left
             }
-            Op::Mul { terms } => self.infer_mul(terms)?,
-            Op::Rescale { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                if ty.level == 0 {
-                    return Err(("the level", "0".into(), "at least 1".into()));
-                }
-                let scale = ty.scale / self.arithmetic.factor_scale(ty.level);
-                Type {
-                    level: ty.level - 1,
-                    scale,
-                    ..ty
-                }
+            Some(Effect::Products { terms }) => self.infer_products(terms)?,
+            Some(Effect::Unary { value, .. }) => {
+                let operand = self.ciphertext(value, "the operand")?;
+                self.infer_unary(op, operand, stated)?
             }
-            Op::Drop { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                if stated.level >= ty.level {
-                    let expected = format!("less than the operand's {}", ty.level);
-                    return Err(("the level", stated.level.to_string(), expected));
-                }
-                Type {
-                    level: stated.level,
-                    ..ty
-                }
-            }
-            Op::Read { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                Type {
-                    scale: stated.scale,
-                    ..ty
-                }
-            }
-            Op::Rotate { value, steps } => {
-                if !(1..self.row()).contains(steps) {
-                    let expected = format!("1 to {}", self.row().saturating_sub(1));
-                    return Err(("the number of steps", steps.to_string(), expected));
-                }
-                self.ciphertext(*value, "the operand")?
-            }
-            Op::Conjugate { value } | Op::SwapRows { value } => {
-                self.knows(op)?;
-                self.ciphertext(*value, "the operand")?
-            }
-            Op::Bootstrap { value } => {
-                let ty = self.ciphertext(*value, "the operand")?;
-                self.infer_bootstrap(ty)?
-            }
-            Op::Repeat {
-                body,
-                carried,
-                each,
-            } => self.infer_repeat(*body, carried, each)?,
-            Op::Result { repeat, index } => self.infer_result(*repeat, *index)?,
-            Op::Output { value, .. } => self.ciphertext(*value, "the operand")?,
+            None => self.infer_repeated(op)?,
         };
         self.fits(ty)?;
         Ok(ty)
     }
 
-    fn infer_mul(&self, terms: &[[ValueId; 2]]) -> Result<Type, Problem> {
+    /// The type of the result of an operation with one operand, a ciphertext: that of the operand,
+    /// unless the operation changes level or scale.
+    fn infer_unary(&self, op: &Op, operand: Type, stated: Type) -> Result<Type, Problem> {
+        match op {
+            Op::Rescale { .. } => {
+                if operand.level == 0 {
+                    return Err(Problem::new("the level", "0".into(), "at least 1".into()));
+                }
+                let scale = operand.scale / self.arithmetic.factor_scale(operand.level);
+                Ok(Type {
+                    level: operand.level - 1,
+                    scale,
+                    ..operand
+                })
+            }
+            Op::Drop { .. } => {
+                if stated.level >= operand.level {
+                    let expected = format!("less than the operand's {}", operand.level);
+                    return Err(Problem::new(
+                        "the level",
+                        stated.level.to_string(),
+                        expected,
+                    ));
+                }
+                Ok(Type {
+                    level: stated.level,
+                    ..operand
+                })
+            }
+            Op::Read { .. } => Ok(Type {
+                scale: stated.scale,
+                ..operand
+            }),
+            Op::Bootstrap { .. } => self.infer_bootstrap(operand),
+            Op::Rotate { steps, .. } if !(1..self.row()).contains(steps) => {
+                let expected = format!("1 to {}", self.row().saturating_sub(1));
+                Err(Problem::new(
+                    "the number of steps",
+                    steps.to_string(),
+                    expected,
+                ))
+            }
+            Op::Conjugate { .. } | Op::SwapRows { .. } => self.knows(op).map(|()| operand),
+            _ => Ok(operand),
+        }
+    }
+
+    fn infer_products(&self, terms: &[[ValueId; 2]]) -> Result<Type, Problem> {
         if !(1..=MAX_TERMS).contains(&terms.len()) {
             let expected = format!("1 to {MAX_TERMS}");
-            return Err(("the number of products", terms.len().to_string(), expected));
+            return Err(Problem::new(
+                "the number of products",
+                terms.len().to_string(),
+                expected,
+            ));
         }
         let product = |&[left, right]: &[ValueId; 2]| {
             let (left, right) = (self.ciphertext(left, "a left factor")?, self.ty(right));
@@ -129,7 +154,11 @@ impl Circuit {
             if other_encrypted != encrypted {
                 let words = |encrypted| format!("a {}", noun(encrypted));
                 let expected = words(encrypted) + ", as in the first product";
-                return Err(("a right factor", words(other_encrypted), expected));
+                return Err(Problem::new(
+                    "a right factor",
+                    words(other_encrypted),
+                    expected,
+                ));
             }
             levels_alike(ty, other)?;
             scales_alike("the scale of a product", other.scale, ty.scale)?;
@@ -148,7 +177,7 @@ impl Circuit {
             return Ok(());
         }
         let expected = format!("{own}, as the arithmetic is {arithmetic}");
-        Err(("the operation", op.name().into(), expected))
+        Err(Problem::new("the operation", op.name().into(), expected))
     }
 
     pub(super) fn ciphertext(&self, value: ValueId, what: &'static str) -> Result<Type, Problem> {
@@ -162,14 +191,14 @@ impl Circuit {
         let levels = self.arithmetic.levels();
         if ty.level >= levels {
             let expected = format!("less than {levels}");
-            return Err(("the level", ty.level.to_string(), expected));
+            return Err(Problem::new("the level", ty.level.to_string(), expected));
         }
         if let Arithmetic::Exact { .. } = self.arithmetic {
             return match ty.scale {
                 1.0 => Ok(()),
                 _ => {
                     let expected = "1, as of all exact values".into();
-                    Err(("the scale", log2(ty.scale), expected))
+                    Err(Problem::new("the scale", log2(ty.scale), expected))
                 }
             };
         }
@@ -178,7 +207,7 @@ impl Circuit {
             return Ok(());
         }
         let expected = format!("1 to 2^{bears:.1}, which level {} holds", ty.level);
-        Err(("the scale", log2(ty.scale), expected))
+        Err(Problem::new("the scale", log2(ty.scale), expected))
     }
 
     pub(super) fn verify_constant(&self, id: usize, constant: &Constant) -> crate::Result<()> {
@@ -216,7 +245,7 @@ pub(super) fn agrees(stated: Type, found: Type) -> Check {
     kind("the stated value", stated, found.encrypted)?;
     if stated.level != found.level {
         let (stated, found) = (stated.level.to_string(), found.level.to_string());
-        return Err(("the stated level", stated, found));
+        return Err(Problem::new("the stated level", stated, found));
     }
     scales_alike("the stated scale", stated.scale, found.scale)
 }
@@ -226,7 +255,7 @@ pub(super) fn kind(what: &'static str, ty: Type, encrypted: bool) -> Check {
         return Ok(());
     }
     let [found, expected] = [ty.encrypted, encrypted].map(|e| format!("a {}", noun(e)));
-    Err((what, found, expected))
+    Err(Problem::new(what, found, expected))
 }
 
 pub(super) fn noun(encrypted: bool) -> &'static str {
@@ -238,7 +267,7 @@ fn levels_alike(left: Type, right: Type) -> Check {
         return Ok(());
     }
     let expected = format!("{}, as of the left one", left.level);
-    Err((
+    Err(Problem::new(
         "the level of the right operand",
         right.level.to_string(),
         expected,
@@ -249,7 +278,7 @@ pub(super) fn scales_alike(what: &'static str, found: f64, expected: f64) -> Che
     if same_scale(found, expected) {
         return Ok(());
     }
-    Err((what, log2(found), log2(expected)))
+    Err(Problem::new(what, log2(found), log2(expected)))
 }
 
 pub(super) fn same_scale(left: f64, right: f64) -> bool {

@@ -1,13 +1,14 @@
-//! The types of a circuit.
+//! A circuit: its arithmetic, constants and steps, and the types of its values.
 
 use super::bootstrapping::Bootstrapping;
+use super::op::Op;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// Format that is written. No other format is read.
 pub(crate) const FORMAT: &str = "palladion-circuit/1";
 
-/// A value, given by the number of the step that makes it.
+/// A value, given by the number of the step that computes it.
 pub type ValueId = usize;
 
 /// A constant, given by its index in [`Circuit::constants`].
@@ -89,187 +90,13 @@ pub struct Type {
     pub scale: f64,
 }
 
-/// An operation. A first or left operand is always a ciphertext.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum Op {
-    /// A value from outside. Its type says if it is encrypted.
-    Input {
-        /// Name of the input. Encrypted inputs have different names. Plaintexts with the same name
-        /// are one input, encoded at several levels or scales.
-        name: String,
-    },
-    /// A plaintext that is part of the circuit.
-    Constant {
-        /// The constant with its numbers.
-        constant: ConstantId,
-    },
-    /// Sum with a ciphertext or plaintext of the same level and scale.
-    Add {
-        /// Left term.
-        left: ValueId,
-        /// Right term.
-        right: ValueId,
-    },
-    /// Difference of a ciphertext and such an operand.
-    Sub {
-        /// The value from which is subtracted.
-        left: ValueId,
-        /// The value that is subtracted.
-        right: ValueId,
-    },
-    /// Sum of products, slot by slot. The scales multiply. Right factors are all ciphertexts or all
-    /// plaintexts. A sum of products of ciphertexts is relinearised once.
-    Mul {
-        /// The factors of each product.
-        terms: Vec<[ValueId; 2]>,
-    },
-    /// Divides scale and modulus by the last level's. In exact arithmetic it divides noise and
-    /// modulus.
-    Rescale {
-        /// The ciphertext.
-        value: ValueId,
-    },
-    /// Level drop: the same message and scale at the lower level that the type states.
-    Drop {
-        /// The ciphertext.
-        value: ValueId,
-    },
-    /// Reads the same integers at the scale that the type states. The message is multiplied by the
-    /// old scale over the new one. This costs nothing.
-    Read {
-        /// The ciphertext.
-        value: ValueId,
-    },
-    /// Rotation of the slots to the left, in each row.
-    Rotate {
-        /// The ciphertext.
-        value: ValueId,
-        /// Number of slots, from 1 to the [slots of a row](Circuit::row) minus 1.
-        steps: usize,
-    },
-    /// Complex conjugate of every slot, in approximate arithmetic.
-    Conjugate {
-        /// The ciphertext.
-        value: ValueId,
-    },
-    /// Swap of the two rows of slots, in exact arithmetic.
-    SwapRows {
-        /// The ciphertext.
-        value: ValueId,
-    },
-    /// The same message at a high level, in approximate arithmetic. [`Bootstrapping`] says at which
-    /// level and scale. The operand may be at any level.
-    Bootstrap {
-        /// The ciphertext.
-        value: ValueId,
-    },
-    /// A part that is repeated, one iteration after the other. Each iteration starts from the
-    /// results of the one before. Only a [`Result`](Op::Result) reads it.
-    Repeat {
-        /// The body. Its first encrypted inputs are the carried values. Its other inputs are given
-        /// anew in each iteration. Its outputs are the carried values after an iteration, with the
-        /// same levels and scales.
-        body: BodyId,
-        /// The carried values before the first iteration.
-        carried: Vec<ValueId>,
-        /// For each iteration, the values of the body's other inputs, in their order.
-        each: Vec<Vec<ValueId>>,
-    },
-    /// A carried value after the last iteration.
-    Result {
-        /// The repeated part.
-        repeat: ValueId,
-        /// Index of the carried value.
-        index: usize,
-    },
-    /// An output. No operation reads it.
-    Output {
-        /// Name of the output. Outputs have different names.
-        name: String,
-        /// The result.
-        value: ValueId,
-    },
-}
-
-impl Op {
-    /// Name in the text form.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Input { .. } => "input",
-            Self::Constant { .. } => "constant",
-            Self::Add { .. } => "add",
-            Self::Sub { .. } => "sub",
-            Self::Mul { .. } => "mul",
-            Self::Rescale { .. } => "rescale",
-            Self::Drop { .. } => "drop",
-            Self::Read { .. } => "read",
-            Self::Rotate { .. } => "rotate",
-            Self::Conjugate { .. } => "conjugate",
-            Self::SwapRows { .. } => "swap",
-            Self::Bootstrap { .. } => "bootstrap",
-            Self::Repeat { .. } => "repeat",
-            Self::Result { .. } => "result",
-            Self::Output { .. } => "output",
-        }
-    }
-
-    /// Returns the operation with other operands.
-    pub(super) fn reading(mut self, other: impl Fn(ValueId) -> ValueId) -> Self {
-        match &mut self {
-            Self::Input { .. } | Self::Constant { .. } => {}
-            Self::Add { left, right } | Self::Sub { left, right } => {
-                (*left, *right) = (other(*left), other(*right));
-            }
-            Self::Mul { terms } => terms.iter_mut().for_each(|term| *term = term.map(&other)),
-            Self::Repeat { carried, each, .. } => {
-                let all = carried.iter_mut().chain(each.iter_mut().flatten());
-                all.for_each(|value| *value = other(*value));
-            }
-            Self::Result { repeat, .. } => *repeat = other(*repeat),
-            Self::Bootstrap { value }
-            | Self::Rescale { value }
-            | Self::Drop { value }
-            | Self::Read { value }
-            | Self::Rotate { value, .. }
-            | Self::Conjugate { value }
-            | Self::SwapRows { value }
-            | Self::Output { value, .. } => *value = other(*value),
-        }
-        self
-    }
-
-    /// Values that the operation reads. A value that is read twice occurs twice.
-    pub fn operands(&self) -> Vec<ValueId> {
-        match self {
-            Self::Input { .. } | Self::Constant { .. } => Vec::new(),
-            Self::Add { left, right } | Self::Sub { left, right } => vec![*left, *right],
-            Self::Mul { terms } => terms.concat(),
-            Self::Repeat { carried, each, .. } => carried
-                .iter()
-                .chain(each.iter().flatten())
-                .copied()
-                .collect(),
-            Self::Result { repeat, .. } => vec![*repeat],
-            Self::Bootstrap { value }
-            | Self::Rescale { value }
-            | Self::Drop { value }
-            | Self::Read { value }
-            | Self::Rotate { value, .. }
-            | Self::Conjugate { value }
-            | Self::SwapRows { value }
-            | Self::Output { value, .. } => vec![*value],
-        }
-    }
-}
-
 /// One step: an operation and the type of its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// The operation.
     pub op: Op,
-    /// Type of the value it makes.
+    /// Type of the operation's value.
     pub ty: Type,
 }
 

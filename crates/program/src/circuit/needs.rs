@@ -1,7 +1,8 @@
 //! The keys that a circuit needs, and its operations by kind and level.
 
 use super::bootstrapping::Bootstrapping;
-use super::ir::{Circuit, Op, ValueId};
+use super::ir::{Circuit, ValueId};
+use super::op::{Change, Effect, Op, Permutation};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter};
 
@@ -84,20 +85,26 @@ impl Circuit {
         let top = self.arithmetic.levels() - 1;
         for step in &self.steps {
             let level = step.ty.level;
-            match &step.op {
-                Op::Mul { terms } if self.multiplies_ciphertexts(terms) => {
+            match step.op.effect() {
+                Some(Effect::Products { terms }) if self.multiplies_ciphertexts(terms) => {
                     keys.relinearization = keys.relinearization.max(Some(level));
                 }
-                Op::Rotate { steps, .. } => keys.rotation(*steps, level),
-                Op::Bootstrap { .. } => {
-                    let bootstrapping = self.bootstrapping.iter();
-                    bootstrapping.for_each(|stated| keys.bootstrap(stated, top));
+                Some(Effect::Unary { change, .. }) => {
+                    match change.permutation().map(Permutation::rotation) {
+                        Some(Some(steps)) => keys.rotation(steps, level),
+                        Some(None) => keys.conjugation = keys.conjugation.max(Some(level)),
+                        None => {}
+                    }
+                    if let (Change::Refreshed, Some(stated)) = (change, &self.bootstrapping) {
+                        keys.bootstrap(stated, top);
+                    }
                 }
-                Op::Repeat { body, .. } => keys = keys.with(&self.bodies[*body].keys()),
-                Op::Conjugate { .. } | Op::SwapRows { .. } => {
-                    keys.conjugation = keys.conjugation.max(Some(level));
+                Some(_) => {}
+                None => {
+                    if let Op::Repeat { body, .. } = step.op {
+                        keys = keys.with(&self.bodies[body].keys());
+                    }
                 }
-                _ => {}
             }
         }
         keys
@@ -114,35 +121,40 @@ impl Circuit {
         };
         let plain = |value: ValueId| !self.ty(value).encrypted;
         for step in &self.steps {
-            let level = step.ty.level;
-            match &step.op {
-                Op::Input { .. }
-                | Op::Constant { .. }
-                | Op::Read { .. }
-                | Op::Result { .. }
-                | Op::Output { .. } => {}
-                Op::Bootstrap { .. } => count(level, "bootstrap", 1),
-                Op::Repeat { body, each, .. } => {
-                    for (level, kinds) in self.bodies[*body].counts().0 {
-                        for (kind, n) in kinds {
-                            count(level, kind, n * each.len());
-                        }
-                    }
-                }
-                Op::Add { right, .. } | Op::Sub { right, .. } if plain(*right) => {
-                    count(level, "add plain", 1)
-                }
-                Op::Add { .. } | Op::Sub { .. } => count(level, "add", 1),
-                Op::Mul { terms } if self.multiplies_ciphertexts(terms) => {
+            let (level, name) = (step.ty.level, step.op.name());
+            match step.op.effect() {
+                Some(Effect::Input { .. } | Effect::Constant { .. }) => {}
+                Some(Effect::Sum { right, .. }) if plain(right) => count(level, "add plain", 1),
+                Some(Effect::Sum { .. }) => count(level, "add", 1),
+                Some(Effect::Products { terms }) if self.multiplies_ciphertexts(terms) => {
                     count(level, "mul", terms.len());
                     count(level, "relinearize", 1);
                 }
-                Op::Mul { terms } => count(level, "mul plain", terms.len()),
-                Op::Rescale { .. } => count(level + 1, "rescale", 1),
-                Op::Drop { .. } => count(level, "drop", 1),
-                Op::Rotate { value, .. } | Op::Conjugate { value } | Op::SwapRows { value } => {
-                    count(level, step.op.name(), 1);
-                    count(level, "decompose", usize::from(decomposed.insert(*value)));
+                Some(Effect::Products { terms }) => count(level, "mul plain", terms.len()),
+                Some(Effect::Unary { .. }) if step.op.is_free() => {}
+                Some(Effect::Unary { value, change }) => {
+                    let start = self.ty(value).level;
+                    count(
+                        if change == Change::Divided {
+                            start
+                        } else {
+                            level
+                        },
+                        name,
+                        1,
+                    );
+                    if change.permutation().is_some() {
+                        count(level, "decompose", usize::from(decomposed.insert(value)));
+                    }
+                }
+                None => {
+                    if let Op::Repeat { body, each, .. } = &step.op {
+                        for (level, kinds) in self.bodies[*body].counts().0 {
+                            for (kind, n) in kinds {
+                                count(level, kind, n * each.len());
+                            }
+                        }
+                    }
                 }
             }
         }

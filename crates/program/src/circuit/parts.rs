@@ -2,7 +2,8 @@
 
 use super::bootstrapping::Bootstrapping;
 use super::build::CircuitBuilder;
-use super::ir::{Circuit, Op, ValueId};
+use super::ir::{Circuit, ValueId};
+use super::op::Op;
 use crate::error::{Error, Result};
 
 impl CircuitBuilder {

@@ -1,6 +1,7 @@
 //! Removes steps that no output needs.
 
-use super::ir::{Circuit, Op, Step};
+use super::ir::{Circuit, Step};
+use super::op::Op;
 use std::collections::BTreeSet;
 
 impl Circuit {

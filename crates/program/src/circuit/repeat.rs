@@ -1,39 +1,51 @@
 //! Repeated parts: their types, and the circuit with every iteration written out.
 
 use super::infer::{Problem, kind, scales_alike};
-use super::ir::{BodyId, Circuit, Op, Step, Type, ValueId};
+use super::ir::{BodyId, Circuit, Step, Type, ValueId};
+use super::op::Op;
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
 /// Largest number of steps of a circuit with every iteration written out.
 const MAX_STEPS: usize = 1 << 22;
 
-/// An input of a body: its name and type. A plaintext that is encoded several times counts several
-/// times.
-type Input<'c> = (&'c str, Type);
+/// The types of a body's inputs. A plaintext that is encoded several times counts several times.
+struct BodyInputs {
+    /// Inputs for the carried values.
+    carried: Vec<Type>,
+    /// Inputs whose values each iteration states.
+    each: Vec<Type>,
+}
+
+/// The values of one iteration, in the order of the body's inputs.
+struct Iteration {
+    carried: Vec<ValueId>,
+    each: Vec<ValueId>,
+}
 
 impl Circuit {
-    /// The inputs of a body: the first `count` encrypted inputs, and all others.
-    fn body_inputs(&self, count: usize) -> [Vec<Input<'_>>; 2] {
-        let (mut carried, mut given) = (Vec::new(), Vec::new());
-        for (name, ty) in self.inputs() {
+    /// The inputs of a body that carries `count` values, which are its first encrypted inputs.
+    fn body_inputs(&self, count: usize) -> BodyInputs {
+        let (mut carried, mut each) = (Vec::new(), Vec::new());
+        for (_, ty) in self.inputs() {
             let next = ty.encrypted && carried.len() < count;
-            if next { &mut carried } else { &mut given }.push((name, ty));
+            if next { &mut carried } else { &mut each }.push(ty);
         }
-        [carried, given]
+        BodyInputs { carried, each }
     }
 
+    /// Checks the bodies, and the number of steps of all iterations.
     pub(super) fn verify_bodies(&self) -> Result<()> {
         self.bodies
             .iter()
             .try_for_each(|body| self.verify_body(body))?;
-        let found = self.written_out();
-        if found <= MAX_STEPS {
+        let steps = self.written_out();
+        if steps <= MAX_STEPS {
             return Ok(());
         }
         Err(Error::Parameters {
             what: "the number of steps of all iterations",
-            found: found.to_string(),
+            found: steps.to_string(),
             expected: format!("at most {MAX_STEPS}"),
         })
     }
@@ -75,8 +87,24 @@ impl Circuit {
         steps.fold(0, usize::saturating_add)
     }
 
+    /// The type of a repeated part or of one of its results.
+    ///
+    /// # Panics
+    /// For other operations.
+    pub(super) fn infer_repeated(&self, op: &Op) -> std::result::Result<Type, Problem> {
+        match op {
+            Op::Repeat {
+                body,
+                carried,
+                each,
+            } => self.infer_repeat(*body, carried, each),
+            Op::Result { repeat, index } => self.infer_result(*repeat, *index),
+            _ => unreachable!("other operations have an effect"),
+        }
+    }
+
     /// Type of a repeated part: that of its first carried value.
-    pub(super) fn infer_repeat(
+    fn infer_repeat(
         &self,
         body: BodyId,
         carried: &[ValueId],
@@ -84,57 +112,62 @@ impl Circuit {
     ) -> std::result::Result<Type, Problem> {
         let limit = self.bodies.len();
         let expected = format!("less than {limit}");
-        let none = ("the body", body.to_string(), expected);
+        let none = Problem::new("the body", body.to_string(), expected);
         let body = self.bodies.get(body).ok_or(none)?;
         let same_count = |what, found: usize, expected: usize| {
             if found == expected {
                 return Ok(());
             }
-            Err((what, found.to_string(), expected.to_string()))
+            Err(Problem::new(what, found.to_string(), expected.to_string()))
         };
         let outputs: Vec<Type> = body.outputs().map(|(_, ty)| ty).collect();
-        let [taken, given] = body.body_inputs(outputs.len());
+        let inputs = body.body_inputs(outputs.len());
         same_count(
             "the number of encrypted inputs of the body",
-            taken.len(),
+            inputs.carried.len(),
             outputs.len(),
         )?;
         same_count("the number of carried values", carried.len(), outputs.len())?;
         if each.is_empty() {
             let expected = "at least 1".into();
-            return Err(("the number of iterations", "0".into(), expected));
+            return Err(Problem::new(
+                "the number of iterations",
+                "0".into(),
+                expected,
+            ));
         }
-        for (&value, (_, ty)) in carried.iter().zip(&taken) {
-            is_of("a carried value", self.ty(value), *ty)?;
+        for (&value, ty) in carried.iter().zip(&inputs.carried) {
+            check_type("a carried value", self.ty(value), *ty)?;
         }
-        for (ty, (_, before)) in outputs.iter().zip(&taken) {
-            is_of("an output of the body", *ty, *before)?;
+        for (ty, before) in outputs.iter().zip(&inputs.carried) {
+            check_type("an output of the body", *ty, *before)?;
         }
         for values in each {
             same_count(
                 "the number of values of an iteration",
                 values.len(),
-                given.len(),
+                inputs.each.len(),
             )?;
-            for (&value, (_, ty)) in values.iter().zip(&given) {
-                is_of("a value of an iteration", self.ty(value), *ty)?;
+            for (&value, ty) in values.iter().zip(&inputs.each) {
+                check_type("a value of an iteration", self.ty(value), *ty)?;
             }
         }
         Ok(outputs[0])
     }
 
-    pub(super) fn infer_result(
-        &self,
-        repeat: ValueId,
-        index: usize,
-    ) -> std::result::Result<Type, Problem> {
+    /// Type of a carried value after the last iteration.
+    fn infer_result(&self, repeat: ValueId, index: usize) -> std::result::Result<Type, Problem> {
         let Op::Repeat { body, carried, .. } = &self.steps[repeat].op else {
             let expected = "a repeated part".into();
-            return Err(("the operand", format!("%{repeat}"), expected));
+            return Err(Problem::new("the operand", format!("%{repeat}"), expected));
         };
         if index >= carried.len() {
             let expected = format!("less than {}", carried.len());
-            return Err(("the number of the result", index.to_string(), expected));
+            return Err(Problem::new(
+                "the number of the result",
+                index.to_string(),
+                expected,
+            ));
         }
         let mut outputs = self.bodies[*body].outputs();
         let (_, ty) = outputs.nth(index).expect("a body has as many outputs");
@@ -160,26 +193,30 @@ impl Circuit {
             firsts.push(flat.constants.len());
             flat.constants.extend_from_slice(&body.constants);
         }
-        let mut made: Vec<Vec<ValueId>> = Vec::with_capacity(self.steps.len());
+        // The values of each step in the result: one, or the carried values of a repeated part.
+        let mut copies: Vec<Vec<ValueId>> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
-            let one = |value: ValueId| made[value][0];
-            let own = match &step.op {
+            let copy = |&value: &ValueId| copies[value][0];
+            let values = match &step.op {
                 Op::Repeat {
                     body,
                     carried,
                     each,
                 } => {
-                    let mut state: Vec<ValueId> = carried.iter().map(|&v| one(v)).collect();
-                    for given in each {
-                        let given = given.iter().map(|&v| one(v)).collect();
-                        state = flat.iteration(&bodies[*body], firsts[*body], [state, given]);
+                    let mut state: Vec<ValueId> = carried.iter().map(copy).collect();
+                    for values in each {
+                        let iteration = Iteration {
+                            carried: state,
+                            each: values.iter().map(copy).collect(),
+                        };
+                        state = flat.write_iteration(&bodies[*body], firsts[*body], iteration);
                     }
                     state
                 }
-                Op::Result { repeat, index } => vec![made[*repeat][*index]],
-                op => vec![flat.push_step(op.clone().reading(one), step.ty)],
+                Op::Result { repeat, index } => vec![copies[*repeat][*index]],
+                op => vec![flat.push_step(op.clone().reading(|value| copy(&value)), step.ty)],
             };
-            made.push(own);
+            copies.push(values);
         }
         // If some results of the last iteration have no use, it computes values that no output
         // needs.
@@ -187,32 +224,37 @@ impl Circuit {
     }
 
     /// Writes one iteration of a body and returns its results.
-    fn iteration(
+    fn write_iteration(
         &mut self,
         body: &Self,
         first_constant: usize,
-        [carried, given]: [Vec<ValueId>; 2],
+        iteration: Iteration,
     ) -> Vec<ValueId> {
-        let count = carried.len();
-        let (mut carried, mut given) = (carried.into_iter(), given.into_iter());
-        let mut made = Vec::with_capacity(body.steps.len());
-        let (mut taken, mut results) = (0, Vec::new());
+        let mut carried = iteration.carried.into_iter();
+        let mut each = iteration.each.into_iter();
+        let mut copies = Vec::with_capacity(body.steps.len());
+        let mut results = Vec::new();
         for step in &body.steps {
-            made.push(match &step.op {
-                Op::Input { .. } if step.ty.encrypted && taken < count => {
-                    taken += 1;
-                    carried.next().expect("a value for each carried input")
+            copies.push(match &step.op {
+                Op::Input { .. } => {
+                    // The first encrypted inputs are the carried values.
+                    let next = if step.ty.encrypted {
+                        carried.next()
+                    } else {
+                        None
+                    };
+                    let value = next.or_else(|| each.next());
+                    value.expect("a value for each input")
                 }
-                Op::Input { .. } => given.next().expect("a value for each input"),
                 Op::Output { value, .. } => {
-                    results.push(made[*value]);
-                    made[*value]
+                    results.push(copies[*value]);
+                    copies[*value]
                 }
                 Op::Constant { constant } => {
                     let constant = first_constant + constant;
                     self.push_step(Op::Constant { constant }, step.ty)
                 }
-                op => self.push_step(op.clone().reading(|value| made[value]), step.ty),
+                op => self.push_step(op.clone().reading(|value| copies[value]), step.ty),
             });
         }
         results
@@ -225,11 +267,11 @@ impl Circuit {
 }
 
 /// Checks that a value has the type of the value that it replaces.
-fn is_of(what: &'static str, found: Type, expected: Type) -> std::result::Result<(), Problem> {
+fn check_type(what: &'static str, found: Type, expected: Type) -> std::result::Result<(), Problem> {
     kind(what, found, expected.encrypted)?;
     if found.level != expected.level {
         let (found, expected) = (found.level, expected.level);
-        return Err((
+        return Err(Problem::new(
             what,
             format!("at level {found}"),
             format!("level {expected}"),

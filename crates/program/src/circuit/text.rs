@@ -3,7 +3,8 @@
 
 use super::bootstrapping::Bootstrapping;
 use super::infer::noun;
-use super::ir::{Arithmetic, Circuit, Constant, Op, Type};
+use super::ir::{Arithmetic, Circuit, Constant, Type};
+use super::op::{Effect, Op, Permutation};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Circuit {
@@ -86,16 +87,7 @@ impl Display for Op {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(self.name())?;
         match self {
-            Self::Input { name } => write!(f, " {name}"),
-            Self::Constant { constant } => write!(f, " @{constant}"),
-            Self::Add { left, right } | Self::Sub { left, right } => write!(f, " %{left} %{right}"),
-            Self::Mul { terms } => match terms.as_slice() {
-                [] => Ok(()),
-                [[a, b]] => write!(f, " %{a} %{b}"),
-                [[a, b], .., [c, d]] => {
-                    write!(f, " %{a} %{b} .. %{c} %{d}, {} products", terms.len())
-                }
-            },
+            Self::Output { name, value } => write!(f, " {name} %{value}"),
             Self::Repeat {
                 body,
                 carried,
@@ -116,16 +108,32 @@ impl Display for Op {
                 Ok(())
             }
             Self::Result { repeat, index } => write!(f, " {index} of %{repeat}"),
-            Self::Bootstrap { value }
-            | Self::Rescale { value }
-            | Self::Drop { value }
-            | Self::Read { value }
-            | Self::Conjugate { value }
-            | Self::SwapRows { value } => {
-                write!(f, " %{value}")
+            _ => self.effect().map_or(Ok(()), |effect| effect.fmt(f)),
+        }
+    }
+}
+
+impl Display for Effect<'_> {
+    /// Writes the operands, each after a space.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match *self {
+            Self::Input { name } => write!(f, " {name}"),
+            Self::Constant { constant } => write!(f, " @{constant}"),
+            Self::Sum { left, right, .. } => write!(f, " %{left} %{right}"),
+            Self::Products { terms } => match terms {
+                [] => Ok(()),
+                [[a, b]] => write!(f, " %{a} %{b}"),
+                [[a, b], .., [c, d]] => {
+                    write!(f, " %{a} %{b} .. %{c} %{d}, {} products", terms.len())
+                }
+            },
+            Self::Unary { value, change } => {
+                write!(f, " %{value}")?;
+                match change.permutation().and_then(Permutation::rotation) {
+                    Some(steps) => write!(f, ", {steps} to the left"),
+                    None => Ok(()),
+                }
             }
-            Self::Rotate { value, steps } => write!(f, " %{value}, {steps} to the left"),
-            Self::Output { name, value } => write!(f, " {name} %{value}"),
         }
     }
 }

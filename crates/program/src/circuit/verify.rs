@@ -1,8 +1,9 @@
 //! The verifier: rejects circuits that break a rule or whose results would not decrypt.
 
 use super::build::refused;
-use super::infer::agrees;
-use super::ir::{Arithmetic, Circuit, FORMAT, Op};
+use super::infer::{Problem, agrees};
+use super::ir::{Arithmetic, Circuit, FORMAT};
+use super::op::Op;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 
@@ -41,7 +42,7 @@ impl Circuit {
                 && !names.insert((step.op.name(), name))
                 && !self.is_plain_again(index, name)
             {
-                let problem = (
+                let problem = Problem::new(
                     "the name",
                     format!("{name:?} again"),
                     "a name that is not taken".into(),
@@ -112,7 +113,7 @@ impl Circuit {
             !used && !may
         });
         if let Some(index) = idle {
-            let problem = ("the number of uses", "0".into(), "at least 1".into());
+            let problem = Problem::new("the number of uses", "0".into(), "at least 1".into());
             return Err(refused(index, &self.steps[index].op, problem));
         }
         match self.outputs().next() {

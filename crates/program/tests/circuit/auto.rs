@@ -2,7 +2,7 @@
 //! refuses.
 
 use palladion_program::Error;
-use palladion_program::circuit::{Arithmetic, AutoBuilder, Circuit, Op, OperandId};
+use palladion_program::circuit::{Arithmetic, AutoBuilder, Circuit, KeyNeeds, Op, OperandId};
 
 const MODULI: [f64; 4] = [40.0, 30.0, 30.5, 29.5];
 
@@ -92,6 +92,40 @@ fn numbers_that_take_no_level_take_none() {
         let row = b.constant("row", &[1.0, 2.0]).unwrap();
         let product = b.mul(x, row).unwrap();
         assert_eq!(b.level(product).unwrap(), Some(0));
+    }
+}
+
+#[test]
+fn a_negative_takes_no_level_and_no_rescale() {
+    for mut b in [approximate(), exact()] {
+        let (x, y) = (b.input("x", 3).unwrap(), b.input("y", 3).unwrap());
+        let square = b.mul(x, x).unwrap();
+        let negative = b.negate(square).unwrap();
+        let product = b.mul(x, y).unwrap();
+        let sum = b.add(negative, product).unwrap();
+        b.output("sum", sum).unwrap();
+        let circuit = b.finish().unwrap();
+        assert_eq!(
+            operations(&circuit),
+            ["mul", "negate", "mul", "add", "rescale", "output"],
+            "{circuit}"
+        );
+    }
+    for mut b in [approximate(), exact()] {
+        let x = b.input("x", 3).unwrap();
+        let three = b.number(3.0).unwrap();
+        let difference = b.sub(three, x).unwrap();
+        assert_eq!(b.level(difference).unwrap(), Some(3));
+        let refused = b.negate(three).unwrap_err().to_string();
+        assert!(refused.contains("a negated operand"), "{refused}");
+        b.output("difference", difference).unwrap();
+        let circuit = b.finish().unwrap();
+        assert_eq!(
+            operations(&circuit),
+            ["negate", "add", "output"],
+            "{circuit}"
+        );
+        assert_eq!(circuit.keys(), KeyNeeds::default());
     }
 }
 

@@ -91,6 +91,10 @@ impl CircuitBuilder {
         self.write(py, |b| b.sub(left, right))
     }
 
+    fn negate(&self, py: Python<'_>, x: OperandId) -> PyResult<OperandId> {
+        self.write(py, |b| b.negate(x))
+    }
+
     fn mul(&self, py: Python<'_>, left: OperandId, right: OperandId) -> PyResult<OperandId> {
         self.write(py, |b| b.mul(left, right))
     }

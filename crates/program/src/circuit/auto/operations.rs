@@ -37,12 +37,21 @@ impl AutoBuilder {
             }
             (Some(a), None) => self.with_plaintext(a, right, CircuitBuilder::sub),
             (None, Some(_)) => {
-                let minus = self.number(-1.0)?;
-                let negative = self.mul(right, minus)?;
+                let negative = self.negate(right)?;
                 self.add(negative, left)
             }
             (None, None) => Err(both_plain("the terms of a difference")),
         }
+    }
+
+    /// The negative of every slot. It takes no level.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a plaintext.
+    pub fn negate(&mut self, x: OperandId) -> Result<OperandId> {
+        let value = self.ciphertext("a negated operand", x)?;
+        let negative = self.b.negate(value)?;
+        Ok(self.result(negative, self.waiting.contains(&value)))
     }
 
     /// `left right`.

@@ -11,7 +11,7 @@ use trace::Trace;
 
 use super::builder::kind;
 use crate::error::{ToPython, UsageError};
-use crate::tfhe::{Batch, TfheBits, TfheIntegers, TfheParams, TfheServer, Words, two_sizes};
+use crate::tfhe::{Batch, BySize, TfheBits, TfheIntegers, TfheParams, TfheServer, two_sizes};
 
 /// A value that Python passes for an input.
 #[derive(FromPyObject)]
@@ -102,14 +102,14 @@ macro_rules! samples {
         for (input, given) in $inputs {
             match given {
                 Given::Bits(x) => {
-                    let Words::$size(batch) = &x.get().held else {
+                    let BySize::$size(batch) = &x.get().held else {
                         return Err(two_sizes());
                     };
                     check_count(input, batch.items.len())?;
                     samples.extend(batch.items.iter().map(|x| x.lwe().clone()));
                 }
                 Given::Integers(x) => {
-                    let Words::$size(batch) = &x.get().held else {
+                    let BySize::$size(batch) = &x.get().held else {
                         return Err(two_sizes());
                     };
                     check_count(input, batch.items.len())?;
@@ -143,15 +143,15 @@ pub(super) fn run(
                 }
             };
             let found = found.map_err(ToPython::to_python)?;
-            let bits = |items| Made::Bits(TfheBits::new(&keys.params, Words::$size(items)));
+            let bits = |items| Made::Bits(TfheBits::new(&keys.params, BySize::$size(items)));
             let integers =
-                |items| Made::Integers(TfheIntegers::new(&keys.params, Words::$size(items)));
+                |items| Made::Integers(TfheIntegers::new(&keys.params, BySize::$size(items)));
             results(circuit, &keys.params, found, bits, integers)
         }};
     }
     match (&keys.key, &keys.seeded) {
-        (Words::Short(key), Words::Short(seeded)) => on!(Short, key, seeded),
-        (Words::Long(key), Words::Long(seeded)) => on!(Long, key, seeded),
+        (BySize::Short(key), BySize::Short(seeded)) => on!(Short, key, seeded),
+        (BySize::Long(key), BySize::Long(seeded)) => on!(Long, key, seeded),
         _ => Err(two_sizes()),
     }
 }

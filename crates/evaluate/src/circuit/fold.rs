@@ -1,8 +1,33 @@
-//! The walk over a circuit: runs its steps in order, and frees each value after its last use.
+//! The fold over a circuit: computes a value for each step in order, from the values of its
+//! operands, and frees each value after its last use.
+//!
+//! A run in the clear, a run on ciphertexts, a prediction of noise: each is a [`Meaning`], which
+//! says only what an operation means for its kind of values.
 
 use crate::error::Result;
-use program::circuit::{Circuit, Op, ValueId};
+use program::circuit::{Circuit, Effect, Op, Type, ValueId};
 use std::collections::BTreeMap;
+
+/// The meaning of operations for one kind of values.
+pub(super) trait Meaning {
+    /// A value: slots, a ciphertext, a noise.
+    type Value;
+
+    /// Returns the value of a step. `values` has the values of its operands.
+    ///
+    /// # Errors
+    /// The errors of the meaning. The fold ends with the first.
+    fn step(&mut self, step: &Current<'_>, values: &mut Values<Self::Value>)
+    -> Result<Self::Value>;
+}
+
+/// The step whose value is computed.
+pub(super) struct Current<'c> {
+    pub(super) index: usize,
+    pub(super) op: &'c Op,
+    pub(super) effect: Effect<'c>,
+    pub(super) ty: Type,
+}
 
 /// Computed values that later steps still need.
 pub(super) struct Values<V> {
@@ -35,6 +60,14 @@ impl<V> Values<V> {
     }
 }
 
+/// The effect of an operation in a circuit that has every iteration written out.
+///
+/// # Panics
+/// For a repeated part and its results.
+pub(super) fn effect(op: &Op) -> Effect<'_> {
+    op.effect().expect("every iteration is written out")
+}
+
 /// For each value, the last step that reads it. A value that no step reads has its own step.
 pub(super) fn last_uses(circuit: &Circuit) -> Vec<usize> {
     let mut last: Vec<usize> = (0..circuit.steps.len()).collect();
@@ -44,30 +77,40 @@ pub(super) fn last_uses(circuit: &Circuit) -> Vec<usize> {
     last
 }
 
-/// Calls `step` for each step of a verified circuit. Returns the outputs by name.
-pub(super) fn walk<V>(
+/// Computes the value of each step of a verified circuit that has every iteration written out.
+/// Returns the values of the outputs by name.
+///
+/// # Errors
+/// The first error of the meaning.
+pub(super) fn fold<M: Meaning>(
     circuit: &Circuit,
-    mut step: impl FnMut(usize, &mut Values<V>) -> Result<V>,
-) -> Result<BTreeMap<String, V>> {
+    meaning: &mut M,
+) -> Result<BTreeMap<String, M::Value>> {
     let mut outputs = BTreeMap::new();
     let mut values = Values {
-        held: Vec::new(),
+        held: Vec::with_capacity(circuit.steps.len()),
         last_use: last_uses(circuit),
         step: 0,
         twice: false,
     };
-    for (index, op) in circuit.steps.iter().map(|s| &s.op).enumerate() {
-        let mut operands = op.operands();
+    for (index, step) in circuit.steps.iter().enumerate() {
+        let mut operands = step.op.operands();
         operands.sort_unstable();
         values.twice = operands.windows(2).any(|pair| pair[0] == pair[1]);
         values.step = index;
-        let value = step(index, &mut values)?;
+        let current = Current {
+            index,
+            op: &step.op,
+            effect: effect(&step.op),
+            ty: step.ty,
+        };
+        let value = meaning.step(&current, &mut values)?;
         for &operand in &operands {
             if values.last_use[operand] == index {
                 values.held[operand] = None;
             }
         }
-        values.held.push(match op {
+        values.held.push(match &step.op {
             Op::Output { name, .. } => {
                 outputs.insert(name.clone(), value);
                 None
