@@ -70,14 +70,6 @@ impl<'a> Words<'a> {
         self.number(name)
     }
 
-    /// Reads the factors of the rows of a matrix, then those of its columns.
-    pub fn factors(&mut self) -> Checked<[Vec<u64>; 2]> {
-        self.expect("rows")?;
-        let rows = self.numbers("the factor of a row")?;
-        self.expect("columns")?;
-        Ok([rows, self.numbers("the factor of a column")?])
-    }
-
     /// Reads all numbers up to the first word that begins otherwise, or to the end of the line.
     pub fn numbers<T: FromStr>(&mut self, what: &str) -> Checked<Vec<T>> {
         let mut numbers = Vec::new();
