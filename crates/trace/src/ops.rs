@@ -129,6 +129,13 @@ crate::operations! {
             /// The value from which the exponent is read.
             "by" by: ValueId as Value,
         } => Passes { permutations: made, ..NONE },
+        /// Multiplies a value of coefficients by `X^exponent`, where `X^N = -1`.
+        Shift = "shift" fn shift {
+            /// The value that is multiplied: coefficients.
+            value: ValueId as Value,
+            /// The exponent, below `2N`.
+            exponent: usize as Named("by"),
+        } => Passes { permutations: made, ..NONE },
         /// `X -> X^element`, in either domain.
         Automorphism = "automorphism" fn automorphism {
             /// The value that is mapped.
