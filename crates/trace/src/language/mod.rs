@@ -18,10 +18,10 @@
 //!         /// `left + right`.
 //!         Add = "add" (left: usize as Value, right: usize as Value),
 //!         /// `value 2^bits`.
-//!         Shift = "shift" {
-//!             /// The value that is shifted.
+//!         Widen = "widen" {
+//!             /// The value that is multiplied.
 //!             value: usize as Value,
-//!             /// Number of places.
+//!             /// Logarithm of the factor.
 //!             bits: u32 as Named("bits"),
 //!         },
 //!     }
@@ -35,10 +35,10 @@
 //!     type Reading<'a> = ();
 //! }
 //!
-//! let shift = Op::read(&mut Words::new("shift %4 bits 3"), ()).unwrap();
-//! assert_eq!(shift, Op::Shift { value: 4, bits: 3 });
-//! assert_eq!((shift.name(), shift.operands()), ("shift", vec![4]));
-//! assert_eq!(Op::NAMES, ["add", "shift"]);
+//! let widen = Op::read(&mut Words::new("widen %4 bits 3"), ()).unwrap();
+//! assert_eq!(widen, Op::Widen { value: 4, bits: 3 });
+//! assert_eq!((widen.name(), widen.operands()), ("widen", vec![4]));
+//! assert_eq!(Op::NAMES, ["add", "widen"]);
 //! ```
 
 mod argument;
