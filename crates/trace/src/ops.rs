@@ -107,7 +107,7 @@ crate::operations! {
         Combine = "combine" {
             /// The values that are combined. There is at least one.
             values: Vec<ValueId> as Values,
-            /// A [`Constant::List`].
+            /// A [list](crate::Constant::List).
             "list" list: ConstantId as ConstantNumber,
             /// Index in the list where the matrix begins.
             first: usize as Named("first"),
