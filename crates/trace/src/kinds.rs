@@ -81,8 +81,8 @@ impl OperandPair<Op, Vec<ValueId>, Vec<ValueId>> for Pairs {
         _: &Trace,
     ) -> Result {
         for (index, (left, right)) in left.iter().zip(right).enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            write!(f, "{comma} %{left} %{right}")?;
+            f.write_str(if index > 0 { ", %" } else { " %" })?;
+            write!(f, "{left} %{right}")?;
         }
         Ok(())
     }

@@ -85,8 +85,8 @@ impl Trace {
             }
             write!(f, "  ")?;
             for (index, ty) in instruction.types.iter().enumerate() {
-                let comma = if index > 0 { ", " } else { "" };
-                write!(f, "{comma}%{}: {ty}", value + index)?;
+                f.write_str(if index > 0 { ", %" } else { "%" })?;
+                write!(f, "{}: {ty}", value + index)?;
             }
             value += instruction.types.len();
             if !instruction.types.is_empty() {
@@ -142,5 +142,8 @@ impl Display for Constant {
 
 /// Writes every item, each after a mark.
 pub fn list(f: &mut Formatter<'_>, mark: &str, items: &[impl Display]) -> Result {
-    items.iter().try_for_each(|item| write!(f, "{mark}{item}"))
+    items.iter().try_for_each(|item| {
+        f.write_str(mark)?;
+        write!(f, "{item}")
+    })
 }

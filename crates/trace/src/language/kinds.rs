@@ -95,7 +95,9 @@ impl<L: ReadLanguage, T: Display + FromStr> ReadOperand<L, T> for Number {
 
 impl<L: Language, T: Display> Operand<L, T> for Named {
     fn write(&self, f: &mut Formatter<'_>, stored: &T, _: L::Writing<'_>) -> Result {
-        write!(f, " {} {stored}", self.0)
+        f.write_str(" ")?;
+        f.write_str(self.0)?;
+        write!(f, " {stored}")
     }
 }
 

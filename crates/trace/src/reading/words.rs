@@ -1,6 +1,6 @@
 //! The words of a line of text.
 
-use super::problem::{Checked, Problem, check};
+use super::problem::{Checked, Problem};
 use crate::ir::{ConstantId, ValueId};
 use std::fmt::Display;
 use std::ops::Range;
@@ -45,10 +45,15 @@ impl<'a> Words<'a> {
     /// Reads a word that must be `expected`.
     pub fn expect(&mut self, expected: &str) -> Checked<()> {
         let word = self.next_word();
+        if word == Some(expected) {
+            return Ok(());
+        }
         let found = shown(word.unwrap_or("the end of the line"));
-        check(word == Some(expected), "the next word", found, || {
-            format!("`{expected}`")
-        })
+        Err(Problem::new(
+            "the next word",
+            found,
+            format!("`{expected}`"),
+        ))
     }
 
     /// Refuses words that are left.
@@ -123,12 +128,9 @@ pub fn range(what: &str, word: &str) -> Checked<Range<usize>> {
     let refused = || Problem::new(what, shown(word), "a range as 3..5, not empty");
     let (start, end) = word.split_once("..").ok_or_else(refused)?;
     let (start, end): (usize, usize) = (number(what, start)?, number(what, end)?);
-    check(
-        start < end,
-        what,
-        shown(word),
-        || "a range as 3..5, not empty",
-    )?;
+    if start >= end {
+        return Err(refused());
+    }
     Ok(start..end)
 }
 
