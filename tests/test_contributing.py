@@ -38,3 +38,7 @@ def test_the_files_to_touch_are_those_of_the_example(what: str, word: str, files
         if path.name != "tests.rs" and pattern.search(path.read_text())
     }
     assert found == files, what
+
+
+def test_an_instruction_of_a_trace_takes_at_most_six_files() -> None:
+    assert [len(files) for _, word, files in rows() if word == "Op::Shift"] == [6]
