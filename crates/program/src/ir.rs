@@ -260,6 +260,14 @@ impl Op {
         }
     }
 
+    /// Returns true if a run prepares constants for the operation beforehand.
+    pub(crate) fn is_prepared(&self) -> bool {
+        matches!(
+            self,
+            Self::Table { .. } | Self::Dense { .. } | Self::SlotsToCoefficients { .. }
+        )
+    }
+
     /// Values that the operation reads.
     pub fn operands(&self) -> Vec<ValueId> {
         match self {

@@ -8,7 +8,7 @@
 mod steps;
 
 use crate::error::{Error, Result};
-use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Op, Program};
+use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Program};
 use std::fmt::Display;
 
 const MAX_STEPS: usize = 1 << 16;
@@ -47,13 +47,7 @@ impl Program {
         terms.verify_images()?;
         terms.verify_keys()?;
         self.verify_constants()?;
-        let prepared = |op: &Op| {
-            matches!(
-                op,
-                Op::Table { .. } | Op::Dense { .. } | Op::SlotsToCoefficients { .. }
-            )
-        };
-        let costly = self.steps.iter().filter(|s| prepared(&s.op)).count();
+        let costly = self.steps.iter().filter(|s| s.op.is_prepared()).count();
         range("the number of steps", self.steps.len(), 1, MAX_STEPS)?;
         range(
             "the number of tables and maps from slots",

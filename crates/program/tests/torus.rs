@@ -147,7 +147,7 @@ fn errors_name_place_found_and_expected() {
         (
             "= output",
             "= store",
-            "line 17: the operation is `store`, expected input, combine, key_switch, modulus_switch, blind_rotation, extract or output",
+            "line 17: the operation is `store`, expected an operation: input, combine, key_switch, modulus_switch, blind_rotation, extract, output",
         ),
         (
             "end\n",

@@ -52,6 +52,26 @@ pub struct Passes {
     pub stored: u64,
 }
 
+/// No passes.
+pub(super) const NONE: Passes = Passes {
+    ntt: 0,
+    intt: 0,
+    additions: 0,
+    products: 0,
+    dot_terms: 0,
+    scalings: 0,
+    combination_terms: 0,
+    permutations: 0,
+    quotients: 0,
+    conversion_terms: 0,
+    roundings: 0,
+    digits: 0,
+    sampled: 0,
+    constants: 0,
+    loaded: 0,
+    stored: 0,
+};
+
 impl Trace {
     /// Counts what a run executes. The trace must be [verified](Trace::verify).
     ///
@@ -88,36 +108,7 @@ impl Counts {
     /// call only counts as one call.
     fn add(&mut self, op: &Op, operand: Option<&Type>, results: &[Type]) {
         let limbs = |ty: Option<&Type>| ty.map_or(0, |ty| ty.limbs.len() as u64);
-        let (read, made) = (limbs(operand), limbs(results.first()));
-        let mut passes = Passes::default();
-        match op {
-            Op::Load { .. } => passes.loaded = made,
-            Op::Store { .. } => passes.stored = read,
-            Op::Constant { .. } | Op::Zero { .. } => passes.constants = made,
-            Op::Sample { .. } | Op::Expand { .. } => passes.sampled = made,
-            Op::Ntt(_) => passes.ntt = made,
-            Op::Intt(_) => passes.intt = made,
-            Op::Add(..) | Op::Sub(..) => passes.additions = made,
-            Op::Mul(..) => passes.products = made,
-            Op::Dot { left, .. } => passes.dot_terms = left.len() as u64 * made,
-            Op::Scale { .. } => passes.scalings = made,
-            Op::Combine { rows, columns, .. } => {
-                passes.combination_terms =
-                    (rows.len() as u64 * columns.len() as u64).saturating_mul(made);
-            }
-            Op::Turn { .. } | Op::Automorphism { .. } | Op::Slots(_) | Op::Extract { .. } => {
-                passes.permutations = made;
-            }
-            Op::Convert { .. } => {
-                passes.scalings = read;
-                passes.quotients = 1;
-                passes.conversion_terms = (read + 1) * made;
-            }
-            Op::Round { .. } => passes.roundings = made,
-            Op::Digit { .. } => passes.digits = made,
-            Op::Select { .. } | Op::Join(_) | Op::Call { .. } => {}
-        }
-        self.passes += passes;
+        self.passes += op.passes(limbs(operand), limbs(results.first()));
         let kind = &mut self.instructions[op.kind()];
         *kind = kind.saturating_add(1);
     }

@@ -101,6 +101,12 @@ impl Context {
                 check(fits, "the modulus of the exponent", order, expected)?;
                 values.coeff(*value)?.clone()
             }
+            Op::Shift { value, exponent } => {
+                let fits = *exponent < 2 * self.n();
+                let expected = || format!("less than {}, twice the ring degree", 2 * self.n());
+                check(fits, "the exponent", exponent, expected)?;
+                values.coeff(*value)?.clone()
+            }
             Op::Automorphism { value, element } => {
                 let fits = element % 2 == 1 && *element < 2 * self.n();
                 let expected = || format!("an odd number below {}", 2 * self.n());

@@ -100,8 +100,10 @@ impl From<Range<usize>> for Limbs {
 impl Display for Limbs {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         for (index, Range { start, end }) in self.0.iter().enumerate() {
-            let comma = if index > 0 { "," } else { "" };
-            write!(f, "{comma}{start}..{end}")?;
+            if index > 0 {
+                f.write_str(",")?;
+            }
+            write!(f, "{start}..{end}")?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The parser of the text form.
 
-use super::ir::{Body, Instruction, SubId, Trace};
+use super::ir::{Body, Instruction, Op, SubId, Trace};
+use super::kinds::Line;
 use super::parse_constant::constant;
-use super::parse_ops::operation;
 use super::steps::Step;
 use super::text::HEADER;
 use super::verify::{MAIN, Site};
@@ -208,7 +208,11 @@ impl<'a> Parser<'a> {
                 Vec::new()
             };
             value += types.len();
-            let op = operation(&self.subs, &mut words, &types)?;
+            let line = Line {
+                subs: &self.subs,
+                types: &types,
+            };
+            let op = Op::read(&mut words, line)?;
             words.end()?;
             body.instructions.push(Instruction { op, types });
             places.push(self.lines.number());

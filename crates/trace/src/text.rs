@@ -26,7 +26,7 @@
 //! `step NAME:` in the main body begins a [step](super::Step) of that name. Empty lines and lines
 //! that begin with `#` are ignored.
 
-use super::ir::{Body, Constant, Op, Trace};
+use super::ir::{Body, Constant, Domain, Trace, Type};
 use super::steps::Step;
 use crate::reading::END;
 use std::fmt::{Display, Formatter, Result};
@@ -85,93 +85,32 @@ impl Trace {
             }
             write!(f, "  ")?;
             for (index, ty) in instruction.types.iter().enumerate() {
-                let comma = if index > 0 { ", " } else { "" };
-                write!(f, "{comma}%{}: {ty}", value + index)?;
+                f.write_str(if index > 0 { ", %" } else { "%" })?;
+                write!(f, "{}: {ty}", value + index)?;
             }
             value += instruction.types.len();
             if !instruction.types.is_empty() {
                 write!(f, " = ")?;
             }
-            self.operation(f, &instruction.op)?;
+            instruction.op.write(f, self)?;
             writeln!(f)?;
         }
         Ok(())
     }
+}
 
-    fn operation(&self, f: &mut Formatter<'_>, op: &Op) -> Result {
-        f.write_str(op.name())?;
-        match op {
-            Op::Load { name, .. } => write!(f, " {name}"),
-            Op::Store { value, name } => write!(f, " {name} %{value}"),
-            Op::Constant { constant, .. } => write!(f, " @{constant}"),
-            Op::Zero { .. } => Ok(()),
-            Op::Sample { seed, stream, .. } => write!(f, " {seed} {stream}"),
-            Op::Expand {
-                seed, stream, skip, ..
-            } => write!(f, " {seed} {stream} skip {skip}"),
-            Op::Ntt(value)
-            | Op::Intt(value)
-            | Op::Slots(value)
-            | Op::Convert { value, .. }
-            | Op::Select { value, .. }
-            | Op::Round { value, .. } => write!(f, " %{value}"),
-            Op::Add(left, right) | Op::Sub(left, right) | Op::Mul(left, right) => {
-                write!(f, " %{left} %{right}")
-            }
-            Op::Dot { left, right } => {
-                for (index, (left, right)) in left.iter().zip(right).enumerate() {
-                    let comma = if index > 0 { "," } else { "" };
-                    write!(f, "{comma} %{left} %{right}")?;
-                }
-                Ok(())
-            }
-            Op::Scale { value, factors } => {
-                write!(f, " %{value} by")?;
-                list(f, " ", factors)
-            }
-            Op::Combine {
-                values,
-                list: matrix,
-                first,
-                modulus,
-                rows,
-                columns,
-            } => {
-                list(f, " %", values)?;
-                write!(f, " list @{matrix} first {first} modulus {modulus} rows")?;
-                list(f, " ", rows)?;
-                write!(f, " columns")?;
-                list(f, " ", columns)
-            }
-            Op::Turn { value, by } => write!(f, " %{value} by %{by}"),
-            Op::Automorphism { value, element } => write!(f, " %{value} by {element}"),
-            Op::Extract {
-                values,
-                at,
-                entries,
-            } => {
-                list(f, " %", values)?;
-                write!(f, " at @{at}")?;
-                match entries {
-                    Some((entries, gap)) => write!(f, " entries @{entries} gap {gap}"),
-                    None => Ok(()),
-                }
-            }
-            Op::Join(values) => list(f, " %", values),
-            Op::Digit {
-                value,
-                index,
-                bits,
-                count,
-            } => write!(f, " %{value} index {index} bits {bits} count {count}"),
-            Op::Call { sub, arguments } => {
-                match self.subs.get(*sub) {
-                    Some(sub) => write!(f, " {}", sub.name)?,
-                    None => write!(f, " number {sub}, which there is not")?,
-                }
-                list(f, " %", arguments)
-            }
-        }
+impl Display for Domain {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::Coeff => "coeff",
+            Self::Eval => "eval",
+        })
+    }
+}
+
+impl Display for Type {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} {}", self.domain, self.limbs)
     }
 }
 
@@ -203,5 +142,8 @@ impl Display for Constant {
 
 /// Writes every item, each after a mark.
 pub fn list(f: &mut Formatter<'_>, mark: &str, items: &[impl Display]) -> Result {
-    items.iter().try_for_each(|item| write!(f, "{mark}{item}"))
+    items.iter().try_for_each(|item| {
+        f.write_str(mark)?;
+        write!(f, "{item}")
+    })
 }

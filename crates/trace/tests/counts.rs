@@ -12,7 +12,7 @@ fn passes_are_those_of_the_limbs() {
         ("dot terms", 4),
         ("scalings", 2 + 3),
         ("combination terms", 8),
-        ("permutations", 2 + 1 + 2 + 2 + 1),
+        ("permutations", 2 + 1 + 2 + 2 + 1 + 1),
         ("quotients", 1),
         ("conversion terms", 4),
         ("roundings", 1),

@@ -57,7 +57,7 @@ proptest! {
         let op = &mut trace.main.instructions[place].op;
         match op {
             Op::Ntt(v) | Op::Intt(v) | Op::Slots(v) | Op::Add(_, v) | Op::Sub(v, _) | Op::Mul(_, v) => *v = wrong,
-            Op::Turn { by, .. } => *by = wrong,
+            Op::Turn { by: v, .. } | Op::Shift { value: v, .. } => *v = wrong,
             Op::Dot { right, .. } => right[0] = wrong,
             Op::Join(values) | Op::Combine { values, .. } | Op::Extract { values, .. } | Op::Call { arguments: values, .. } => values[0] = wrong,
             Op::Scale { value, .. } | Op::Automorphism { value, .. }

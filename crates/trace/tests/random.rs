@@ -326,6 +326,10 @@ fn step(b: &mut Builder, subs: &[(SubId, Vec<Type>)], c: &mut Choices, is_main: 
             let value = pick(c, &coeff)?;
             Some(Op::Turn { value, by })
         }),
+        23 => pick(c, &coeff).map(|value| Op::Shift {
+            value,
+            exponent: c.below(2 * N),
+        }),
         _ => None,
     };
     if let Some(op) = op {

@@ -112,7 +112,7 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "intt %0",
             "untt %0",
-            "line 11: the operation is `untt`, expected an operation: load, store, constant, zero, sample, expand, ntt, intt, add, sub, mul, dot, scale, combine, turn, automorphism, slots, extract, convert, select, join, round, digit, call",
+            "line 11: the operation is `untt`, expected an operation: load, store, constant, zero, sample, expand, ntt, intt, add, sub, mul, dot, scale, combine, turn, shift, automorphism, slots, extract, convert, select, join, round, digit, call",
         ),
         (
             "sub idle.2 ():\n",
@@ -137,12 +137,12 @@ fn errors_of_text_name_line_found_and_expected() {
         (
             "end\n",
             "end\nend\n",
-            "line 46: the line is `end`, expected none after `end`",
+            "line 47: the line is `end`, expected none after `end`",
         ),
         (
             "end\n",
             "",
-            "line 44: the text is cut off after line 44, expected a last line `end`",
+            "line 45: the text is cut off after line 45, expected a last line `end`",
         ),
         (
             "main:",
@@ -354,6 +354,16 @@ fn errors_of_types_name_instruction_found_and_expected() {
             "line 40, body main, instruction 20 (sample): modulus 4 is 2^5, expected an odd one",
         ),
         (
+            "shift %22 by 17",
+            "shift %22 by 32",
+            "line 43, body main, instruction 23 (shift): the exponent is 32, expected less than 32, twice the ring degree",
+        ),
+        (
+            "shift %22 by 17",
+            "shift %14 by 17",
+            "line 43, body main, instruction 23 (shift): the domain of %14 is eval, expected coeff",
+        ),
+        (
             "%23: coeff 5..6 = expand",
             "%23: coeff 4..5 = expand",
             "line 42, body main, instruction 22 (expand): the modulus is 32, expected 2^32 or 2^64",
@@ -361,7 +371,7 @@ fn errors_of_types_name_instruction_found_and_expected() {
         (
             "answer/1",
             "answer/0",
-            "line 44, body main, instruction 24 (store): the name is answer/0, expected a name that is neither loaded nor stored before",
+            "line 45, body main, instruction 25 (store): the name is answer/0, expected a name that is neither loaded nor stored before",
         ),
     ];
     for (part, by, expected) in cases {

@@ -45,8 +45,9 @@ main:
   %21: coeff 4..5 = constant @2
   %22: coeff 1..2 = turn %20 by %21
   %23: coeff 5..6 = expand seeds/query 7 skip 16
+  %24: coeff 1..2 = shift %22 by 17
   store answer/0 %14
-  store answer/1 %22
+  store answer/1 %24
 end
 ";
 
@@ -118,7 +119,7 @@ fn random_traces_have_every_operation() {
         (state >> 32) as u32
     };
     let mut total = [0; palladion_trace::Op::NAMES.len()];
-    for _ in 0..200 {
+    for _ in 0..400 {
         let numbers: Vec<u32> = (0..400).map(|_| draw()).collect();
         let kinds = random::trace(&numbers).counts().instructions;
         total.iter_mut().zip(kinds).for_each(|(sum, n)| *sum += n);

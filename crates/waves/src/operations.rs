@@ -62,6 +62,9 @@ impl Writer<'_> {
                 };
                 self.permute(permutation, limbs, of(value))
             }
+            Op::Shift { value, exponent } => {
+                self.permute(Permutation::Shift(*exponent), limbs, of(value))
+            }
             Op::Slots(value) => self.permute(Permutation::Slots, limbs, of(value)),
             Op::Extract {
                 values: read,

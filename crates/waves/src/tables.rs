@@ -67,6 +67,8 @@ pub(crate) enum Permutation {
     Eval(usize),
     /// `X -> X^element` on coefficients.
     Coeff(usize),
+    /// [`Op::Shift`] by an exponent below `2N`.
+    Shift(usize),
     /// Slots to the evaluation domain.
     Slots,
 }
@@ -230,6 +232,13 @@ fn permutation(kind: Permutation, n: usize) -> Vec<u32> {
         Permutation::Coeff(element) => {
             for i in 0..n {
                 let to = i * element % (2 * n);
+                let sign = if to < n { 0 } else { Tables::NEGATIVE };
+                words[to % n] = i as u32 | sign;
+            }
+        }
+        Permutation::Shift(exponent) => {
+            for i in 0..n {
+                let to = (i + exponent) % (2 * n);
                 let sign = if to < n { 0 } else { Tables::NEGATIVE };
                 words[to % n] = i as u32 | sign;
             }

@@ -103,14 +103,12 @@ impl Machine<'_> {
                 (made, |passes| &mut passes.scalings)
             }
             Op::Turn { value: x, by } => {
-                let x = value(*x);
                 let exponent = value(*by).limbs[0][0] as usize;
-                let sources = words::turned(self.n(), exponent);
-                let made = Value::each(ty, |i, id| {
-                    let limb: [&[u64]; 1] = [&x.limbs[i]];
-                    let words = words::extract(self.arithmetic(id), &limb, &sources);
-                    self.spare.filled(words)
-                });
+                let made = self.shifted(value(*x), ty, exponent);
+                (made, |passes| &mut passes.permutations)
+            }
+            Op::Shift { value: x, exponent } => {
+                let made = self.shifted(value(*x), ty, *exponent);
                 (made, |passes| &mut passes.permutations)
             }
             Op::Automorphism { value: x, element } => {
@@ -183,6 +181,16 @@ impl Machine<'_> {
             let mut words = self.spare.copy(&x.limbs[i]);
             change(&mut words, i, id);
             words
+        })
+    }
+
+    /// `X^exponent` times a value of coefficients.
+    fn shifted(&self, x: &Value, ty: &Type, exponent: usize) -> Value {
+        let sources = words::turned(self.n(), exponent);
+        Value::each(ty, |i, id| {
+            let limb: [&[u64]; 1] = [&x.limbs[i]];
+            let words = words::extract(self.arithmetic(id), &limb, &sources);
+            self.spare.filled(words)
         })
     }
 

@@ -55,7 +55,7 @@ fn words_wrap_around() {
 
 /// Multiplied by X, one step at a time, modulo a prime and modulo powers of two.
 #[test]
-fn a_turn_is_the_product_with_the_power() {
+fn turns_and_shifts_are_products_with_the_power() {
     let limbs = [0, WORD, SHORT];
     let x = limbs.map(|id| words(id, 3));
     let mut expected = x.clone();
@@ -72,6 +72,14 @@ fn a_turn_is_the_product_with_the_power() {
         let mut by = words(ORDER, 4);
         by[0] = exponent;
         assert_eq!(run(&lines, &x, &[by]), expected, "exponent {exponent}");
+        let line = format!(
+            "%0: coeff 0..1,{WORD}..{} = load x
+            %1: coeff 0..1,{WORD}..{} = shift %0 by {exponent}
+            store y %1",
+            SHORT + 1,
+            SHORT + 1
+        );
+        assert_eq!(run(&line, &x, &[]), expected, "exponent {exponent}");
         for (id, limb) in limbs.into_iter().zip(&mut expected) {
             limb.rotate_right(1);
             limb[0] = match id {

@@ -105,7 +105,7 @@ impl Walk<'_> {
                 let (body, masks) = self.made[*value].split_last().expect("it has a body");
                 let turn = |b: &mut Builder, value| match place {
                     0 => value,
-                    place => table.turned(b, value, 2 * p.n - place),
+                    place => b.shift(value, 2 * p.n - place),
                 };
                 let masks = masks.iter().map(|&mask| {
                     let mask = turn(b, mask);

@@ -66,7 +66,7 @@ fn step(table: &ModulusTable, b: &mut Builder) -> SubId {
         let sums = products(table, b, &factors, (first, components));
         let sums = sums.into_iter().enumerate();
         let mut results: Vec<ValueId> = sums.map(|(own, sum)| b.add(own, sum)).collect();
-        results.push(table.turned(b, exponents, 2 * p.n - 1));
+        results.push(b.shift(exponents, 2 * p.n - 1));
         results
     })
 }

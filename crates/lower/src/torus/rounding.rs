@@ -70,7 +70,7 @@ fn total(table: &ModulusTable, b: &mut Builder) -> SubId {
         let (mut sum, mut width) = (0, n);
         while width > 1 {
             width /= 2;
-            let turned = table.turned(b, sum, 2 * n - width);
+            let turned = b.shift(sum, 2 * n - width);
             sum = b.add(sum, turned);
         }
         vec![sum]

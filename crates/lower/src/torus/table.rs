@@ -102,12 +102,6 @@ impl ModulusTable {
         b.constant(constant, Limbs::one(modulus))
     }
 
-    /// `X^exponent` times a value.
-    pub(super) fn turned(&self, b: &mut Builder, value: ValueId, exponent: usize) -> ValueId {
-        let by = self.repeated(b, exponent as i64, self.order);
-        b.turn(value, by)
-    }
-
     /// `X -> X^-1`: from the words of a mask to the polynomial by which coefficient 0 of a product
     /// is their inner product, and back.
     pub(super) fn reversed(&self, b: &mut Builder, value: ValueId) -> ValueId {

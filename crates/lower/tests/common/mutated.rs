@@ -23,6 +23,7 @@ pub(crate) fn mutated(trace: &Trace, rng: &mut ChaCha20Rng) -> Option<Trace> {
             Op::Scale { factors, .. } => factors[0] ^= 1,
             Op::Automorphism { element, .. } => *element ^= 2,
             Op::Turn { value, by } => std::mem::swap(value, by),
+            Op::Shift { exponent, .. } => *exponent ^= 1,
             Op::Ntt(value) | Op::Intt(value) | Op::Round { value, .. } => *value ^= 1,
             Op::Digit { index, .. } => *index ^= 1,
             Op::Select { value, .. } | Op::Convert { value, .. } => *value ^= 1,

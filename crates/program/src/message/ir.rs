@@ -1,5 +1,6 @@
 //! The types of a circuit on messages.
 
+pub use super::ops::Op;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -100,69 +101,6 @@ pub struct Input {
     pub bits: u32,
 }
 
-/// An operation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum Op {
-    /// A fresh message.
-    Input {
-        /// Index in [`Circuit::inputs`].
-        input: usize,
-        /// Index of the message in the input.
-        place: usize,
-    },
-    /// A message that is publicly known.
-    Constant {
-        /// 0 or 1, or an integer.
-        value: i64,
-    },
-    /// The negated bit. It takes no bootstrapping.
-    Not {
-        /// A bit.
-        value: ValueId,
-    },
-    /// A gate. It takes one bootstrapping.
-    Gate {
-        /// The gate.
-        gate: Gate,
-        /// Left bit.
-        left: ValueId,
-        /// Right bit.
-        right: ValueId,
-    },
-    /// `yes` if the condition is 1, otherwise `no`. It takes two bootstrappings.
-    Choose {
-        /// A bit.
-        condition: ValueId,
-        /// A bit.
-        yes: ValueId,
-        /// A bit.
-        no: ValueId,
-    },
-    /// `constant + sum factor value`. It takes no bootstrapping.
-    Sum {
-        /// The constant.
-        constant: i64,
-        /// Factors and integers, at least one.
-        terms: Vec<(i64, ValueId)>,
-    },
-    /// Looks an integer up in tables. All tables share one bootstrapping.
-    Lookup {
-        /// An integer.
-        value: ValueId,
-        /// Entries of each table, from the smallest value of the integer's range to the largest.
-        /// There is at least one table.
-        tables: Vec<Vec<i64>>,
-    },
-    /// The integer that a table gives.
-    Entry {
-        /// A lookup.
-        lookup: ValueId,
-        /// Index of the table in the lookup.
-        table: usize,
-    },
-}
-
 /// An output: messages that the caller gets under a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -223,57 +161,5 @@ impl Input {
     /// Returns true if there are none. A verified circuit has at least one.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-}
-
-impl Op {
-    /// Name of the operation, as in the text form.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Input { .. } => "input",
-            Self::Constant { .. } => "constant",
-            Self::Not { .. } => "not",
-            Self::Gate { gate, .. } => gate.name(),
-            Self::Choose { .. } => "choose",
-            Self::Sum { .. } => "sum",
-            Self::Lookup { .. } => "lookup",
-            Self::Entry { .. } => "entry",
-        }
-    }
-
-    /// The operands, in order.
-    pub fn operands(&self) -> Vec<ValueId> {
-        match self {
-            Self::Input { .. } | Self::Constant { .. } => Vec::new(),
-            Self::Not { value } | Self::Lookup { value, .. } => vec![*value],
-            Self::Entry { lookup, .. } => vec![*lookup],
-            Self::Gate { left, right, .. } => vec![*left, *right],
-            Self::Choose { condition, yes, no } => vec![*condition, *yes, *no],
-            Self::Sum { terms, .. } => terms.iter().map(|&(_, value)| value).collect(),
-        }
-    }
-
-    /// Returns the same operation with other operands.
-    pub(super) fn reading(mut self, of: impl Fn(ValueId) -> ValueId) -> Self {
-        match &mut self {
-            Self::Input { .. } | Self::Constant { .. } => {}
-            Self::Not { value } | Self::Lookup { value, .. } => *value = of(*value),
-            Self::Entry { lookup, .. } => *lookup = of(*lookup),
-            Self::Gate { left, right, .. } => (*left, *right) = (of(*left), of(*right)),
-            Self::Choose { condition, yes, no } => {
-                (*condition, *yes, *no) = (of(*condition), of(*yes), of(*no));
-            }
-            Self::Sum { terms, .. } => terms.iter_mut().for_each(|(_, v)| *v = of(*v)),
-        }
-        self
-    }
-
-    /// Number of bootstrappings of the operation.
-    pub fn bootstrappings(&self) -> usize {
-        match self {
-            Self::Gate { .. } | Self::Lookup { .. } => 1,
-            Self::Choose { .. } => 2,
-            _ => 0,
-        }
     }
 }

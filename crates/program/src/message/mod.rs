@@ -37,6 +37,7 @@ mod counts;
 mod infer;
 mod integers;
 mod ir;
+mod ops;
 mod text;
 mod verify;
 

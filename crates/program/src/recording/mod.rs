@@ -12,9 +12,10 @@
 
 mod counts;
 mod ir;
+mod kinds;
 mod names;
+mod ops;
 mod parse;
-mod parse_ops;
 mod parse_types;
 pub mod program_trace;
 mod site;

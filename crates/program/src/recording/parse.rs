@@ -1,7 +1,6 @@
 //! The parser of the text form.
 
-use super::ir::{Packing, Parameters, Recording, SampleParameters, Step};
-use super::parse_ops::operation;
+use super::ir::{Op, Packing, Parameters, Recording, SampleParameters, Step};
 use super::parse_types::ty;
 use super::site::{Head, Site, recorded};
 use super::text::HEADER;
@@ -154,7 +153,7 @@ fn step(line: &str, (next, of): (usize, usize), plain: Option<u64>) -> Checked<S
         format!("%{next}, the next one")
     })?;
     words.expect("=")?;
-    let op = operation(&mut words)?;
+    let op = Op::read(&mut words, ())?;
     words.end()?;
     let ty = ty(stated, plain)?;
     Ok(Step { op, ty, of })

@@ -28,7 +28,7 @@
 //! written so that it reads back exactly, times a power of two. Empty lines and lines that begin
 //! with `#` are ignored.
 
-use super::ir::{Ciphertext, Message, Op, Packing, Plain, Recording, Scalar, Secret, Type};
+use super::ir::{Ciphertext, Message, Packing, Plain, Recording, Scalar, Secret, Type};
 use std::fmt::{Display, Formatter, Result};
 use trace::list;
 use trace::reading::END;
@@ -192,68 +192,5 @@ impl Display for Secret {
             Self::Sparse => "sparse",
             Self::Dense => "dense",
         })
-    }
-}
-
-impl Display for Op {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(self.name())?;
-        match self {
-            Self::Input { index } => write!(f, " {index}"),
-            Self::Given { name } => write!(f, " {name}"),
-            Self::Output { name, value } => write!(f, " {name} %{value}"),
-            Self::ExternalProduct { value, by } => {
-                write!(f, " %{value} with {} of level {}", by.name, by.level)
-            }
-            Self::SwitchSecret { value, to } => write!(f, " %{value} to {to}"),
-            Self::Scale { value, by } => write!(f, " %{value} by {by}"),
-            Self::PackingKey { values, index } => write!(f, " {values}/{index}"),
-            Self::Trivial { plain } => write!(f, " {plain}"),
-            Self::Tensor { terms } => {
-                let mut terms = terms.iter();
-                terms.try_for_each(|[left, right]| write!(f, " %{left}*%{right}"))
-            }
-            Self::Combine {
-                low,
-                middle,
-                list: matrix,
-                first,
-                rows,
-                columns,
-            } => {
-                list(f, " %", low)?;
-                f.write_str(" by")?;
-                list(f, " %", middle)?;
-                write!(f, " list @{matrix} first {first} rows")?;
-                list(f, " ", rows)?;
-                f.write_str(" columns")?;
-                list(f, " ", columns)
-            }
-            Self::MulPlain { terms } => {
-                let mut terms = terms.iter();
-                terms.try_for_each(|(value, plain, unit)| match plain {
-                    Plain::Integers(..) => write!(f, " %{value}*{plain}"),
-                    _ => write!(f, " %{value}*{plain}*{unit}"),
-                })
-            }
-            Self::MulMasks {
-                packing,
-                giant,
-                secret,
-                units,
-            } => {
-                for (value, unit) in secret.iter().zip(units) {
-                    write!(f, " %{value}*{unit}")?;
-                }
-                write!(f, " of packing {packing} giant {giant}")
-            }
-            Self::AddBodies { value, packing } => write!(f, " %{value} of packing {packing}"),
-            Self::AddPlain { value, plain } => write!(f, " %{value} {plain}"),
-            Self::Automorphism { value, element } => write!(f, " %{value} by {element}"),
-            _ => {
-                let mut operands = self.operands().into_iter();
-                operands.try_for_each(|value| write!(f, " %{value}"))
-            }
-        }
     }
 }

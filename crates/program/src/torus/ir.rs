@@ -1,6 +1,7 @@
 //! The types of a circuit on samples.
 
-use trace::{Constant, ConstantId};
+pub use super::ops::Op;
+use trace::Constant;
 
 /// A value, given by the number of the step that makes it.
 pub type ValueId = usize;
@@ -91,68 +92,6 @@ pub enum Type {
     Exponents,
     /// `k + 1` polynomials of words. The body is the last.
     Ring,
-}
-
-/// An operation. Words count modulo `q`, and polynomials modulo `X^N + 1`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// A [sample](Type::Sample) of the client.
-    Input {
-        /// Index of the sample.
-        index: usize,
-    },
-    /// `sum_k factor_k value_k` on all words. Then the constant is added to the body.
-    Combine {
-        /// Constant that is added to the body.
-        constant: i64,
-        /// Factors and samples. There is at least one.
-        terms: Vec<(i64, ValueId)>,
-    },
-    /// Switches from the big secret to the small one, as the [parameters](KeySwitch) say. Half of
-    /// the sum of all rests corrects the body.
-    ///
-    /// By samples, this half, rounded down, is subtracted from the body. In the ring, the rests are
-    /// those of the `A_i`. Half of their sum, rounded down, is added to the body. Then, for each
-    /// `i`, half of the rest of `A_i[0]`, rounded down, is subtracted twice.
-    KeySwitch {
-        /// A sample.
-        value: ValueId,
-    },
-    /// Rounds the mask to multiples of `q 2^drop / 2N`, with halves rounded up, and the body down.
-    /// Both are divided by `q / 2N`. Before this, half of the sum of the mask's rests, rounded
-    /// down, is subtracted from the body.
-    ModulusSwitch {
-        /// A sample under the small secret.
-        value: ValueId,
-        /// Number of low bits of exponents that are 0: below `log2 2N`.
-        drop: u32,
-    },
-    /// Multiplies a test polynomial by `X^(-b)`, and then by each `X^(a_i)` whose GGSW ciphertext
-    /// encrypts the bit 1.
-    ///
-    /// The accumulator begins with masks of 0 and the body `X^(-b) test`. Step `i` adds the sum of
-    /// all digits of `(X^(a_i) - 1) accumulator` times the rows of ciphertext `i` of the
-    /// bootstrapping key. Rows have `k + 1` polynomials. Row `c count + j - 1` is for component `c`
-    /// and digit `j`.
-    BlindRotation {
-        /// Exponents.
-        value: ValueId,
-        /// The test polynomial: `N` words.
-        test: ConstantId,
-    },
-    /// The sample of a coefficient: its mask has the words `A_i[place - m]`, negated and with `N`
-    /// added to the index if that is below 0. Its body is the coefficient of the body.
-    Extraction {
-        /// Polynomials.
-        value: ValueId,
-        /// Index of the coefficient.
-        place: usize,
-    },
-    /// Outputs a sample to the client. The first output is result 0. Its value is that sample.
-    Output {
-        /// The sample.
-        value: ValueId,
-    },
 }
 
 /// Operations on samples, in order.

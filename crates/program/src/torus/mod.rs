@@ -34,6 +34,7 @@
 
 mod build;
 mod ir;
+mod ops;
 mod parse;
 mod text;
 mod verify;

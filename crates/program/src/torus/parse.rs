@@ -139,55 +139,9 @@ fn step(line: &str, next: usize) -> Checked<Op> {
     check(found == next, what, format_args!("%{found}"), expected)?;
     let ty = words.word("the type")?;
     words.expect("=")?;
-    let op = match words.word("the operation")? {
-        "input" => Op::Input {
-            index: words.number("the index")?,
-        },
-        "combine" => Op::Combine {
-            constant: words.number("the constant")?,
-            terms: {
-                words.expect("terms")?;
-                terms(&mut words)?
-            },
-        },
-        "key_switch" => Op::KeySwitch {
-            value: words.value()?,
-        },
-        "modulus_switch" => Op::ModulusSwitch {
-            value: words.value()?,
-            drop: named(&mut words, "drop")?,
-        },
-        "blind_rotation" => Op::BlindRotation {
-            value: words.value()?,
-            test: {
-                words.expect("of")?;
-                words.constant()?
-            },
-        },
-        "extract" => Op::Extraction {
-            value: words.value()?,
-            place: named(&mut words, "at")?,
-        },
-        "output" => Op::Output {
-            value: words.value()?,
-        },
-        word => {
-            let expected =
-                "input, combine, key_switch, modulus_switch, blind_rotation, extract or output";
-            return Err(Problem::new("the operation", shown(word), expected));
-        }
-    };
+    let op = Op::read(&mut words, ())?;
     words.end()?;
     let own = op.ty().to_string();
     check(own == ty, "the type", shown(ty), || own.clone())?;
     Ok(op)
-}
-
-/// Reads factors and samples up to the end of the line.
-fn terms(words: &mut Words) -> Checked<Vec<(i64, usize)>> {
-    let mut terms = Vec::new();
-    while words.peek().is_some() {
-        terms.push((words.number("a factor")?, words.value()?));
-    }
-    Ok(terms)
 }

@@ -22,7 +22,7 @@
 //! Constants are written as those of a trace. Empty lines and lines that begin with `#` are
 //! ignored.
 
-use super::ir::{Circuit, Digits, KeySwitch, Op, Type};
+use super::ir::{Circuit, Digits, KeySwitch, Type};
 use std::fmt::{Display, Formatter, Result};
 
 /// First line of a text.
@@ -73,23 +73,5 @@ impl Display for Type {
             Self::Exponents => "exponents",
             Self::Ring => "ring",
         })
-    }
-}
-
-impl Display for Op {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        f.write_str(self.name())?;
-        match self {
-            Self::Input { index } => write!(f, " {index}"),
-            Self::Combine { constant, terms } => {
-                write!(f, " {constant} terms")?;
-                let mut terms = terms.iter();
-                terms.try_for_each(|(factor, value)| write!(f, " {factor} %{value}"))
-            }
-            Self::KeySwitch { value } | Self::Output { value } => write!(f, " %{value}"),
-            Self::ModulusSwitch { value, drop } => write!(f, " %{value} drop {drop}"),
-            Self::BlindRotation { value, test } => write!(f, " %{value} of @{test}"),
-            Self::Extraction { value, place } => write!(f, " %{value} at {place}"),
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! The words of a line of text.
 
-use super::problem::{Checked, Problem, check};
+use super::problem::{Checked, Problem};
 use crate::ir::{ConstantId, ValueId};
 use std::fmt::Display;
 use std::ops::Range;
@@ -45,10 +45,15 @@ impl<'a> Words<'a> {
     /// Reads a word that must be `expected`.
     pub fn expect(&mut self, expected: &str) -> Checked<()> {
         let word = self.next_word();
+        if word == Some(expected) {
+            return Ok(());
+        }
         let found = shown(word.unwrap_or("the end of the line"));
-        check(word == Some(expected), "the next word", found, || {
-            format!("`{expected}`")
-        })
+        Err(Problem::new(
+            "the next word",
+            found,
+            format!("`{expected}`"),
+        ))
     }
 
     /// Refuses words that are left.
@@ -68,14 +73,6 @@ impl<'a> Words<'a> {
     pub fn named<T: FromStr>(&mut self, name: &str) -> Checked<T> {
         self.expect(name)?;
         self.number(name)
-    }
-
-    /// Reads the factors of the rows of a matrix, then those of its columns.
-    pub fn factors(&mut self) -> Checked<[Vec<u64>; 2]> {
-        self.expect("rows")?;
-        let rows = self.numbers("the factor of a row")?;
-        self.expect("columns")?;
-        Ok([rows, self.numbers("the factor of a column")?])
     }
 
     /// Reads all numbers up to the first word that begins otherwise, or to the end of the line.
@@ -131,12 +128,9 @@ pub fn range(what: &str, word: &str) -> Checked<Range<usize>> {
     let refused = || Problem::new(what, shown(word), "a range as 3..5, not empty");
     let (start, end) = word.split_once("..").ok_or_else(refused)?;
     let (start, end): (usize, usize) = (number(what, start)?, number(what, end)?);
-    check(
-        start < end,
-        what,
-        shown(word),
-        || "a range as 3..5, not empty",
-    )?;
+    if start >= end {
+        return Err(refused());
+    }
     Ok(start..end)
 }
 

@@ -128,15 +128,8 @@ impl Writer<'_> {
                 );
             }
             Op::Drop { value } | Op::Output { value, .. } => return self.operand(*value, ty),
-            Op::Scale { .. }
-            | Op::Extend { .. }
-            | Op::SwitchSecret { .. }
-            | Op::ExternalProduct { .. }
-            | Op::Raise { .. }
-            | Op::Combine { .. }
-            | Op::MulMasks { .. }
-            | Op::AddBodies { .. }
-            | Op::ToSamples { .. } => return Err(self.lacking()),
+            // Program traces have no counterpart of the others.
+            _ => return Err(self.lacking()),
         }
         Ok(own)
     }

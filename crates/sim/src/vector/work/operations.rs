@@ -53,7 +53,7 @@ impl Flattener<'_> {
                 let exponent = vec![values[*by][0]; limbs.len()];
                 self.each(Kind::Permute, limbs, &[&values[*value], &exponent])
             }
-            Op::Automorphism { value, .. } | Op::Slots(value) => {
+            Op::Automorphism { value, .. } | Op::Shift { value, .. } | Op::Slots(value) => {
                 self.each(Kind::Permute, limbs, &[&values[*value]])
             }
             Op::Extract { values: read, .. } => self.extract(read, limbs, values),

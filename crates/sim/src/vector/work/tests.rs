@@ -28,7 +28,7 @@ fn by_definition(trace: &Trace, body: &Body, counts: &mut BTreeMap<(Kind, usize)
                 Op::Combine { rows, columns, .. } => {
                     add(Kind::Combine, limbs, rows.len() * columns.len())
                 }
-                Op::Automorphism { .. } | Op::Slots(_) | Op::Turn { .. } => {
+                Op::Automorphism { .. } | Op::Shift { .. } | Op::Slots(_) | Op::Turn { .. } => {
                     add(Kind::Permute, limbs, 1)
                 }
                 Op::Extract { values, .. } => add(Kind::Extract, limbs, values.len()),
