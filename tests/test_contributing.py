@@ -12,6 +12,8 @@ ROOT = Path(__file__).parent.parent
 ROW = re.compile(r"^\| ([^|]+) \| `([^`|]+)` \| ([^|]+) \|$", re.MULTILINE)
 FILE = re.compile(r"`((?:[\w.-]+/)*[\w.-]+\.(?:rs|py|toml|md)|\.ci/run)`")
 
+TESTS = re.compile(r"/src/(.*/)?tests(/|\.rs$)")
+"""Unit tests of a crate, which stand beside its sources."""
 RUST = ("crates/*/src/**/*.rs",)
 PYTHON = ("python/palladion/**/*.py",)
 SCHEME = (
@@ -80,8 +82,9 @@ def search(word: str) -> tuple[tuple[str, ...], str]:
 
 
 def texts(globs: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    paths = {path for glob in globs for path in ROOT.glob(glob)}
-    for path in (path for path in paths if "tests" not in path.with_suffix("").parts):
+    for path in {path for glob in globs for path in ROOT.glob(glob)}:
+        if TESTS.search(path.as_posix()):
+            continue
         text = path.read_text(encoding="utf-8")
         if path.suffix == ".rs" and globs is not RUST:
             text = re.sub(r"//.*", "", text.split("#[cfg(test)]")[0])

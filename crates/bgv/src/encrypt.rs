@@ -79,8 +79,8 @@ pub fn decrypt_unchecked(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintex
 /// Decryption fails when the budget is used up.
 ///
 /// # Errors
-/// [`rlwe::Error::KeyMismatch`], and [`Error::OtherParameters`](exact::Error::OtherParameters) if the
-/// key has other parameters than the ciphertext.
+/// [`rlwe::Error::KeyMismatch`], and [`Error::OtherParameters`](exact::Error::OtherParameters) if
+/// the key has other parameters than the ciphertext.
 pub fn measure(secret: &SecretKey, ct: &Ciphertext) -> Result<(Size, f64)> {
     exact::measure(ct.params(), secret, ct.exact())
 }

@@ -85,8 +85,8 @@ impl Bootstrap {
         (2..).find(enough).expect("powers grow")
     }
 
-    /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^k`, for the largest `k` up to `d` with which there
-    /// are as many.
+    /// The `count` largest primes of `bits` bits that are 1 modulo `2N` and modulo `p^k`, for the
+    /// largest `k` up to `d` with which there are as many.
     ///
     /// # Errors
     /// [`ring::Error::TooFewPrimes`] if there are not that many.
@@ -171,8 +171,8 @@ impl Bootstrap {
     /// Generates the keys of a bootstrapping. The secret is encrypted under itself.
     ///
     /// # Errors
-    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short, and errors of the scheme if the secret
-    /// belongs to other parameters.
+    /// [`Error::OutOfLevels`](crate::Error::OutOfLevels) if the chain is too short, and errors of
+    /// the scheme if the secret belongs to other parameters.
     pub fn keys(&self, secret: &SecretKey, rng: &mut impl CryptoRng) -> Result<BootstrapKeys> {
         let (_, needs) = self.dry()?;
         let params = &self.rows[0];

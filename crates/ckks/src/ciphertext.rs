@@ -11,8 +11,8 @@ use ring::{Basis, Coeff, Eval, Modulus, Poly};
 use rlwe::{PublicKey, SecretKey};
 use zeroize::{Zeroize, Zeroizing};
 
-/// An encoded message: a polynomial over the moduli of a level, a scale, and the [size](Size) of the
-/// message. Two plaintexts are equal if polynomial and scale are.
+/// An encoded message: a polynomial over the moduli of a level, a scale, and the [size](Size) of
+/// the message. Two plaintexts are equal if polynomial and scale are.
 #[derive(Clone, Debug)]
 pub struct Plaintext {
     poly: Poly<Eval>,

@@ -63,7 +63,8 @@ impl ParamsSpec {
         })
     }
 
-    /// Levels of the given bits in words of a machine: a level of more bits than a word is several limbs. The scale is `2^log_scale`.
+    /// Levels of the given bits in words of a machine: a level of more bits than a word is several
+    /// limbs. The scale is `2^log_scale`.
     ///
     /// # Errors
     /// As [`Words::primes`].

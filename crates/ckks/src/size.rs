@@ -11,10 +11,10 @@
 //! [`Ciphertext::bounded`] states one.
 //!
 //! With `z` the slots and `c` the coefficients of a message: `c_0` is the real part of the mean of
-//! `z`, and `c_(N/2)` the imaginary one; `sum_j c_j^2` is the mean of `|z|^2`; and each `|c_j|` is at
-//! most the mean of `|z|`, and apart from these two at most the standard deviation of `z`. So means
-//! bound coefficients better than the largest slot does. A scalar product of 1,024 numbers between -1
-//! and 1 is known to be at most 341, not 1,024, if the numbers are uniform.
+//! `z`, and `c_(N/2)` the imaginary one; `sum_j c_j^2` is the mean of `|z|^2`; and each `|c_j|` is
+//! at most the mean of `|z|`, and apart from these two at most the standard deviation of `z`. So
+//! means bound coefficients better than the largest slot does. A scalar product of 1,024 numbers
+//! between -1 and 1 is known to be at most 341, not 1,024, if the numbers are uniform.
 //!
 //! [`Ciphertext::bounded`]: crate::Ciphertext::bounded
 

@@ -115,7 +115,8 @@ impl Cost for f64 {
     }
 }
 
-/// The candidates so far, and the reason for refusing the one that was least far from being possible.
+/// The candidates so far, and the reason for refusing the one that was least far from being
+/// possible.
 pub(crate) struct Comparison<T, C> {
     candidates: Vec<Candidate<T, C>>,
     reason: Option<Error>,
@@ -183,8 +184,9 @@ pub(crate) fn is_of_parameters(error: &Error) -> bool {
     far(error) > 0
 }
 
-/// How far a candidate was from being possible: 0 if its parameters are not the reason, otherwise log2 of moduli that are
-/// too large. A chain that is too short says least, because a longer one was refused too.
+/// How far a candidate was from being possible: 0 if its parameters are not the reason, otherwise
+/// log2 of moduli that are too large. A chain that is too short says least, because a longer one
+/// was refused too.
 fn far(error: &Error) -> u32 {
     use bfv::Error::Rlwe;
     use circuits::Error::{Bfv, OutOfLevels};

@@ -313,7 +313,8 @@ impl Places {
         let images = (1..=self.batch)
             .rev()
             .find(|&images| fits(channels, images, 0).is_some())?;
-        // Leave room beside each image, the last one too, for as many kernels of the readers as fit.
+        // Leave room beside each image, the last one too, for as many kernels of the readers as
+        // fit.
         let beside = readers.iter().map(|(layer, linear)| {
             let [_, distance] = products(linear, shape, &raster, 0);
             distance * layer.bias.len()

@@ -102,8 +102,8 @@ pub(crate) fn groups<'t, 'a>(operands: &'t [Operand<'a>]) -> Vec<Vec<&'t Operand
         groups.entry(key).or_default().push(operand);
     }
     let mut groups: Vec<Vec<&Operand<'a>>> = groups.into_values().collect();
-    // Groups in which one kernel serves all channels come last, because they may leave channels out.
-    // If an earlier group has the biases, one step adds them.
+    // Groups in which one kernel serves all channels come last, because they may leave channels
+    // out. If an earlier group has the biases, one step adds them.
     groups.sort_by_key(|group| group.iter().all(|o| serves_all(o).is_some()));
     groups
 }

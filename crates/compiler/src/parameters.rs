@@ -321,8 +321,8 @@ fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     cuts
 }
 
-/// Sizes with special moduli that 128-bit security has room for beside a chain of so many limbs. If they are too small for
-/// their digits, the noise says so.
+/// Sizes with special moduli that 128-bit security has room for beside a chain of so many limbs. If
+/// they are too small for their digits, the noise says so.
 fn fitting(moduli: Moduli, limbs: usize, special: usize) -> Moduli {
     let wider = WIDER_LIMBS as u32 * moduli.wider_bits;
     let chain = Q0_BITS + (limbs as u32 - 1) * moduli.limb_bits + wider;
@@ -373,8 +373,8 @@ struct Planner<'a> {
     fixed: &'a Fixed,
     params: &'a LoopParams,
     reach_bits: f64,
-    /// Plans by length of the polynomial, layout, operation that follows, and whether the last layer
-    /// reads the result and floods its outputs.
+    /// Plans by length of the polynomial, layout, operation that follows, and whether the last
+    /// layer reads the result and floods its outputs.
     known: HashMap<(usize, Layout, Next, bool), Rc<Planned>>,
 }
 

@@ -10,8 +10,8 @@
 //! # To measure on another machine
 //!
 //! 1. `cargo run --release -p palladion-kernels --example prices` for [`PASSES`].
-//! 2. Runs of whole networks for [`IN_CIRCUITS`] and [`EFFICIENCY`]: `docs/figures.md` has them next
-//!    to their predictions.
+//! 2. Runs of whole networks for [`IN_CIRCUITS`] and [`EFFICIENCY`]: `docs/figures.md` has them
+//!    next to their predictions.
 //! 3. `bench/run-hybrid` for [`two_parties`].
 
 #![forbid(unsafe_code)]

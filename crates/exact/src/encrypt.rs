@@ -127,9 +127,9 @@ pub fn trivial(params: &Params, message: &Plaintext, level: usize) -> Ciphertext
 /// the noise budget.
 ///
 /// # Errors
-/// [`Error::NoiseBudget`] if less than [`LEAST_BUDGET`] is left, [`rlwe::Error::KeyMismatch`] if the
-/// ciphertext belongs to another secret, and [`Error::OtherParameters`] if the key or the ciphertext
-/// has other parameters.
+/// [`Error::NoiseBudget`] if less than [`LEAST_BUDGET`] is left, [`rlwe::Error::KeyMismatch`] if
+/// the ciphertext belongs to another secret, and [`Error::OtherParameters`] if the key or the
+/// ciphertext has other parameters.
 pub fn decrypt(params: &Params, secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
     let residual = residual(params, secret, ct)?;
     let (_, budget) = size_and_budget(params, &residual, ct.level());

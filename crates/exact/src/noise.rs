@@ -16,7 +16,8 @@ use crate::params::Params;
 use ring::sample::SIGMA;
 use std::sync::Arc;
 
-/// Size, relative to the largest part, below which a part of a variance is dropped in products: 2^-80.
+/// Size, relative to the largest part, below which a part of a variance is dropped in products:
+/// 2^-80.
 const NEGLIGIBLE: f64 = power_of_two(-80);
 
 /// The exponent of variances that are all 0: smaller than any other by more than a double's range.
@@ -33,9 +34,9 @@ const SQUARE_BOUND: f64 = -RARE * std::f64::consts::LN_2;
 ///
 /// It has two parts. The first is the variance of the residual, by the power of the secret. The
 /// second is a bound of the residual at every point of evaluation, for points far from the mean. It
-/// bounds the squared magnitude over `n`, whose mean over points is the variance. The bound holds if
-/// each rounding has energies of at most `log2_energy_beyond(RARE)`. It assumes that the terms of
-/// sums are as large as their bounds and in phase.
+/// bounds the squared magnitude over `n`, whose mean over points is the variance. The bound holds
+/// if each rounding has energies of at most `log2_energy_beyond(RARE)`. It assumes that the terms
+/// of sums are as large as their bounds and in phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Variances over `2^exponent`. The largest is in `[1, 2)`, or all are 0.
@@ -349,8 +350,8 @@ impl Model {
         total.min(0.0)
     }
 
-    /// Returns true if, at any of the `n / 2` points of evaluation, powers of a value with noise `a`
-    /// do not return to the size of a rounding, with a probability above `2^SETTLED`.
+    /// Returns true if, at any of the `n / 2` points of evaluation, powers of a value with noise
+    /// `a` do not return to the size of a rounding, with a probability above `2^SETTLED`.
     pub fn escapes(&self, a: Noise) -> bool {
         // The engine asks this of every factor, so the answer of most takes no logarithm.
         let calm = |(power, &calm)| power > calm;
@@ -474,8 +475,8 @@ impl Model {
     }
 }
 
-/// Powers `z^(d - 1)` of the energies at which the parts of degree `d` reach the size of a rounding,
-/// or infinity for a part that is 0. Those of degrees 0 and 1 mean nothing.
+/// Powers `z^(d - 1)` of the energies at which the parts of degree `d` reach the size of a
+/// rounding, or infinity for a part that is 0. Those of degrees 0 and 1 mean nothing.
 fn energies(a: Noise) -> [f64; DEGREES] {
     let base = a.parts[0] + a.parts[1];
     let mut factorial = 1.0;

@@ -10,9 +10,9 @@ use ring::sample::{Seed, uniform_from_seed};
 use ring::{Coeff, Poly};
 use rlwe::bytes::{Fingerprint, Writer};
 
-/// An answer before it is hidden: the ciphertexts that the last steps of a run make. They show more than the outputs: a client
-/// that decrypts all coefficients reads products of single weights. So they have no byte form, and
-/// [`hide`](Self::hide) makes the answer from them.
+/// An answer before it is hidden: the ciphertexts that the last steps of a run make. They show more
+/// than the outputs: a client that decrypts all coefficients reads products of single weights. So
+/// they have no byte form, and [`hide`](Self::hide) makes the answer from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawAnswer {
     /// Hash of the query that was run: [`Query::hash`](crate::Query::hash).

@@ -1,9 +1,10 @@
 //! What client and server both know of a program, and what they exchange.
 //!
 //! *Concept.* A [`Verified`] program has its terms of exchange ([`Exchange`]): the parameters, the
-//! evaluation keys that the server needs, where inputs and outputs lie, and a fingerprint. The terms
-//! are all that a client gets. The client makes [`EvaluationKeys`] and a [`Query`], the server an [`Answer`]. [`files`] has the
-//! byte form of each. Circuits of CKKS, BGV and BFV have [keys](circuit::Keys) of their own.
+//! evaluation keys that the server needs, where inputs and outputs lie, and a fingerprint. The
+//! terms are all that a client gets. The client makes [`EvaluationKeys`] and a [`Query`], the
+//! server an [`Answer`]. [`files`] has the byte form of each. Circuits of CKKS, BGV and BFV have
+//! [keys](circuit::Keys) of their own.
 //!
 //! *May use* `bfv` and `program`. *Invariant*: nothing here holds or makes a secret, and an
 //! [`Answer`] shows its outputs alone. An object read from bytes has the fingerprint of the program

@@ -144,8 +144,8 @@ impl Needs {
         Ok(bytes)
     }
 
-    /// Working memory of making and writing the largest key, in bytes. Its digits are counted twice:
-    /// each exists once as it is made and once as it is kept.
+    /// Working memory of making and writing the largest key, in bytes. Its digits are counted
+    /// twice: each exists once as it is made and once as it is kept.
     pub fn writing_byte_len(&self, params: &LoopParams) -> usize {
         let rlwe = params.bfv().rlwe();
         let levels = self.galois.values().copied();

@@ -61,8 +61,8 @@ impl Exchange {
     /// Reads terms.
     ///
     /// # Errors
-    /// [`Error::Program`](crate::Error::Program) if the text is not JSON of this form, or breaks a rule of
-    /// [`Terms::verify`], and errors of parameters that are not secure.
+    /// [`Error::Program`](crate::Error::Program) if the text is not JSON of this form, or breaks a
+    /// rule of [`Terms::verify`], and errors of parameters that are not secure.
     pub fn from_json(text: &str) -> Result<Self> {
         let bound: Bound =
             serde_json::from_str(text).map_err(|e| program::Error::Json(e.to_string()))?;
@@ -110,8 +110,8 @@ impl Exchange {
         self.terms().input_level
     }
 
-    /// Bound of the predicted noise of a ciphertext of an answer: log2 of the root mean square of the
-    /// residuals at its outputs.
+    /// Bound of the predicted noise of a ciphertext of an answer: log2 of the root mean square of
+    /// the residuals at its outputs.
     pub fn answer_noise_bits(&self, outputs: &Outputs) -> f64 {
         let public = Model::new(self.params().bfv()).fresh_public();
         log2_sum(2.0 * f64::from(outputs.noise_bits), 2.0 * public.bits()) / 2.0

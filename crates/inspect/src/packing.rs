@@ -74,11 +74,11 @@ pub fn trial(
 }
 
 /// As [`trial`] for a whole `layer`, in parts that are no larger than `part`: a
-/// [slice](packings::slice) of it, or the layer itself. Each part runs once, seconds are those of all parts, and
-/// sizes those of the largest. So only one part needs memory at a time.
+/// [slice](packings::slice) of it, or the layer itself. Each part runs once, seconds are those of
+/// all parts, and sizes those of the largest. So only one part needs memory at a time.
 ///
-/// `hear` is called before each part with the number of parts that have run and that of all. If it returns
-/// `false`, the trial ends, and the results that are missing count as wrong ones.
+/// `hear` is called before each part with the number of parts that have run and that of all. If it
+/// returns `false`, the trial ends, and the results that are missing count as wrong ones.
 ///
 /// # Errors
 /// Those of [`trial`], and of [`Packing::build`].
@@ -226,8 +226,8 @@ impl Encrypts for ckks::Params {
     }
 }
 
-/// Whoever encrypts. Parts of a layer one after the other often read the same values with the same keys, so
-/// those of the last part are kept.
+/// Whoever encrypts. Parts of a layer one after the other often read the same values with the same
+/// keys, so those of the last part are kept.
 struct Client<S: Encrypts> {
     scheme: S,
     secret: SecretKey,
@@ -247,8 +247,9 @@ impl<S: Encrypts> Client<S> {
         }
     }
 
-    /// Encrypts values, runs the circuit, and decrypts `count` results. If it is to be `warm`, it has run once
-    /// before it is timed: the first run takes its memory from the operating system, which a server does once.
+    /// Encrypts values, runs the circuit, and decrypts `count` results. If it is to be `warm`, it
+    /// has run once before it is timed: the first run takes its memory from the operating system,
+    /// which a server does once.
     fn run(
         &mut self,
         packed: &Packed,

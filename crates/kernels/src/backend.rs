@@ -73,8 +73,8 @@ pub trait Kernels: Send + Sync {
         out: &mut [&mut [u64]],
     );
 
-    /// `out[k] = round(sum_i y[i][k] / q_i)`, from the reciprocals of the moduli `q_i`: the quotient
-    /// of a basis conversion. `y[i]` holds residues modulo `q_i`.
+    /// `out[k] = round(sum_i y[i][k] / q_i)`, from the reciprocals of the moduli `q_i`: the
+    /// quotient of a basis conversion. `y[i]` holds residues modulo `q_i`.
     ///
     /// Exact for one modulus. For `l > 1` moduli, the result may be one too small where the sum
     /// exceeds the middle of two integers by less than `l 2^-30`. The computation is in integers,

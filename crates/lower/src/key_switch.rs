@@ -174,8 +174,8 @@ pub(crate) fn extend(chain: &Chain, b: &mut Builder, level: usize) -> SubId {
     })
 }
 
-/// Multiplies a component `part` over the chain by the product of the special moduli, and adds it to
-/// `sum` over the chain and the special moduli.
+/// Multiplies a component `part` over the chain by the product of the special moduli, and adds it
+/// to `sum` over the chain and the special moduli.
 fn add_scaled(
     chain: &Chain,
     b: &mut Builder,

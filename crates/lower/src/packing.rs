@@ -93,10 +93,10 @@ impl Layers {
         }
     }
 
-    /// The sub-trace of some giant steps: for each the sum of its masks, lifted to `level`, times the
-    /// secret rotated by `0, 1, ..`. The masks are multiplied by `units`. `index` is that of the first
-    /// one's step in the recording. Parameters: [`Layers::all_masks`], the bodies of the secrets, and
-    /// their masks. Results: two components for each giant step.
+    /// The sub-trace of some giant steps: for each the sum of its masks, lifted to `level`, times
+    /// the secret rotated by `0, 1, ..`. The masks are multiplied by `units`. `index` is that of
+    /// the first one's step in the recording. Parameters: [`Layers::all_masks`], the bodies of the
+    /// secrets, and their masks. Results: two components for each giant step.
     pub(crate) fn giant_steps(
         &self,
         chain: &Chain,

@@ -5,9 +5,9 @@
 //! *Packing.* A stored plaintext holds the weights of a window for all channels of a ciphertext,
 //! and of as many kernels as fit. One product uses the weights of all channels at once.
 //!
-//! *Dataflow.* In the paper, a plaintext is rotated against the input, and every partial sum is then
-//! permuted, because its slots belong to different taps and kernels. A permutation of slots is a sum
-//! of rotations of masked values. A mask after a product with a plaintext is a mask of that
+//! *Dataflow.* In the paper, a plaintext is rotated against the input, and every partial sum is
+//! then permuted, because its slots belong to different taps and kernels. A permutation of slots is
+//! a sum of rotations of masked values. A mask after a product with a plaintext is a mask of that
 //! plaintext, so both products are one: with the plaintext whose slots hold one tap of one kernel,
 //! a weight for each channel. What is left of the permutation is one rotation. So `plaintexts`
 //! counts these expanded plaintexts, and what the server must store is the weights alone.

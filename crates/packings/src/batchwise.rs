@@ -3,8 +3,8 @@
 //! Source: Gilad-Bachrach et al., "CryptoNets", ICML 2016; Boemer et al., "nGraph-HE2", WAHC 2019;
 //! Hyena (IEEE S&P 2024), section 7.3.
 //!
-//! *Dataflow.* The definition of the layer, value by value, with no rotation. One image costs as much
-//! as a full batch.
+//! *Dataflow.* The definition of the layer, value by value, with no rotation. One image costs as
+//! much as a full batch.
 //!
 //! *Ours.* Taps in the padding are left out, so there are fewer products than the paper's tiles,
 //! which are padded up, have.

@@ -1,9 +1,9 @@
 //! Tensors in blocks: a channel's part of the image lies row by row in a block of slots, with
 //! padding and with the neighbours that its windows reach. Shared by LoLa, A+W, Channel and Gala.
 //!
-//! A rotation by a tap's distance brings every window's value of that tap to the slot of its result.
-//! Since the neighbours are there, nothing that enters a result is rotated around a border: no mask
-//! is needed. The paper's "permute" of partial sums is this rotation.
+//! A rotation by a tap's distance brings every window's value of that tap to the slot of its
+//! result. Since the neighbours are there, nothing that enters a result is rotated around a border:
+//! no mask is needed. The paper's "permute" of partial sums is this rotation.
 
 use crate::error::{Result, shape};
 use crate::frame::Frame;

@@ -3,14 +3,14 @@
 //! Source: Huang, Lu, Hong, Ding, "Cheetah", USENIX Security 2022, section 3.1, theorem 1; Hyena
 //! (IEEE S&P 2024), section 4.4.
 //!
-//! *Packing.* Value (channel c, row i, column j) of a patch is the coefficient of
-//! `X^(c HW + i W + j)`. A kernel is the polynomial with its weights in reverse, so that one product
-//! of polynomials has every result in a coefficient. Several kernels lie one after the other. There
-//! is no rotation.
+//! *Packing.* Value (channel c, row i, column j) of a patch is the coefficient of `X^(c HW + i W +
+//! j)`. A kernel is the polynomial with its weights in reverse, so that one product of polynomials
+//! has every result in a coefficient. Several kernels lie one after the other. There is no
+//! rotation.
 //!
-//! *As a circuit.* The slots of a plaintext are values of its polynomial, and the slots of a product
-//! of polynomials are the products of their slots. So a product of slots, with the slots of these
-//! polynomials, is this product. The circuit has no other operations than those of slots.
+//! *As a circuit.* The slots of a plaintext are values of its polynomial, and the slots of a
+//! product of polynomials are the products of their slots. So a product of slots, with the slots of
+//! these polynomials, is this product. The circuit has no other operations than those of slots.
 
 use crate::counts::{Counts, Letters, Published};
 use crate::error::{Result, shape};

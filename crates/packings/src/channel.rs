@@ -3,13 +3,13 @@
 //! Source: Juvekar, Vaikuntanathan, Chandrakasan, "GAZELLE", USENIX Security 2018, section 5;
 //! Hyena (IEEE S&P 2024), section 4.3.
 //!
-//! *Dataflow.* Each ciphertext is rotated by every tap. The products of a diagonal are added up over
-//! taps, and rotated by as many blocks as the diagonal's number: once for each ciphertext and
+//! *Dataflow.* Each ciphertext is rotated by every tap. The products of a diagonal are added up
+//! over taps, and rotated by as many blocks as the diagonal's number: once for each ciphertext and
 //! diagonal.
 //!
 //! *Ours.* Rotations by taps are hoisted: they share a decomposition. Rotations by blocks are
-//! nested, so that one key serves all. A ciphertext holds whole channels and not one window for each
-//! result, as the paper's formula has it: there are fewer ciphertexts.
+//! nested, so that one key serves all. A ciphertext holds whole channels and not one window for
+//! each result, as the paper's formula has it: there are fewer ciphertexts.
 
 use crate::counts::{Counts, Letters, Published, power_of_two};
 use crate::diagonals;

@@ -82,8 +82,8 @@ impl Frame {
         })
     }
 
-    /// Parameters of [`Frame::Approximate`] with moduli of at most 32 bits and digits of one limb, for
-    /// machines of such words. The first level has two limbs.
+    /// Parameters of [`Frame::Approximate`] with moduli of at most 32 bits and digits of one limb,
+    /// for machines of such words. The first level has two limbs.
     ///
     /// # Errors
     /// [`Error::Shape`] for a ring degree outside 2^13 to 2^15: 2^12 has no room for these moduli.

@@ -7,11 +7,11 @@
 //! windows do not fill a row, they lie there several times, for more kernels.
 //!
 //! *Dataflow.* A product gives one partial sum for each window and kernel. Products of all channels
-//! are added up first. Only then are the slots of each window added up, by rotations. Then the input
-//! is moved to the next windows, which overlap these.
+//! are added up first. Only then are the slots of each window added up, by rotations. Then the
+//! input is moved to the next windows, which overlap these.
 //!
-//! *Ours.* All windows are computed, of every tile, also at borders. The paper's dataflow leaves out
-//! 4 of 9 for a 3x3 kernel. The paper's permute, which moves the input, is up to four masked
+//! *Ours.* All windows are computed, of every tile, also at borders. The paper's dataflow leaves
+//! out 4 of 9 for a 3x3 kernel. The paper's permute, which moves the input, is up to four masked
 //! rotations, and costs a level. Slots are summed by doubling, where the paper has one rotation for
 //! each slot. Rotations of an input are hoisted.
 

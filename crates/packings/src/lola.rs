@@ -3,10 +3,10 @@
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, ICML 2019, as Hyena (IEEE S&P 2024) describes it in
 //! section 4.2.
 //!
-//! *Dataflow.* For each kernel, each channel and each tap: the ciphertext with the channel times the
-//! weight, which stands in the channel's block alone; then the partial sum is moved to its result
-//! and added up. Every product takes a rotation. The plaintext of a channel is zero in the blocks
-//! of all other channels, so most multiplications of slots are with zeros.
+//! *Dataflow.* For each kernel, each channel and each tap: the ciphertext with the channel times
+//! the weight, which stands in the channel's block alone; then the partial sum is moved to its
+//! result and added up. Every product takes a rotation. The plaintext of a channel is zero in the
+//! blocks of all other channels, so most multiplications of slots are with zeros.
 //!
 //! *Ours.* Ciphertexts of one group with the same block and tap are summed before they are rotated.
 //! Rotations are nested, so that three keys serve all. The results are complete.

@@ -17,7 +17,8 @@ pub struct Candidate {
     pub counts: Counts,
     /// Bytes by kind.
     pub traffic: Traffic,
-    /// Predicted seconds of the computation on one thread. The encoding of weights is not among them: it is done once.
+    /// Predicted seconds of the computation on one thread. The encoding of weights is not among
+    /// them: it is done once.
     pub seconds: f64,
     /// Predicted seconds in which ciphertexts are on their way, at the price of a byte.
     pub moving_seconds: f64,

@@ -70,7 +70,8 @@ impl<'a> Scalars<'a> {
         })
     }
 
-    /// The windows' rows, or columns, that each output has of the input: pairs of a tap and a place.
+    /// The windows' rows, or columns, that each output has of the input: pairs of a tap and a
+    /// place.
     fn seen(&self, axis: usize, output: usize) -> Vec<(usize, usize)> {
         let taps = (0..self.layer.kernel[axis]).map(|tap| {
             (

@@ -24,9 +24,9 @@ pub struct Tile {
 /// The parts of a layer that have at most as many images, groups, channels, kernels, output rows
 /// and columns as `part`, which is one of its [slices](crate::slice).
 ///
-/// A result of the layer is the sum over all tiles that have some of its channels. Tiles that read the same input
-/// with other kernels follow each other. Windows that see nothing but zeros around the input are in no tile, if a
-/// tile has only such.
+/// A result of the layer is the sum over all tiles that have some of its channels. Tiles that read
+/// the same input with other kernels follow each other. Windows that see nothing but zeros around
+/// the input are in no tile, if a tile has only such.
 pub fn tiles(layer: &Layer, part: &Layer) -> Vec<Tile> {
     let (all, sizes) = (extents(layer), extents(part));
     let mut cuts = vec![all.map(|all| 0..all)];

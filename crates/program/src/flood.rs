@@ -12,9 +12,9 @@ const INFORMATION: f64 = 3.1158;
 
 /// Noise that a server adds to the outputs of an answer, so that their own noise tells nothing.
 ///
-/// Each coefficient gets the sum of four integers, each uniform in `[0, 2^bits)`, less `2^(bits+1)`.
-/// Such a sum is smooth where a single uniform number has an edge. So the distance grows with the
-/// root of the number of coefficients and answers, and not with their number.
+/// Each coefficient gets the sum of four integers, each uniform in `[0, 2^bits)`, less
+/// `2^(bits+1)`. Such a sum is smooth where a single uniform number has an edge. So the distance
+/// grows with the root of the number of coefficients and answers, and not with their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flood {
@@ -37,9 +37,9 @@ impl Flood {
     /// log2 of a bound on the statistical distance of all answers from answers whose noise is the
     /// flood alone.
     ///
-    /// For a density of Fisher information `I`, the squared Hellinger distance from its copy that is
-    /// moved by `e` is at most `I e^2 / 4`. It adds up over independent numbers, and its root bounds
-    /// the statistical distance.
+    /// For a density of Fisher information `I`, the squared Hellinger distance from its copy that
+    /// is moved by `e` is at most `I e^2 / 4`. It adds up over independent numbers, and its root
+    /// bounds the statistical distance.
     pub fn log2_distance(&self, noise_bits: f64, t: u64, coefficients: usize) -> f64 {
         let count = coefficients as f64 * self.answers as f64;
         let norm = noise_bits - (t as f64).log2() + count.log2() / 2.0;

@@ -57,8 +57,9 @@ pub struct Terms {
     pub outputs: Vec<Outputs>,
 }
 
-/// One ciphertext of an answer, and the outputs in it. An output that several ciphertexts have is the
-/// sum of its parts. Before the server answers, it adds random numbers to the parts, whose sum is 0.
+/// One ciphertext of an answer, and the outputs in it. An output that several ciphertexts have is
+/// the sum of its parts. Before the server answers, it adds random numbers to the parts, whose sum
+/// is 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outputs {
@@ -68,9 +69,9 @@ pub struct Outputs {
     pub rows: Vec<Row>,
     /// Coefficient of each output.
     pub at: Vec<usize>,
-    /// Bound of the predicted noise before the ciphertext is hidden: log2 of the residual's root mean
-    /// square, in whole bits, so that it says little about the weights. With a flood, that of the
-    /// flood.
+    /// Bound of the predicted noise before the ciphertext is hidden: log2 of the residual's root
+    /// mean square, in whole bits, so that it says little about the weights. With a flood, that of
+    /// the flood.
     pub noise_bits: u32,
     /// The flood over the noise of the outputs, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

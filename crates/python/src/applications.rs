@@ -21,7 +21,8 @@ pub(crate) fn benchmark_names() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// The trace of a benchmark whose digits of key switching have that many limbs, and its parameters and counts.
+/// The trace of a benchmark whose digits of key switching have that many limbs, and its parameters
+/// and counts.
 #[pyfunction]
 pub(crate) fn benchmark_trace<'py>(
     py: Python<'py>,

@@ -71,8 +71,8 @@ impl Fault {
         }
     }
 
-    /// The cause during compilation. There is no file yet, and the compiler chose the parameters, so
-    /// the network is at fault.
+    /// The cause during compilation. There is no file yet, and the compiler chose the parameters,
+    /// so the network is at fault.
     fn of_compilation(self) -> Self {
         match self {
             Self::File | Self::Security => Self::Network,

@@ -75,8 +75,8 @@ impl HybridProgram {
         Ok(Self { program })
     }
 
-    /// Serves clients until `hear` raises or `sessions` have ended. `clients` are the hashes of their
-    /// certificates; without any, whoever connects is served.
+    /// Serves clients until `hear` raises or `sessions` have ended. `clients` are the hashes of
+    /// their certificates; without any, whoever connects is served.
     ///
     /// `hear` is called with the text of a JSON object for each event.
     #[pyo3(signature = (listen, hear, *, identity, clients, sessions, at_once, of_address,
@@ -234,10 +234,10 @@ pub(crate) struct HybridClient {
 
 #[pymethods]
 impl HybridClient {
-    /// Connects to the server whose certificate has the hash `certificate`. With `program`, a server
-    /// of another program is refused. Hashes are hexadecimal. `identity` has the files of the
-    /// client's own certificate and key. The server has ten seconds to greet, or `patience` if that
-    /// is less, and `patience` seconds for each message.
+    /// Connects to the server whose certificate has the hash `certificate`. With `program`, a
+    /// server of another program is refused. Hashes are hexadecimal. `identity` has the files of
+    /// the client's own certificate and key. The server has ten seconds to greet, or `patience` if
+    /// that is less, and `patience` seconds for each message.
     #[staticmethod]
     #[pyo3(signature = (address, certificate, program=None, identity=None, patience=None))]
     fn connect(
@@ -290,8 +290,8 @@ impl HybridClient {
     }
 
     /// Runs both phases: the logits of each input, and what the session took, as JSON. Without
-    /// inputs it runs the offline phase alone, for `count` inputs. `progress` is called with what is
-    /// done, and how much of how much.
+    /// inputs it runs the offline phase alone, for `count` inputs. `progress` is called with what
+    /// is done, and how much of how much.
     fn run(
         &self,
         py: Python<'_>,

@@ -231,8 +231,8 @@ pub(crate) fn packing_trial<'py>(
 /// The circuit of a layer in a packing, with the approximate arithmetic of the paper in words of 32
 /// bits, as instructions for vector machines. If it takes more than `most` products, rotations or
 /// ciphertexts, it is of a part of the layer, `share` is what passes over limbs of the part are of
-/// those of the whole, by price, and `keys` are the limbs of the whole's rotation keys over those of
-/// the part's, at most.
+/// those of the whole, by price, and `keys` are the limbs of the whole's rotation keys over those
+/// of the part's, at most.
 #[pyfunction]
 pub(crate) fn packing_workload<'py>(
     py: Python<'py>,

@@ -84,7 +84,8 @@ impl Workload {
         Self::of(py, &trace)
     }
 
-    /// A checked schedule on a machine. `passes` are the order of operations and the rule of eviction.
+    /// A checked schedule on a machine. `passes` are the order of operations and the rule of
+    /// eviction.
     #[pyo3(signature = (machine, passes, progress=None))]
     fn simulate(
         &self,
@@ -195,8 +196,8 @@ impl Simulation {
         Ok(found)
     }
 
-    /// Shares of time by equal parts of the run: `cycles` of a part, `busy` by kind of unit, `works` by kind of
-    /// clusters, `limbs` in the scratchpad.
+    /// Shares of time by equal parts of the run: `cycles` of a part, `busy` by kind of unit,
+    /// `works` by kind of clusters, `limbs` in the scratchpad.
     fn series<'py>(&self, py: Python<'py>, parts: usize) -> PyResult<Bound<'py, PyDict>> {
         let series = guard(py, || -> Result<_, Error> {
             let (machine, work) = (&self.machine, &self.work);
@@ -262,7 +263,8 @@ fn dict<'py, K: IntoPyObject<'py>, V: IntoPyObject<'py>>(
     Ok(found)
 }
 
-/// The components of a vector machine: names, square millimetres, and watts if they are always busy.
+/// The components of a vector machine: names, square millimetres, and watts if they are always
+/// busy.
 #[pyfunction]
 pub(crate) fn machine_parts(py: Python<'_>, machine: &str) -> PyResult<Vec<(String, f64, f64)>> {
     let machine = guard(py, || Machine::from_toml(machine))?;

@@ -6,8 +6,9 @@ use ring::ntt_primes_of_sizes;
 
 /// Words of a machine, and digits of key switching made of them.
 ///
-/// A level of more bits than a word is several limbs of about equal size. There are as many special moduli as a digit has limbs, each
-/// as large as a word, so that no digit is larger than their product.
+/// A level of more bits than a word is several limbs of about equal size. There are as many special
+/// moduli as a digit has limbs, each as large as a word, so that no digit is larger than their
+/// product.
 ///
 /// # Examples
 ///
@@ -23,12 +24,14 @@ use ring::ntt_primes_of_sizes;
 pub struct Words {
     /// Bits of a word: no modulus has more.
     pub bits: u32,
-    /// Limbs of a digit of key switching, at most. One is what F1 takes; more make keys smaller and take more special moduli.
+    /// Limbs of a digit of key switching, at most. One is what F1 takes; more make keys smaller and
+    /// take more special moduli.
     pub digit_limbs: usize,
 }
 
 impl Words {
-    /// Distinct moduli `q = 1 mod 2N` of levels of the given bits, level by level, and the special ones.
+    /// Distinct moduli `q = 1 mod 2N` of levels of the given bits, level by level, and the special
+    /// ones.
     ///
     /// # Errors
     /// [`ring::Error::TooFewPrimes`] if there are not that many of a size: small primes are few.

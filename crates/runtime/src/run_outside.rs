@@ -30,8 +30,8 @@ struct Saving<'a> {
 }
 
 /// Replays the trace of a program on a query. Returns its answer before it is hidden, which equals
-/// that of [`Server::raw_answer`](crate::Server::raw_answer) bit for bit, and the counts of what was
-/// executed.
+/// that of [`Server::raw_answer`](crate::Server::raw_answer) bit for bit, and the counts of what
+/// was executed.
 ///
 /// # Errors
 /// As [`replay`](executor::replay()), [`exchange::Error::Bytes`] for a query of another program,

@@ -80,8 +80,8 @@ impl<'a> Server<'a> {
     /// # Errors
     /// [`Error::Stopped`] if `observe` returned `false`, [`exchange::Error::Bytes`] for a query of
     /// another program, [`Error::Query`] for a wrong number of ciphertexts or keys of other
-    /// parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets, and errors
-    /// for missing keys.
+    /// parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets, and
+    /// errors for missing keys.
     pub fn run(
         &self,
         query: &Query,
@@ -90,8 +90,9 @@ impl<'a> Server<'a> {
         self.resume(query, None, observe, |_| true)
     }
 
-    /// As [`run`](Self::run), but starts from a checkpoint if there is one. After each layer except the last, `save` is called with the
-    /// state of the run, and stops the run by returning `false`.
+    /// As [`run`](Self::run), but starts from a checkpoint if there is one. After each layer except
+    /// the last, `save` is called with the state of the run, and stops the run by returning
+    /// `false`.
     ///
     /// # Errors
     /// As [`run`](Self::run), [`exchange::Error::Bytes`] for a checkpoint of another program, and

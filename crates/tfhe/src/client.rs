@@ -171,8 +171,8 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a bit.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the bit was made for other parameters, [`Error::KeyMismatch`] if it
-    /// belongs to another secret.
+    /// [`Error::Fingerprint`] if the bit was made for other parameters, [`Error::KeyMismatch`] if
+    /// it belongs to another secret.
     pub fn decrypt_bit(&self, bit: &Bit<T>) -> Result<bool> {
         same("a bit", bit.made_for(), self.params.fingerprint())?;
         bit.lwe().key().join("client key", self.id)?;
@@ -182,8 +182,8 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a value with its carry bits.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the value was made for other parameters, [`Error::KeyMismatch`] if it
-    /// belongs to another secret.
+    /// [`Error::Fingerprint`] if the value was made for other parameters, [`Error::KeyMismatch`] if
+    /// it belongs to another secret.
     pub fn decrypt_with_carry(&self, x: &Integer<T>) -> Result<u64> {
         same("an integer", x.made_for(), self.params.fingerprint())?;
         x.lwe().key().join("client key", self.id)?;
@@ -195,8 +195,8 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a value modulo `2^message_bits`.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the value was made for other parameters, [`Error::KeyMismatch`] if it
-    /// belongs to another secret.
+    /// [`Error::Fingerprint`] if the value was made for other parameters, [`Error::KeyMismatch`] if
+    /// it belongs to another secret.
     pub fn decrypt(&self, x: &Integer<T>) -> Result<u64> {
         Ok(self.decrypt_with_carry(x)? % self.params.messages())
     }
@@ -204,8 +204,8 @@ impl<T: Torus> ClientKey<T> {
     /// Decrypts a number, modulo 2^64 if it has more bits.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`] if the number was made for other parameters, [`Error::KeyMismatch`] if it
-    /// belongs to another secret.
+    /// [`Error::Fingerprint`] if the number was made for other parameters, [`Error::KeyMismatch`]
+    /// if it belongs to another secret.
     pub fn decrypt_radix(&self, number: &Radix<T>) -> Result<u64> {
         let bits = self.params.messages().ilog2();
         let mut sum = 0;

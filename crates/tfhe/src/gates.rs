@@ -138,7 +138,8 @@ impl<T: Torus, M: Multiplier<T>> ServerKey<T, M> {
     /// `not x`. It needs no bootstrapping and adds no noise.
     ///
     /// # Errors
-    /// [`Error::Fingerprint`](crate::Error::Fingerprint), [`Error::Encoding`](crate::Error::Encoding),
+    /// [`Error::Fingerprint`](crate::Error::Fingerprint),
+    /// [`Error::Encoding`](crate::Error::Encoding),
     /// [`Error::KeyMismatch`](crate::Error::KeyMismatch).
     pub fn not(&self, x: &Bit<T>) -> Result<Bit<T>> {
         let mut lwe = self.operand(x)?.clone();

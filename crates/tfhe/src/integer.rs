@@ -31,8 +31,8 @@ impl<T: Torus> Integer<T> {
     /// `x / 2p` of the torus. The noise is `noise` deviations of an output of a bootstrapping.
     ///
     /// # Errors
-    /// [`Error::Encoding`], [`Error::Word`], [`Error::Carry`], [`Error::Noise`], [`Error::Parameter`]
-    /// for a sample of another dimension.
+    /// [`Error::Encoding`], [`Error::Word`], [`Error::Carry`], [`Error::Noise`],
+    /// [`Error::Parameter`] for a sample of another dimension.
     pub fn of_sample(params: &Params, lwe: Lwe<T>, max: u64, noise: u64) -> Result<Self> {
         params.check_integers()?;
         params.check_sample(&lwe)?;

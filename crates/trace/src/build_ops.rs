@@ -1,5 +1,5 @@
-//! Methods of the builder for operations with several results or none, or with more than the operation: the others come
-//! from [the table](super::ops).
+//! Methods of the builder for operations with several results or none, or with more than the
+//! operation: the others come from [the table](super::ops).
 
 use super::build::Builder;
 use super::ir::{ConstantId, ModulusId, Op, SubId, ValueId};

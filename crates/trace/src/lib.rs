@@ -8,8 +8,8 @@
 //! the same words.
 //!
 //! A trace has a *main* body and *sub-traces*, which bodies call. Each body is in single assignment
-//! form: every value has one [`Type`], is made once, and is never changed. There is no branch. Parts
-//! of the main body may have names, the [steps](Step), which reports of a run show.
+//! form: every value has one [`Type`], is made once, and is never changed. There is no branch.
+//! Parts of the main body may have names, the [steps](Step), which reports of a run show.
 //!
 //! *May use* no other crate of this repository. *Invariant*: a trace that [`Trace::parse`] returns
 //! is [verified](Trace::verify).

@@ -1,7 +1,7 @@
 //! Names for parts of the main body.
 //!
-//! Whoever lowers a program knows which of its steps an instruction is a part of, and whoever reports a run wants to say
-//! so. Names mean nothing to a replay.
+//! Whoever lowers a program knows which of its steps an instruction is a part of, and whoever
+//! reports a run wants to say so. Names mean nothing to a replay.
 
 use super::build::Builder;
 use super::verify::MAIN;
@@ -10,10 +10,11 @@ use crate::reading::{Checked, check};
 /// A part of the main body with a name for people: a step of a network, an operation of a circuit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Name: 1 to [`MAX_NAME`](Step::MAX_NAME) bytes, without control characters, and without space at its ends. It may come
-    /// again.
+    /// Name: 1 to [`MAX_NAME`](Step::MAX_NAME) bytes, without control characters, and without space
+    /// at its ends. It may come again.
     pub name: String,
-    /// The first of its instructions. The last one stands before the next step, or at the end of the body.
+    /// The first of its instructions. The last one stands before the next step, or at the end of
+    /// the body.
     pub first: usize,
 }
 
@@ -21,7 +22,8 @@ impl Step {
     /// Bytes of a name at most.
     pub const MAX_NAME: usize = 200;
 
-    /// The nearest name that a step may have: control characters become `_`, and what is too long is cut.
+    /// The nearest name that a step may have: control characters become `_`, and what is too long
+    /// is cut.
     pub fn nearest_name(name: &str) -> String {
         let clean = |sign: char| if sign.is_control() { '_' } else { sign };
         let mut found: String = name.trim().chars().map(clean).collect();
@@ -63,8 +65,8 @@ pub(super) fn check_step(step: &Step, before: Option<&Step>, length: usize) -> C
 }
 
 impl Builder<'_> {
-    /// What follows in the main body belongs to a step of this name, up to the next one. A step without instructions
-    /// vanishes.
+    /// What follows in the main body belongs to a step of this name, up to the next one. A step
+    /// without instructions vanishes.
     ///
     /// # Panics
     /// In a sub-trace, and for a name that [`Trace::verify`](super::Trace::verify) refuses.

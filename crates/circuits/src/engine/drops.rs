@@ -194,9 +194,9 @@ impl<O: Operations> Engine<O> {
         a.residual.log2_beyond(&self.model, rlwe.n(), log_q) <= SETTLED
     }
 
-    /// Returns the level and the predicted noise of an answer's ciphertext after a server has hidden
-    /// it, which adds an encryption of zero under the public key, and a flood if there is one. Notes
-    /// the probability that an output is then wrong.
+    /// Returns the level and the predicted noise of an answer's ciphertext after a server has
+    /// hidden it, which adds an encryption of zero under the public key, and a flood if there is
+    /// one. Notes the probability that an output is then wrong.
     pub fn hidden<C>(&self, a: &Value<C>, flood: Option<Flood>) -> DryValue {
         let flood = flood.map_or(Noise::ZERO, |flood| {
             Noise::free((2.0 * flood.residual_bits(self.params().t().value())).exp2())

@@ -6,10 +6,10 @@ use crate::packing::{Layers, Samples};
 use program::recording::{Ciphertext, Op, Type, ValueId};
 use trace::{self, Builder};
 
-/// Giant steps that one call makes. They read the same rotations of the secret, so a machine that makes
-/// sums limb by limb may load each limb of these once for all of them. Their rows modulo `t` must stay
-/// meanwhile. ResNet-20 w6a7, simulated on Athena's accelerator, takes 209.8 ms with one and 203.1 ms
-/// with two.
+/// Giant steps that one call makes. They read the same rotations of the secret, so a machine that
+/// makes sums limb by limb may load each limb of these once for all of them. Their rows modulo `t`
+/// must stay meanwhile. ResNet-20 w6a7, simulated on Athena's accelerator, takes 209.8 ms with one
+/// and 203.1 ms with two.
 const TOGETHER: usize = 2;
 
 impl Walk<'_> {

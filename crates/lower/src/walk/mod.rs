@@ -28,7 +28,8 @@ pub fn lower(recording: &Recording) -> Result<Trace> {
     lower_named(recording, |step| step.to_string())
 }
 
-/// As [`lower`], with a name for each step of the program: [the nearest that a step may have](trace::Step::nearest_name).
+/// As [`lower`], with a name for each step of the program: [the nearest that a step may
+/// have](trace::Step::nearest_name).
 ///
 /// # Errors
 /// Those of [`lower`].

@@ -61,8 +61,8 @@ trace::operations! {
         Lookup = "lookup" {
             /// An integer.
             value: ValueId as Value,
-            /// Entries of each table, from the smallest value of the integer's range to the largest.
-            /// There is at least one table.
+            /// Entries of each table, from the smallest value of the integer's range to the
+            /// largest. There is at least one table.
             "in" tables: Vec<Vec<i64>> as Tables,
         } => 1,
         /// The integer that a table gives.

@@ -44,9 +44,9 @@ trace::operations! {
             /// Left and right factors.
             terms: Vec<[ValueId; 2]> as Tensors,
         },
-        /// `t sum_j (sum_i m_ji low_i) (x) middle_j`, with
-        /// `m_ji = list[first + j I + i] rows[j] columns[i] mod t`, where `I` is the number of columns.
-        /// The list counts as 0 beyond its end.
+        /// `t sum_j (sum_i m_ji low_i) (x) middle_j`, with `m_ji = list[first + j I + i] rows[j]
+        /// columns[i] mod t`, where `I` is the number of columns. The list counts as 0 beyond its
+        /// end.
         Combine = "combine" {
             /// The values that are combined.
             low: Vec<ValueId> as Values,
@@ -61,8 +61,8 @@ trace::operations! {
             /// A factor for each low value.
             "columns" columns: Vec<u64> as Numbers("the factor of a column"),
         },
-        /// Relinearises a product to two components by a key switch. Divides it by the last moduli of
-        /// its level, down to the level of the result.
+        /// Relinearises a product to two components by a key switch. Divides it by the last moduli
+        /// of its level, down to the level of the result.
         Relinearize = "relinearize" {
             /// The product.
             value: ValueId as Value,
@@ -73,8 +73,8 @@ trace::operations! {
             terms: Vec<(ValueId, Plain, u64)> as PlainTerms,
         },
         /// `sum_k A_k secret_k`: one giant step of a packing. `A_k` is the plaintext of masks whose
-        /// slot `s` belongs to the value `(s - giant baby_steps) mod values` and to entry `k + s` of
-        /// the secret, both within the slot's row.
+        /// slot `s` belongs to the value `(s - giant baby_steps) mod values` and to entry `k + s`
+        /// of the secret, both within the slot's row.
         MulMasks = "mul_masks" {
             /// The secret rotated by `0, 1, ..`.
             secret: Vec<ValueId> |
@@ -106,16 +106,16 @@ trace::operations! {
             /// Another value of the same type.
             right: ValueId as Value,
         },
-        /// Adds a plaintext to the first component. Modulo `t`, the term is what its message and factor
-        /// require. Of integers, the term is the integers themselves.
+        /// Adds a plaintext to the first component. Modulo `t`, the term is what its message and
+        /// factor require. Of integers, the term is the integers themselves.
         AddPlain = "add_plain" {
             /// The value to which it is added.
             value: ValueId as Value,
             /// The plaintext.
             plain: Plain as Plaintext,
         },
-        /// Multiplies by a number. A product by 1 costs nothing: it is the same value, with its message
-        /// read at another scale.
+        /// Multiplies by a number. A product by 1 costs nothing: it is the same value, with its
+        /// message read at another scale.
         Scale = "scale" {
             /// The value that is multiplied.
             value: ValueId as Value,

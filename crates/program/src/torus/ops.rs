@@ -29,40 +29,40 @@ trace::operations! {
             /// Factors and samples. There is at least one.
             "terms" terms: Vec<(i64, ValueId)> as Terms,
         } => Signature { takes: Type::Sample, gives: Type::Sample },
-        /// Switches from the big secret to the small one, as the [parameters](super::KeySwitch) say. Half of
-        /// the sum of all rests corrects the body.
+        /// Switches from the big secret to the small one, as the [parameters](super::KeySwitch)
+        /// say. Half of the sum of all rests corrects the body.
         ///
-        /// By samples, this half, rounded down, is subtracted from the body. In the ring, the rests are
-        /// those of the `A_i`. Half of their sum, rounded down, is added to the body. Then, for each
-        /// `i`, half of the rest of `A_i[0]`, rounded down, is subtracted twice.
+        /// By samples, this half, rounded down, is subtracted from the body. In the ring, the rests
+        /// are those of the `A_i`. Half of their sum, rounded down, is added to the body. Then, for
+        /// each `i`, half of the rest of `A_i[0]`, rounded down, is subtracted twice.
         KeySwitch = "key_switch" {
             /// A sample.
             value: ValueId as Value,
         } => Signature { takes: Type::Sample, gives: Type::Small },
-        /// Rounds the mask to multiples of `q 2^drop / 2N`, with halves rounded up, and the body down.
-        /// Both are divided by `q / 2N`. Before this, half of the sum of the mask's rests, rounded
-        /// down, is subtracted from the body.
+        /// Rounds the mask to multiples of `q 2^drop / 2N`, with halves rounded up, and the body
+        /// down. Both are divided by `q / 2N`. Before this, half of the sum of the mask's rests,
+        /// rounded down, is subtracted from the body.
         ModulusSwitch = "modulus_switch" {
             /// A sample under the small secret.
             value: ValueId as Value,
             /// Number of low bits of exponents that are 0: below `log2 2N`.
             drop: u32 as Named("drop"),
         } => Signature { takes: Type::Small, gives: Type::Exponents },
-        /// Multiplies a test polynomial by `X^(-b)`, and then by each `X^(a_i)` whose GGSW ciphertext
-        /// encrypts the bit 1.
+        /// Multiplies a test polynomial by `X^(-b)`, and then by each `X^(a_i)` whose GGSW
+        /// ciphertext encrypts the bit 1.
         ///
-        /// The accumulator begins with masks of 0 and the body `X^(-b) test`. Step `i` adds the sum of
-        /// all digits of `(X^(a_i) - 1) accumulator` times the rows of ciphertext `i` of the
-        /// bootstrapping key. Rows have `k + 1` polynomials. Row `c count + j - 1` is for component `c`
-        /// and digit `j`.
+        /// The accumulator begins with masks of 0 and the body `X^(-b) test`. Step `i` adds the sum
+        /// of all digits of `(X^(a_i) - 1) accumulator` times the rows of ciphertext `i` of the
+        /// bootstrapping key. Rows have `k + 1` polynomials. Row `c count + j - 1` is for component
+        /// `c` and digit `j`.
         BlindRotation = "blind_rotation" {
             /// Exponents.
             value: ValueId as Value,
             /// The test polynomial: `N` words.
             "of" test: ConstantId as ConstantNumber,
         } => Signature { takes: Type::Exponents, gives: Type::Ring },
-        /// The sample of a coefficient: its mask has the words `A_i[place - m]`, negated and with `N`
-        /// added to the index if that is below 0. Its body is the coefficient of the body.
+        /// The sample of a coefficient: its mask has the words `A_i[place - m]`, negated and with
+        /// `N` added to the index if that is below 0. Its body is the coefficient of the body.
         Extraction = "extract" {
             /// Polynomials.
             value: ValueId as Value,

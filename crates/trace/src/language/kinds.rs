@@ -22,8 +22,8 @@ pub struct Number(pub &'static str);
 /// A number after its name: `bits 5`.
 pub struct Named(pub &'static str);
 
-/// Numbers up to the first word that begins otherwise, or to the end of the line. The text says in an error what each of
-/// them is.
+/// Numbers up to the first word that begins otherwise, or to the end of the line. The text says in
+/// an error what each of them is.
 pub struct Numbers(pub &'static str);
 
 /// A word. The text says in an error of what it is the name.

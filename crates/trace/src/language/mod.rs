@@ -1,9 +1,10 @@
 //! Languages of operations: each operation is declared once, in a table.
 //!
-//! *Concept.* A text form has a line for each operation: its name, then its operands, with literal words between them.
-//! [`operations!`](crate::operations) makes a language of a table that says just that. From it come the enum, names,
-//! visitors of operands, the text, the parser and the methods of a builder. Each operand has a *kind*: it knows how the
-//! operand is written and read, and which values it names. What operations mean is written elsewhere, by hand.
+//! *Concept.* A text form has a line for each operation: its name, then its operands, with literal
+//! words between them. [`operations!`](crate::operations) makes a language of a table that says
+//! just that. From it come the enum, names, visitors of operands, the text, the parser and the
+//! methods of a builder. Each operand has a *kind*: it knows how the operand is written and read,
+//! and which values it names. What operations mean is written elsewhere, by hand.
 //!
 //! ```
 //! use palladion_trace::language::{Language, Named, ReadLanguage, Value};

@@ -22,21 +22,23 @@
 /// }
 /// ```
 ///
-/// A row has the variant, the name in the text, and the operands in the order of the text, in braces with docs or in
-/// parentheses for a tuple variant. An operand has its type and, after `as`, its [kind](crate::language::Operand): an
-/// expression. A literal before an operand is a word of the text. Two operands with one text are joined by `|`, and have
-/// a kind of [two](crate::language::OperandPair). An expression in brackets after the name is the name where an operand
-/// decides it. An expression after `=>` is the value of the method above the rows: it may use operands, by reference, and
-/// the method's arguments.
+/// A row has the variant, the name in the text, and the operands in the order of the text, in
+/// braces with docs or in parentheses for a tuple variant. An operand has its type and, after `as`,
+/// its [kind](crate::language::Operand): an expression. A literal before an operand is a word of
+/// the text. Two operands with one text are joined by `|`, and have a kind of
+/// [two](crate::language::OperandPair). An expression in brackets after the name is the name where
+/// an operand decides it. An expression after `=>` is the value of the method above the rows: it
+/// may use operands, by reference, and the method's arguments.
 ///
-/// The enum must implement [`Language`](crate::language::Language). Every language has the enum, `name`, `operands`,
-/// `for_each_operand`, `for_each_operand_mut` and `write`, the text of an operation. Parts that are listed after the name
-/// of the enum:
+/// The enum must implement [`Language`](crate::language::Language). Every language has the enum,
+/// `name`, `operands`, `for_each_operand`, `for_each_operand_mut` and `write`, the text of an
+/// operation. Parts that are listed after the name of the enum:
 ///
 /// - `names`: `NAMES`, and `kind`, the index of an operation's name.
-/// - `parser`: `read`, for a language that implements [`ReadLanguage`](crate::language::ReadLanguage). It needs `names`.
-/// - `builder(Builder)`: for each row with `fn method` a method of `Builder`, which appends the operation with its method
-///   `one`. Operands are [arguments](crate::language::Argument).
+/// - `parser`: `read`, for a language that implements
+///   [`ReadLanguage`](crate::language::ReadLanguage). It needs `names`.
+/// - `builder(Builder)`: for each row with `fn method` a method of `Builder`, which appends the
+///   operation with its method `one`. Operands are [arguments](crate::language::Argument).
 #[macro_export]
 macro_rules! operations {
     // The enum. All other parts get rows of one form, whether operands have names or not.
@@ -117,8 +119,8 @@ macro_rules! operations {
                 }
             }
 
-            /// Calls `visit` with every value that the operation reads, in order. A value that is used twice is visited
-            /// twice.
+            /// Calls `visit` with every value that the operation reads, in order. A value that is
+            /// used twice is visited twice.
             #[allow(unused_variables, reason = "some operands name no values")]
             #[inline]
             $vis fn for_each_operand(&self, mut visit: impl FnMut(usize)) {
