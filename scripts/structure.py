@@ -17,13 +17,13 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 LIMITS: dict[str, int] = {
-    "type names of three crates or more": 22,
-    "tuples of equal types as parameters": 98,
-    "files above 500 lines": 11,
+    "type names of three crates or more": 21,
+    "tuples of equal types as parameters": 69,
+    "files above 500 lines": 10,
     "crates with circles of files": 17,
     "lines with [str, Any]": 27,
-    "comments wider than 100 columns": 68,
-    "comments that begin with What, Those or So": 203,
+    "comments wider than 100 columns": 0,
+    "comments that begin with What, Those or So": 124,
     "functions of participles in the quantiser": 0,
 }
 

@@ -62,7 +62,7 @@ impl Limits {
 
 /// An event of a connection.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum HostEvent {
     /// A connection was opened.
     Connected,
     /// A client was served.
@@ -80,7 +80,7 @@ pub enum Event {
 }
 
 /// Receives events, with the address of the connection. The answer `false` ends the host.
-pub type Listener<'a> = &'a (dyn Fn(SocketAddr, Event) -> bool + Sync);
+pub type Listener<'a> = &'a (dyn Fn(SocketAddr, HostEvent) -> bool + Sync);
 
 /// Serves clients until `hear` or `go_on` answers `false`, or the last allowed session has ended.
 /// Each connection has a thread of its own.
@@ -113,14 +113,17 @@ pub fn host(
             host.add(number, handle, from);
             let host = &host;
             let connection = thread::Builder::new().spawn_scoped(scope, move || {
-                hear(from, Event::Connected);
+                hear(from, HostEvent::Connected);
                 let event = host.connection(number, socket, from);
                 host.remove(number);
                 hear(from, event);
             });
             if let Err(error) = connection {
                 host.remove(number);
-                hear(from, Event::Failed(format!("no thread for it: {error}")));
+                hear(
+                    from,
+                    HostEvent::Failed(format!("no thread for it: {error}")),
+                );
             }
         }
         while go_on() && !host.open().connections.is_empty() {
@@ -217,7 +220,7 @@ impl Host<'_> {
     }
 
     /// Serves one connection. A client's fault ends the connection, not the host.
-    fn connection(&self, number: usize, socket: TcpStream, from: SocketAddr) -> Event {
+    fn connection(&self, number: usize, socket: TcpStream, from: SocketAddr) -> HostEvent {
         let mut agreed = None;
         // A session shares no state with others that a panic could break.
         let served = catch_unwind(AssertUnwindSafe(|| -> Result<Report> {
@@ -237,21 +240,21 @@ impl Host<'_> {
             .get(&number)
             .is_some_and(|one| one.is_late);
         match (served, agreed) {
-            (Ok(Ok(report)), Some((client, inputs))) => Event::Served {
+            (Ok(Ok(report)), Some((client, inputs))) => HostEvent::Served {
                 client,
                 inputs,
                 report,
             },
-            (Ok(Err(_)), None) if is_late && (self.go_on)() => Event::Failed(format!(
+            (Ok(Err(_)), None) if is_late && (self.go_on)() => HostEvent::Failed(format!(
                 "no greeting and wish within {} s, or too many connections that said nothing",
                 GREETING.as_secs()
             )),
-            (Ok(Err(_)), Some(_)) if is_late && (self.go_on)() => Event::Failed(format!(
+            (Ok(Err(_)), Some(_)) if is_late && (self.go_on)() => HostEvent::Failed(format!(
                 "slower than {:.0} kB/s: its time is over",
                 self.limits.least_rate / 1e3
             )),
-            (Ok(Err(error)), _) => Event::Failed(error.to_string()),
-            _ => Event::Failed(format!(
+            (Ok(Err(error)), _) => HostEvent::Failed(error.to_string()),
+            _ => HostEvent::Failed(format!(
                 "a fault in palladion itself at {from}, please report it"
             )),
         }

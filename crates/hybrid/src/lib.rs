@@ -46,7 +46,7 @@ pub use error::{Error, Result, printable};
 pub use form::Form;
 pub use geometry::ConvShape;
 pub use handshake::hex;
-pub use host::{Event, Limits, Listener, host};
+pub use host::{HostEvent, Limits, Listener, host};
 /// A connection between the two parties.
 pub use mpc::Duplex as Connection;
 pub use plan::{HIDDEN_INPUTS, STATISTICAL, compile, compile_for};

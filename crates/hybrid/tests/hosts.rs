@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use mpc::{Channel, Clients, Fingerprint, Identity};
 use network::IntNetwork;
 use palladion_hybrid::{
-    Activations, Client, Event, HANDSHAKE, Limits, PATIENCE, Server, compile, connect, host,
+    Activations, Client, HANDSHAKE, HostEvent, Limits, PATIENCE, Server, compile, connect, host,
 };
 
 /// 2 Gbit/s in bytes per second.
@@ -62,7 +62,7 @@ fn hosted(
     let address = listener.local_addr().unwrap();
     let (reasons, is_on) = (Mutex::new(Vec::new()), AtomicBool::new(true));
     let hear = |_, event| {
-        if let Event::Failed(reason) = event {
+        if let HostEvent::Failed(reason) = event {
             reasons.lock().unwrap().push(reason);
         }
         true

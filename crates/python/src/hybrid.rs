@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use ::hybrid::{
-    Activations, Client, Event, Limits, Program, Progress, Report, STATISTICAL, Server, Taken,
+    Activations, Client, HostEvent, Limits, Program, Progress, Report, STATISTICAL, Server, Taken,
     printable,
 };
 use ::network::IntNetwork;
@@ -156,11 +156,11 @@ fn serve(
         "inputs_of_client": limits.inputs_of_client,
         "any_client": *clients == Clients::Any,
     }));
-    let hear = |from: std::net::SocketAddr, event: Event| {
+    let hear = |from: std::net::SocketAddr, event: HostEvent| {
         let from = from.to_string();
         line.tell(match event {
-            Event::Connected => json!({ "event": "connected", "from": from }),
-            Event::Served {
+            HostEvent::Connected => json!({ "event": "connected", "from": from }),
+            HostEvent::Served {
                 client,
                 inputs,
                 report,
@@ -172,7 +172,9 @@ fn serve(
                 "log2_distance": server.log2_distance() + (inputs as f64).log2(),
                 "report": report_json(&report),
             }),
-            Event::Failed(reason) => json!({ "event": "failed", "from": from, "reason": reason }),
+            HostEvent::Failed(reason) => {
+                json!({ "event": "failed", "from": from, "reason": reason })
+            }
         })
     };
     let parties = (listener, identity);

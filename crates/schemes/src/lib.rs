@@ -31,7 +31,8 @@
 //! let params = ckks::Params::for_depth(13, 1, 30)?;
 //! let secret = params.generate_secret(&mut rng);
 //! let keys = secret.keys(&Needs::default(), &mut rng)?;
-//! let sent = (params.to_bytes(), keys.to_bytes(), secret.encrypt(&[0.5, -1.5], &mut rng)?.to_bytes()?);
+//! let x = secret.encrypt(&[0.5, -1.5], &mut rng)?;
+//! let sent = (params.to_bytes(), keys.to_bytes(), x.to_bytes()?);
 //!
 //! // The server.
 //! let there = ckks::Params::from_bytes(&sent.0)?;

@@ -28,7 +28,7 @@ use kernels::is_prime;
 
 /// The result of one product by the printed construction.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct Published {
     /// The primes: the largest below `2^21`. Their product is above `2^62`, as the paper asks for.
     pub primes: [u64; PRIMES],
     /// Share of residues that are wrong.
@@ -37,7 +37,7 @@ pub struct Report {
     pub wrong_words: f64,
     /// Root of the mean square error of coefficients before they are reduced.
     pub rms: f64,
-    /// The estimate of [`Report::rms`] from the number of roundings.
+    /// The estimate of [`Published::rms`] from the number of roundings.
     pub estimated_rms: f64,
     /// Distance of neighbouring numbers in single precision at the typical size of a coefficient.
     pub spacing: f64,
@@ -48,7 +48,7 @@ pub struct Report {
 /// # Errors
 /// [`Error::Words`] unless there are as many digits as words. [`Error::Degree`] unless their number
 /// is a power of two from 16 to 2^12: the comparison takes a number of steps quadratic in it.
-pub fn multiply(digits: &[i32], words: &[u32]) -> Result<Report> {
+pub fn multiply(digits: &[i32], words: &[u32]) -> Result<Published> {
     let (n, min, max) = (words.len(), 16, 1 << 12);
     if digits.len() != n {
         return Err(Error::Words {
@@ -97,7 +97,7 @@ pub fn multiply(digits: &[i32], words: &[u32]) -> Result<Report> {
         wrong_words.filter(|(found, want)| residues.centred(|i| found[i]) as u32 != **want);
     let count = (n * PRIMES) as f64;
     let size = (size / count).sqrt();
-    Ok(Report {
+    Ok(Published {
         primes: std::array::from_fn(|i| primes[i]),
         wrong_residues: wrong as f64 / count,
         wrong_words: wrong_words.count() as f64 / n as f64,
@@ -128,7 +128,7 @@ mod tests {
     use super::super::super::conformance::Draw;
     use super::*;
 
-    fn random(n: usize, digit: u32) -> Report {
+    fn random(n: usize, digit: u32) -> Published {
         let mut draw = Draw::new(n as u64);
         let digits: Vec<i32> = (0..n).map(|_| draw.digit(digit)).collect();
         let words: Vec<u32> = (0..n).map(|_| draw.next() as u32).collect();
