@@ -123,8 +123,6 @@ class Writer:
                 )
             case "automorphism":
                 self.add(f"automorphism %{a} by {2 * self.below(self.n) + 1}", value)
-            case "shift":
-                self.add(f"shift %{a} by {self.below(2 * self.n)}", value)
             case "slots":
                 self.add(f"slots %{a}", Value("eval", value.limbs))
             case "extract":
@@ -159,7 +157,6 @@ OPERANDS = {
     "mul": ("eval", 0),
     "dot": ("eval", 0),
     "slots": ("coeff", 1),
-    "shift": ("coeff", 0),
     "extract": ("coeff", 0),
     "convert": ("coeff", 0),
     "round": ("coeff", 1),
