@@ -67,7 +67,7 @@ pub enum Op {
     Rotate {
         /// The ciphertext.
         value: ValueId,
-        /// Number of slots, from 1 to the [slots of a row](Circuit::row) minus 1.
+        /// Number of slots, from 1 to the [slots of a row](super::Circuit::row) minus 1.
         steps: usize,
     },
     /// Complex conjugate of every slot, in approximate arithmetic.
@@ -80,8 +80,9 @@ pub enum Op {
         /// The ciphertext.
         value: ValueId,
     },
-    /// The same message at a high level, in approximate arithmetic. [`Bootstrapping`] says at which
-    /// level and scale. The operand may be at any level.
+    /// The same message at a high level, in approximate arithmetic.
+    /// [`Bootstrapping`](super::Bootstrapping) says at which level and scale. The operand may be at
+    /// any level.
     Bootstrap {
         /// The ciphertext.
         value: ValueId,
