@@ -14,10 +14,10 @@ import pytest
 
 OURS = Path(__file__).parent.parent / "bench" / "he-org"
 
+pytestmark = pytest.mark.long
+
 HARNESS = """
 import pathlib, subprocess, sys
-
-pytestmark = pytest.mark.long
 subprocess.run([pathlib.Path("scripts/get_openfhe.sh").resolve()], check=True)
 subprocess.run([pathlib.Path("scripts/build_task.sh").resolve(), "./submission"], check=True)
 built = sorted(path.name for path in pathlib.Path("submission/build").iterdir())

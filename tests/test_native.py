@@ -225,7 +225,8 @@ def test_a_process_that_was_forked_amid_a_run_names_the_way_out(
 LITTLE = """
 import resource
 import palladion
-from palladion import _native, memory
+from palladion import _native
+from palladion.support import memory
 
 program = _native.compile(palladion.mnist_network().to_json(), 1)
 secret = _native.SecretKey.generate(program.terms())
