@@ -70,12 +70,14 @@ fn everything_survives_its_file_and_the_result_is_exact() {
     let client = Client::from_bytes(&theirs, &bytes).unwrap();
     assert_eq!(client.to_bytes(), bytes);
     let bytes = files::keys_to_bytes(&prepared, &keys).unwrap();
-    let predicted = prepared.program().prediction;
-    assert_eq!(predicted.key_bytes, bytes.len() as u64);
+    let predicted = files::keys_file_len(prepared.params(), &prepared.needs()).unwrap();
+    assert_eq!(predicted, bytes.len());
     let keys = files::keys_from_bytes(&theirs, &bytes).unwrap();
     assert_eq!(files::keys_to_bytes(&theirs, &keys).unwrap(), bytes);
     let bytes = files::query_to_bytes(&client.encrypt(&[image()]).unwrap());
-    assert_eq!(predicted.input_bytes, bytes.len() as u64);
+    let predicted =
+        files::query_file_len(prepared.params(), prepared.input_level(), prepared.inputs());
+    assert_eq!(predicted, bytes.len());
     let query = files::query_from_bytes(&theirs, &bytes).unwrap();
     assert_eq!(files::query_to_bytes(&query), bytes);
     let server = Prepared::of(&theirs).unwrap();
