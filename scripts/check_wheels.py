@@ -105,7 +105,7 @@ def check_contents(archive: Path) -> None:
         names = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
     needed = {"Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md", "pyproject.toml"}
     missing = needed - {*names}
-    allowed = re.compile(rf"NOTICES\.txt|python/palladion/({DATA})")
+    allowed = re.compile(rf"NOTICES\.txt|crates/schemes/sets\.json|python/palladion/({DATA})")
     strays = [
         name for name in names
         if not allowed.fullmatch(name)
