@@ -36,7 +36,7 @@ test: test-rust
 test-all: test-rust test-python test-long
 
 test-rust:
-	@echo "Compiling and running the tests of Rust: about 8 minutes on 2 cores the first time."
+	@echo "Compiling and running the tests of Rust: some minutes the first time."
 	cargo test --workspace --locked --tests
 	cargo test --workspace --locked --doc
 	cargo check --locked --quiet --manifest-path tests/outside/Cargo.toml
@@ -89,7 +89,7 @@ $(VENV)/python-ready:
 $(VENV)/built: $(VENV)/python-ready $(SOURCES)
 	@sh scripts/check_needs.sh "$(PYTHON)"
 	rm -rf dist
-	@echo "Compiling the core in Rust: 4 to 7 minutes on 2 cores the first time, and once."
+	@echo "Compiling the core in Rust: about 9 minutes on 2 cores the first time."
 	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
 	@echo "Installing the package and the libraries that it needs."
 	$(PIP) install dist/palladion-*.whl

@@ -186,4 +186,9 @@ def random_trace(rng: np.random.Generator, n: int, least: int, length: int) -> W
         operand = writer.pick(*OPERANDS.get(kind, ("", 0)))
         if operand is not None:
             writer.unary(kind, operand)
+    # Beside the loop, so that its draws stay as they were.
+    for exponent in (1, n, 2 * n - 1):
+        operand = writer.pick("coeff")
+        assert operand is not None
+        writer.add(f"shift %{operand} by {exponent}", writer.values[operand])
     return writer

@@ -5,7 +5,7 @@ use network::Lut;
 use serde::{Deserialize, Serialize};
 
 /// Largest shift of a form. The numbers of a table have at most 17 bits, so its thresholds have at
-/// most 61 bits. Of 4,000 random tables of quadratics two need 41 bits.
+/// most 61 bits. A test has a table that needs 41 bits.
 const LARGEST_SHIFT: u32 = 44;
 /// Bits after the point in the search for the middle of the possible quadratics.
 const FINE: u32 = 50;

@@ -91,30 +91,15 @@ pub fn trial_in_parts(
     rng: &mut impl CryptoRng,
     hear: impl FnMut(usize, usize) -> bool,
 ) -> Result<Trial> {
+    let (tiles, whole) = (tiles(layer, part), (layer, numbers));
     match frame {
         Frame::Exact(params) => {
             let client = Client::new(Bfv(params.clone()), rng);
-            in_parts(
-                client,
-                packing,
-                frame,
-                &tiles(layer, part),
-                (layer, numbers),
-                rng,
-                hear,
-            )
+            in_parts(client, packing, frame, &tiles, whole, rng, hear)
         }
         Frame::Approximate(params) => {
             let client = Client::new(params.clone(), rng);
-            in_parts(
-                client,
-                packing,
-                frame,
-                &tiles(layer, part),
-                (layer, numbers),
-                rng,
-                hear,
-            )
+            in_parts(client, packing, frame, &tiles, whole, rng, hear)
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::reading::{Checked, Problem, Words, check, shown};
 use std::collections::HashMap;
 use std::fmt::{Formatter, Result};
 
-/// What the parser knows of a line besides its words.
+/// The context of a line for the parser, besides its words.
 #[derive(Clone, Copy)]
 pub struct Line<'a> {
     /// Earlier sub-traces by name.

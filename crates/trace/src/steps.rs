@@ -65,7 +65,7 @@ pub(super) fn check_step(step: &Step, before: Option<&Step>, length: usize) -> C
 }
 
 impl Builder<'_> {
-    /// What follows in the main body belongs to a step of this name, up to the next one. A step
+    /// The rest of the main body, up to the next step, belongs to a step of this name. A step
     /// without instructions vanishes.
     ///
     /// # Panics

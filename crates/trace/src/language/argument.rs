@@ -3,8 +3,8 @@
 use crate::ir::{ConstantId, Type, ValueId};
 use crate::limbs::Limbs;
 
-/// What the method of a builder takes for an operand of type `T`: numbers as they are, and what
-/// becomes a name, a set of limbs or a list.
+/// An argument of a method of a builder, for an operand of type `T`: a number as it is, or a value
+/// that becomes a name, a set of limbs or a list.
 pub trait Argument<T> {
     /// Returns the operand.
     fn into_operand(self) -> T;

@@ -58,13 +58,13 @@ use std::fmt::{Formatter, Result};
 
 /// A language that is written. Its type is the enum of its operations.
 pub trait Language {
-    /// What kinds of operands know when they write, besides the operand.
+    /// The context of writing: what a kind of operand knows besides the operand.
     type Writing<'a>: Copy;
 }
 
 /// A language that is read, too.
 pub trait ReadLanguage: Language {
-    /// What kinds of operands know when they read, besides the words of the line.
+    /// The context of reading: what a kind of operand knows besides the words of the line.
     type Reading<'a>: Copy;
 }
 
