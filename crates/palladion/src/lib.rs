@@ -48,7 +48,7 @@ pub mod server {
 #[cfg(feature = "compile")]
 pub mod compile {
     pub use compiler::{
-        Choices, Error, Moduli, Options, Result, Words, compile, compile_with_choices,
+        Choices, Error, Moduli, Options, Result, WordSize, compile, compile_with_choices,
     };
     pub use network::{Evaluator, IntNetwork};
     pub use program::Program;
