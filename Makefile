@@ -27,6 +27,9 @@ build: $(VENV)/built
 demo: build
 	$(BIN)/palladion demo
 
+# The door to the crates is checked with all that it opens, and the blocks of docs/rust.md with it.
+CRATES := --workspace --locked --features palladion/full
+
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile --durations 30
 
 test: test-rust
@@ -37,8 +40,8 @@ test-all: test-rust test-python test-long
 
 test-rust:
 	@echo "Compiling and running the tests of Rust: some minutes the first time."
-	cargo test --workspace --locked --tests
-	cargo test --workspace --locked --doc
+	cargo test $(CRATES) --tests
+	cargo test $(CRATES) --doc
 	cargo check --locked --quiet --manifest-path tests/outside/Cargo.toml
 
 test-python: $(VENV)/dev
@@ -54,8 +57,8 @@ lint: $(VENV)/dev
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	cargo clippy $(CRATES) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(CRATES) --no-deps --quiet
 
 lint-python: $(VENV)/dev
 	$(BIN)/python scripts/check_layers.py

@@ -91,11 +91,18 @@ def main() -> None:
         click.echo("error: not enough memory", err=True)
         status = 1
     except BrokenPipeError:  # the reader of the output has ended, such as `head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         status = 1
     except OSError as error:
         full = error.errno == errno.ENOSPC and error.filename is None
         words = f"cannot print to standard output: {error.strerror}" if full else error
         click.echo(f"error: {words}", err=True)
+        if full:
+            drop_output()
         status = 1
     sys.exit(status)
+
+
+def drop_output() -> None:
+    """Send standard output nowhere: Python writes the rest at its end, and would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
