@@ -13,9 +13,9 @@
 //!
 //! The table of `rows` times `columns` is read by its diagonals: the selection times diagonal `k`,
 //! rotated by `k`, has in slot `j` a value of column `j mod p`. The period `p` is the number of
-//! columns, rounded up to a power of two. The sum over `k` is taken by halves, with keys that the
-//! sum over the slots of a column needs too: `p - 1 + log2(slots / p)` rotations in all. Separate
-//! sums would take `log2 slots` rotations for each column.
+//! columns, rounded up to a power of two. The sum over `k` is computed by halves. Its rotation keys
+//! also serve the sum over the slots of a column. Both sums take `p - 1 + log2(slots / p)`
+//! rotations in all. Separate sums would take `log2 slots` rotations for each column.
 //!
 //! Depth: a product for each doubling of the words, `log2 t` squarings for `t = 2^16 + 1`, or up to
 //! twice as many products for another `t`. Then one product with a diagonal, and sums of slots.
@@ -47,9 +47,9 @@ impl Database {
     ///
     /// # Errors
     /// [`Error::Shape`] for approximate arithmetic, for no words, for columns of different lengths,
-    /// for two rows with one key, for no columns, and for more columns than half of the slots.
-    /// Those of [`CircuitBuilder`] for more rows than slots, for values that are not below `t`, and
-    /// for too few levels.
+    /// for two rows with one key, for no columns, and for more columns than half of the slots. The
+    /// errors of [`CircuitBuilder`] for more rows than slots, for values that are not below `t`,
+    /// and for too few levels.
     pub fn circuit(&self, arithmetic: Arithmetic, slots: usize) -> Result<Circuit> {
         let Arithmetic::Exact { t, .. } = arithmetic else {
             return Err(shape("the arithmetic", "approximate".into(), "exact"));

@@ -119,7 +119,7 @@ impl Bootstrap {
     /// Makes the bootstrapping over a chain of [`Bootstrap::moduli`].
     ///
     /// # Errors
-    /// Those of [`Params::coefficients_only`].
+    /// The errors of [`Params::coefficients_only`].
     pub fn new(rlwe: &rlwe::Params) -> Result<Self> {
         let digits = Self::digits(rlwe.n());
         let rows = (1..=digits).rev();

@@ -146,7 +146,7 @@ impl Plaintext {
         self.doubt
     }
 
-    /// What is known of the message's size.
+    /// The known bounds on the message's size.
     pub fn size(&self) -> Size {
         self.size
     }
@@ -303,12 +303,12 @@ impl Ciphertext {
         Ok(self)
     }
 
-    /// What is known of the message's size.
+    /// The known bounds on the message's size.
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// States what is known of the message's size.
+    /// Sets the known bounds on the message's size.
     pub fn set_size(&mut self, size: Size) {
         self.size = size;
     }

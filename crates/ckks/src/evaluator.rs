@@ -224,7 +224,7 @@ impl Evaluator {
     /// `a b`, relinearised and rescaled by one level, all in one division.
     ///
     /// # Errors
-    /// Those of [`Evaluator::mul`], [`Evaluator::relinearize`] and [`Evaluator::rescale`].
+    /// The errors of [`Evaluator::mul`], [`Evaluator::relinearize`] and [`Evaluator::rescale`].
     pub fn mul_and_rescale(
         &self,
         a: &Ciphertext,

@@ -99,7 +99,7 @@ impl Params {
     /// Checks `spec` and builds the parameters.
     ///
     /// # Errors
-    /// Those of [`rlwe::Params::new`], [`Error::EmptyLevel`] and [`Error::Scale`].
+    /// The errors of [`rlwe::Params::new`], [`Error::EmptyLevel`] and [`Error::Scale`].
     pub fn new(spec: &ParamsSpec) -> Result<Self> {
         Self::build(spec, rlwe::Params::new)
     }

@@ -1,20 +1,20 @@
-//! What is known of the size of a message, by which a message that does not fit is found.
+//! Bounds on the size of a message. They tell whether a message fits its modulus.
 //!
 //! A message whose coefficients, times the scale, exceed half of the modulus decrypts to another
-//! one. So a ciphertext carries bounds on its message, from below and from above. They start from
-//! the values that were encrypted, and every operation computes the bounds of its result. Only the
-//! last message has to fit: sums, products and rescales are right modulo the modulus, so what
-//! exceeds it in between does no harm.
+//! one. Therefore a ciphertext carries bounds on its message, from below and from above. The bounds
+//! start from the values that were encrypted, and every operation computes the bounds of its
+//! result. Only the last message has to fit. Sums, products and rescales are right modulo the
+//! modulus, so a message that exceeds the modulus in between does no harm.
 //!
 //! The bounds stay in the process. Bytes and keys do not contain them, and they are not printed,
-//! since they say something about the values. What comes from outside has an unknown size until
+//! since they say something about the values. A ciphertext from outside has an unknown size until
 //! [`Ciphertext::bounded`] states one.
 //!
 //! With `z` the slots and `c` the coefficients of a message: `c_0` is the real part of the mean of
 //! `z`, and `c_(N/2)` the imaginary one; `sum_j c_j^2` is the mean of `|z|^2`; and each `|c_j|` is
-//! at most the mean of `|z|`, and apart from these two at most the standard deviation of `z`. So
-//! means bound coefficients better than the largest slot does. A scalar product of 1,024 numbers
-//! between -1 and 1 is known to be at most 341, not 1,024, if the numbers are uniform.
+//! at most the mean of `|z|`, and apart from these two at most the standard deviation of `z`.
+//! Therefore means bound coefficients better than the largest slot does. A scalar product of 1,024
+//! numbers between -1 and 1 is known to be at most 341, not 1,024, if the numbers are uniform.
 //!
 //! [`Ciphertext::bounded`]: crate::Ciphertext::bounded
 
@@ -26,7 +26,7 @@ use num_complex::Complex64;
 pub struct Size {
     /// A number near the mean of the slots.
     mean: Complex64,
-    /// Largest distance of the mean from that number.
+    /// Largest distance of the mean of the slots from `mean`.
     mean_distance: f64,
     /// Bound from above on the standard deviation of the slots.
     deviation: f64,
@@ -47,9 +47,9 @@ pub struct Size {
 /// Whether a message fits its modulus.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fit {
-    /// It does.
+    /// The message fits.
     Fits,
-    /// It does not: its largest coefficient is at least this number.
+    /// The message does not fit: its largest coefficient is at least this number.
     Lost(f64),
     /// The bounds allow both. The largest coefficient is at most this number, which is infinite for
     /// an unknown size.

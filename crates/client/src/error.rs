@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of the `client` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can go wrong at the client.
+/// Errors of encryption, decryption and key generation at the client.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,21 +19,21 @@ pub enum Error {
     /// Images or results do not fit the program.
     #[error("{what} is {found}, expected {expected}")]
     Image {
-        /// Name of what does not fit.
+        /// Name of the quantity that does not fit, such as "the number of images".
         what: &'static str,
-        /// What was found.
+        /// The value of the quantity, as text.
         found: String,
-        /// What was expected.
+        /// The values that fit, as text.
         expected: String,
     },
     /// The secret cannot make an evaluation key that was asked for.
     #[error("{what} is {found}, expected {expected}")]
     Key {
-        /// Name of what is wrong.
+        /// Name of the part of the request that is wrong, such as "the level of a key".
         what: &'static str,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that the secret allows, as text.
         expected: String,
     },
     /// The noise left too little margin: the result cannot be trusted.

@@ -25,11 +25,11 @@ pub enum Error {
     Layer {
         /// Name of the layer.
         layer: String,
-        /// Name of what is wrong.
+        /// The property of the layer that is wrong, such as "the bound of its accumulators".
         what: &'static str,
-        /// What was found.
+        /// The value of the property, as text.
         found: String,
-        /// What is possible.
+        /// The values with which the layer can be compiled, as text.
         expected: String,
     },
     /// The batch has no image.

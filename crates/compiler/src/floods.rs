@@ -1,8 +1,8 @@
 //! Floods: noise that hides the noise of the outputs.
 //!
-//! The noise of an output depends on the weights, and the client, which has made all keys, can
-//! compute how. A flood drowns it, so it needs room above the noise: what the last layer reads ends
-//! at a higher level than other values.
+//! The noise of an output depends on the weights. The client has made all keys, so it could compute
+//! facts about the weights from the noise. A flood drowns the noise and needs room above it.
+//! Therefore the values that the last layer reads end at a higher level than other values.
 
 use crate::Options;
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use rlwe::noise::deviations;
 /// Bits by which the noise of the outputs may be above the estimate before the program is written.
 const RESERVE_BITS: f64 = 1.0;
 
-/// What a flood over the outputs of a network must hide.
+/// Sizes of the noise that floods over the outputs of a network must hide.
 #[derive(Clone, Debug)]
 pub(crate) struct Floods {
     /// Sources that the last layer reads.
@@ -30,7 +30,7 @@ pub(crate) struct Floods {
 }
 
 impl Floods {
-    /// `None` if no noise is to be hidden.
+    /// Measures the last layer of a network. Returns `None` if the options ask for no floods.
     pub(crate) fn new(network: &IntNetwork, options: Options) -> Result<Option<Self>> {
         let (Some(answers), Some(last)) = (options.flooded_answers, network.layers.last()) else {
             return Ok(None);

@@ -41,19 +41,20 @@ const LWE_DIGIT_BITS: u32 = 3;
 const LARGEST_LIMB: u32 = 36;
 /// Number of limbs that [`Moduli::wider_bits`] makes larger.
 const WIDER_LIMBS: usize = 2;
-/// What is tried for them if floods hide the noise of outputs. After a dense layer from slots, a
-/// flood for 2^20 answers needs 103 bits, and the lowest three limbs have 94. With 12 bits more and
-/// smaller special moduli, MNIST takes 4.68 s instead of 7.08 s with another limb (one thread,
-/// predicted; 4.54 s without floods).
+/// Number of bits by which [`choose`] makes each of these limbs larger if floods hide the noise of
+/// outputs. After a dense layer from slots, a flood for 2^20 answers needs 103 bits, and the lowest
+/// three limbs have 94. With 12 bits more in two limbs, and smaller special moduli, MNIST takes
+/// 4.68 s instead of 7.08 s with another limb (one thread, predicted; 4.54 s without floods).
 const WIDER_BITS: u32 = 6;
 /// Level of a table's result where it enters the next linear layer.
 const END_LEVEL: usize = 1;
 /// Number of levels by which a table may start higher if it ends too noisy.
 const MORE_LEVELS: usize = 2;
-/// Chains may be this many limbs shorter than the cheapest shapes of tables need.
+/// Largest number of limbs by which a tried chain may be shorter than the cheapest shapes of tables
+/// need.
 const SHORTER_LIMBS: usize = 2;
-/// The same for words of 32 bits. There the cheapest shapes may end so low that special moduli
-/// hardly fit.
+/// As [`SHORTER_LIMBS`], for words of 32 bits. With such words the cheapest shapes may end so low
+/// that special moduli hardly fit.
 const SHORTER_LIMBS_32: usize = 5;
 /// Largest number of bits of a chain that is tried: 24 limbs of the default size.
 const MAX_CHAIN_BITS: u32 = 24 * 34;
@@ -143,9 +144,10 @@ fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choic
 /// Sizes of special moduli.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Special {
-    /// Those of [`Moduli::special_bits`].
+    /// Special moduli of [`Moduli::special_bits`] bits.
     Fast,
-    /// As large as 128-bit security allows beside the chain, and at most those.
+    /// Special moduli as large as 128-bit security allows beside the chain, and at most of
+    /// [`Moduli::special_bits`] bits.
     Fitting,
 }
 

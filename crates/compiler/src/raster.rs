@@ -7,9 +7,9 @@
 //! polynomial is `d(X^g) (1 + .. + X^(g-1)) (1 + X^(N/2))`. At coefficients `p g` below `N/2`, its
 //! product with `k(X^g)` is `k d mod X^V + 1`.
 //!
-//! A [`Raster`] places channels, rows and columns in a ring. Between rows and between channels it
-//! has as many positions of zeros as windows reach beyond the image, or none. Without zeros,
-//! windows that reach out of the image need kernels of their own (`linear`).
+//! A [`Raster`] places channels, rows and columns in a ring. Positions of zeros may lie between
+//! rows and between channels: as many as windows reach beyond the image. Without zeros, windows
+//! that reach out of the image need kernels of their own (`linear`).
 
 use circuits::transform::coefficient_of_slot;
 use exchange::Layout;
@@ -135,7 +135,8 @@ impl Raster {
         (images - 1) * self.pitch[0] + own + self.zeros[0] * self.pitch[2] + self.zeros[1]
     }
 
-    /// What a window reads at the given row and column, which may lie outside the image.
+    /// The kind of value that a window reads at the given row and column, which may lie outside the
+    /// image.
     pub(crate) fn reads(&self, [y, x]: [i64; 2]) -> Read {
         let inside = |at: i64, len: usize| (0..len as i64).contains(&at);
         let near = |at: i64, len: usize, zeros: usize| {
@@ -152,7 +153,7 @@ impl Raster {
     }
 }
 
-/// What a window finds at a position that it reads.
+/// The kind of value at a position that a window reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// A value of the image.

@@ -25,7 +25,7 @@ impl Params {
     /// Checks `spec` and the plaintext modulus, and builds the parameters.
     ///
     /// # Errors
-    /// Those of [`rlwe::Params::new`], and [`Error::PlaintextModulus`].
+    /// The errors of [`rlwe::Params::new`], and [`Error::PlaintextModulus`].
     pub fn new(spec: &ParamsSpec, t: u64) -> Result<Self> {
         Self::with_slots(&rlwe::Params::new(spec)?, t)
     }

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Result of the `exchange` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error in what client and server exchange.
+/// Errors in the files that client and server exchange.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,20 +19,20 @@ pub enum Error {
     /// The bytes of a file are wrong.
     #[error(transparent)]
     Bytes(#[from] BytesError),
-    /// An answer or a checkpoint belongs to another query than the one given with it.
+    /// An answer or a checkpoint belongs to another query than the query beside it.
     #[error("{what} belongs to another query: it names the hash {found}, expected {expected}")]
     OtherQuery {
-        /// What was given with the query.
+        /// The file that came with the query, such as "this answer".
         what: &'static str,
-        /// First bytes of the hash found.
+        /// First bytes of the query's hash that the file names.
         found: String,
-        /// First bytes of the hash of the query.
+        /// First bytes of the hash of the query beside it.
         expected: String,
     },
     /// The evaluation keys lack a key.
     #[error("the evaluation keys hold no {what}")]
     MissingKey {
-        /// Which key is missing.
+        /// Name of the missing key.
         what: &'static str,
     },
     /// The evaluation keys hold no packing key for a layout.
@@ -47,11 +47,11 @@ pub enum Error {
     /// Parameters, terms or keys contradict each other.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// Name of what is wrong.
+        /// Name of the quantity that is wrong, such as "the number of results".
         what: &'static str,
-        /// Value found.
+        /// The value of the quantity, as text.
         found: String,
-        /// Value expected.
+        /// The values that are allowed, as text.
         expected: String,
     },
 }

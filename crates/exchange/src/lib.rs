@@ -1,4 +1,4 @@
-//! What client and server both know of a program, and what they exchange.
+//! The terms of a program, which client and server share, and the files that they exchange.
 //!
 //! *Concept.* A [`Verified`] program has its terms of exchange ([`Exchange`]): the parameters, the
 //! evaluation keys that the server needs, where inputs and outputs lie, and a fingerprint. The

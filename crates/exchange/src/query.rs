@@ -1,4 +1,4 @@
-//! What a client asks: encrypted images.
+//! The query of a client: encrypted images.
 
 use crate::error::Result;
 use crate::files::query_to_bytes;

@@ -70,7 +70,7 @@ impl Exchange {
         Self::new(bound)
     }
 
-    /// What a client must know of the program.
+    /// The terms of the program: all that a client must know of it.
     pub fn terms(&self) -> &Terms {
         &self.0.bound.terms
     }

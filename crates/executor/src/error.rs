@@ -19,11 +19,11 @@ pub enum Error {
     /// A trace cannot be executed, or was given other values than it asks for.
     #[error("{what} is {found}, expected {expected}")]
     Replay {
-        /// Name of what is wrong.
+        /// Name of the part or value that is wrong, such as "modulus 3".
         what: String,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that it may have, as text.
         expected: String,
     },
     /// The observer stopped the run.

@@ -1,4 +1,4 @@
-//! What a backend of traces must do.
+//! The trait of the backends of traces, and the backend of the CPU.
 
 use crate::error::Result;
 use crate::kept::Kept;

@@ -109,7 +109,7 @@ impl<C> Value<C> {
     }
 }
 
-/// What a dry run knows of the plaintexts in a sum of products.
+/// The properties of plaintexts from which a dry run predicts the noise of a sum of products.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// Squares of the plaintexts' coefficients.
@@ -118,7 +118,7 @@ pub struct Known {
     pub encoding: Encoding,
 }
 
-/// For plaintexts that are given by their coefficients.
+/// The squares of plaintexts that are encoded from coefficients.
 impl From<Squares> for Known {
     fn from(squares: Squares) -> Self {
         Self {

@@ -178,7 +178,7 @@ fn by_copy(layout: Layout, values: Vec<u64>) -> Plain {
     Plain::Slots(Words::Repeat { run, values })
 }
 
-/// What is known of a plaintext with values in all slots.
+/// The properties of a plaintext with uniformly random values in all slots, for a dry run.
 fn uniform<O: Operations>(engine: &Engine<O>, layout: Layout) -> Known {
     let n = layout.slots();
     Known {

@@ -40,12 +40,13 @@ pub struct Progress {
 
 /// Executes a trace. `observe` is called before every instruction, and stops the replay by
 /// returning `false`. The outside is told when a [step](trace::Step) ends. Returns the counts of
-/// what was executed. They are counted pass by pass, so that [`Trace::counts`] can be compared with
-/// them.
+/// the executed passes and instructions. The replay counts each pass as it runs, so that tests can
+/// compare [`Trace::counts`] with the result.
 ///
 /// # Errors
-/// Those of [`Trace::verify`] and of the outside. [`Error::Replay`] for moduli that are not primes,
-/// and for loaded words that are no residues. [`Error::Stopped`] if `observe` returned `false`.
+/// The errors of [`Trace::verify`] and of the outside. [`Error::Replay`] for moduli that are not
+/// primes, and for loaded words that are no residues. [`Error::Stopped`] if `observe` returned
+/// `false`.
 pub fn replay(
     trace: &Trace,
     outside: &mut impl Outside,

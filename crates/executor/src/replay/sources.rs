@@ -46,7 +46,7 @@ impl<'a> Sources<'a> {
     /// The limbs of the result of an operation without operands, in the order of its type.
     ///
     /// # Errors
-    /// Those of the outside, and [`Error::Replay`] for loaded words that are no residues.
+    /// The errors of the outside, and [`Error::Replay`] for loaded words that are no residues.
     ///
     /// # Panics
     /// If the operation has operands.

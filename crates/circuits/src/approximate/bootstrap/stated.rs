@@ -80,12 +80,14 @@ pub fn arithmetic(params: &Params) -> Arithmetic {
 }
 
 impl Bootstrapper {
-    /// Levels of the transform between so many slots and their coefficients, in each direction.
+    /// Number of levels that the transform between `slots` slots and their coefficients takes, in
+    /// each direction.
     pub fn transform_levels(slots: usize) -> usize {
         Transforms::count(slots)
     }
 
-    /// What circuits state of the bootstrapping of a spec. It takes no tables and no keys.
+    /// The description of a spec's bootstrapping that a circuit states. The function computes it
+    /// from the parameters alone, without tables and keys.
     ///
     /// # Errors
     /// [`Error::Shape`] if there are too few levels or slots, or if the ratio leaves no room for
