@@ -37,11 +37,11 @@ pub enum Error {
     /// A circuit got an input of a shape that it cannot handle.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// Name of what is wrong.
+        /// Name of the quantity of the input that is wrong.
         what: &'static str,
-        /// Value found.
+        /// The value of the quantity, as text.
         found: String,
-        /// Value expected.
+        /// The values that the circuit can handle, as text.
         expected: String,
     },
 }

@@ -14,7 +14,7 @@ use rlwe::SecretKey;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What an encrypted run of a layer gave and took.
+/// The results of an encrypted run of a layer, and the time and memory that it took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trial {
     /// The decrypted results.
@@ -23,7 +23,8 @@ pub struct Trial {
     pub wrong: usize,
     /// Seconds of the run, from ciphertexts to ciphertexts. A [`trial`] has run once before.
     pub seconds: f64,
-    /// Seconds in which the server encodes weights. It does so once.
+    /// Seconds in which the server encodes the weights. A server encodes them once, before all
+    /// runs.
     pub encoding_seconds: f64,
     /// Size of the evaluation keys in the server's memory, in bytes.
     pub key_bytes: usize,
@@ -46,7 +47,7 @@ pub struct Numbers<'a> {
 }
 
 /// Encrypts values, runs the circuit of a packed layer on them, and compares its results with the
-/// layer on integers. In exact arithmetic the scheme is BFV. It uses the threads of the
+/// layer on integers. In exact arithmetic the scheme is BFV. The run uses the threads of the
 /// [pool](ring::in_pool) in which it is called.
 ///
 /// # Errors
@@ -74,14 +75,15 @@ pub fn trial(
 }
 
 /// As [`trial`] for a whole `layer`, in parts that are no larger than `part`: a
-/// [slice](packings::slice) of it, or the layer itself. Each part runs once, seconds are those of
-/// all parts, and sizes those of the largest. So only one part needs memory at a time.
+/// [slice](packings::slice) of it, or the layer itself. Each part runs once, so only one part needs
+/// memory at a time. The seconds are summed over all parts. The sizes are those of the largest
+/// part.
 ///
-/// `hear` is called before each part with the number of parts that have run and that of all. If it
-/// returns `false`, the trial ends, and the results that are missing count as wrong ones.
+/// `hear` is called before each part with the number of parts that have run and the number of all
+/// parts. If `hear` returns `false`, the trial ends, and the missing results count as wrong.
 ///
 /// # Errors
-/// Those of [`trial`], and of [`Packing::build`].
+/// The errors of [`trial`] and of [`Packing::build`].
 pub fn trial_in_parts(
     packing: &dyn Packing,
     frame: &Frame,

@@ -12,7 +12,7 @@ use trace::{Body, Trace};
 /// Checks that a trace is the result of [`lower`] on a recording.
 ///
 /// # Errors
-/// [`Error::Differs`] with the first difference, and those of [`lower`].
+/// [`Error::Differs`] with the first difference, and the errors of [`lower`].
 pub fn check(recording: &Recording, trace: &Trace) -> Result<()> {
     compare(trace, &lower(recording)?)
 }

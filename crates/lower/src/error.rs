@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of the `lower` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a recording has no trace, or why a trace does not belong to it.
+/// The reason why a recording has no trace, or why a trace does not belong to a recording.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,9 +25,9 @@ pub enum Error {
     Differs {
         /// The first part that differs.
         part: String,
-        /// What the trace has there.
+        /// The text of that part in the trace.
         found: String,
-        /// What the recording gives.
+        /// The text of that part in the trace that the recording gives.
         expected: String,
     },
     /// An operation that cannot be lowered.
@@ -35,13 +35,13 @@ pub enum Error {
     Step {
         /// Number of the step.
         step: usize,
-        /// Its operation.
+        /// Operation of the step.
         op: &'static str,
-        /// Name of what is wrong.
+        /// Name of the part of the step that is wrong, such as "the level of an operand".
         what: &'static str,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that can be lowered, as text.
         expected: String,
     },
 }

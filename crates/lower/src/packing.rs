@@ -181,8 +181,8 @@ impl Layer {
     }
 }
 
-/// What values take from each source. A source is repeated for values that take a second
-/// coefficient of it.
+/// The coefficient that each value takes from a source, in pairs of source and coefficients. A
+/// source occurs again for values that take a second coefficient of it.
 fn taken(packing: &Packing) -> Vec<(usize, Taken)> {
     let mut taken: BTreeMap<(usize, usize), Taken> = BTreeMap::new();
     for (value, sum) in packing.samples.iter().enumerate() {

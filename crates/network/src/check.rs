@@ -19,7 +19,8 @@ impl IntNetwork {
     /// Checks shapes, lengths, ranges, sources and tables.
     ///
     /// # Errors
-    /// The first failure, naming the place, what was found and what was expected.
+    /// The error of the first rule that the network breaks. It names the place, the value there and
+    /// the values that are allowed.
     pub fn check(&self) -> Result<()> {
         self.shapes().map(drop)
     }
@@ -27,7 +28,7 @@ impl IntNetwork {
     /// Returns the shape of each layer's output: channels, height, width. Checks the network too.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     pub fn shapes(&self) -> Result<Vec<Shape>> {
         let whole = Place("network".to_owned());
         whole.count("the number of layers", self.layers.len(), 1, MAX_LAYERS)?;

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result with this crate's [`enum@Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Errors in a network, or in what it is given to evaluate.
+/// Errors in a network, or in the inputs and the noise that it evaluates.
 #[derive(Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
@@ -30,9 +30,9 @@ pub enum Error {
     Range {
         /// `network`, `input`, `layer NAME` or `layer NAME, term NUMBER`.
         place: String,
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// Its value.
+        /// Value of the number.
         found: i64,
         /// Smallest value allowed.
         min: i64,
@@ -45,24 +45,24 @@ pub enum Error {
     Length {
         /// As in [`Error::Range`].
         place: String,
-        /// Which list.
+        /// Name of the list.
         what: &'static str,
-        /// Entries found.
+        /// Number of entries of the list.
         found: usize,
-        /// Entries expected.
+        /// Number of entries that the list must have.
         expected: usize,
     },
 
-    /// A real number is not what it must be.
+    /// A real number breaks the rule for it.
     #[error("{place}: {what} is {found}, expected {expected}")]
     Real {
         /// As in [`Error::Range`], or `noise of layer NAME`.
         place: String,
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// Its value.
+        /// Value of the number.
         found: f64,
-        /// What it must be.
+        /// The rule for the number, as text.
         expected: &'static str,
     },
 
@@ -71,7 +71,7 @@ pub enum Error {
     Shape {
         /// As in [`Error::Range`].
         place: String,
-        /// What the term takes.
+        /// Shape that the term takes.
         found: String,
         /// Shape of the term's source.
         expected: String,

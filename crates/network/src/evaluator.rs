@@ -79,7 +79,7 @@ impl Evaluator {
     /// Checks a network and prepares it for evaluation.
     ///
     /// # Errors
-    /// Those of [`IntNetwork::check`].
+    /// The errors of [`IntNetwork::check`].
     pub fn new(network: &IntNetwork) -> Result<Self> {
         let mut shapes = vec![network.input.shape];
         shapes.extend(network.shapes()?);
@@ -123,8 +123,8 @@ impl Evaluator {
     /// enters a table.
     ///
     /// # Errors
-    /// Those of [`evaluate`](Self::evaluate), and [`Error::Length`] or [`Error::Real`] for a noise
-    /// model of another network.
+    /// The errors of [`evaluate`](Self::evaluate), and [`Error::Length`] or [`Error::Real`] for a
+    /// noise model of another network.
     pub fn evaluate_noisy<R: Rng + ?Sized>(
         &self,
         image: &[i64],

@@ -58,9 +58,9 @@ pub struct Layer {
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Term {
-    /// What the term reads.
+    /// The value that the term reads.
     pub source: Source,
-    /// The map that is applied to it.
+    /// The map that is applied to the source.
     pub linear: Linear,
 }
 
@@ -88,7 +88,8 @@ impl From<Product> for [Source; 2] {
     }
 }
 
-/// What a term reads. In a file, 0 is the input and `k` is the output of layer `k`, counted from 1.
+/// A value that a term or a product reads. In a file, 0 is the input and `k` is the output of layer
+/// `k`, counted from 1.
 #[derive(Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[serde(from = "usize", into = "usize")]
 pub enum Source {

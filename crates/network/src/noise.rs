@@ -29,7 +29,7 @@ impl NoiseModel {
     /// up.
     ///
     /// # Errors
-    /// Those of [`IntNetwork::check`].
+    /// The errors of [`IntNetwork::check`].
     pub fn of_samples(network: &IntNetwork, sigma: f64) -> Result<Self> {
         let shapes = network.shapes()?;
         let tables = network.layers.iter().zip(&shapes);

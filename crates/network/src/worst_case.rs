@@ -10,7 +10,7 @@ impl IntNetwork {
     /// ranges can give, without noise. Every range is taken to contain 0, because of padding.
     ///
     /// # Errors
-    /// Those of [`check`](Self::check).
+    /// The errors of [`check`](Self::check).
     pub fn worst_cases(&self) -> Result<Vec<i64>> {
         let shapes = self.shapes()?;
         let source = |source: Source| match source {

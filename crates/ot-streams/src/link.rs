@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::io::ReadBuf;
 
-/// Most bytes that wait for the network. A writer that would exceed them waits.
+/// Most bytes that wait for the network. A writer that would exceed this number waits.
 const MAX_WAITING: usize = 8 << 20;
 /// Most memory that the peer's unread frames may take, with [`FRAME`] for each. The library reads a
 /// message of some megabytes before the next one is sent.
@@ -18,15 +18,16 @@ const FRAME: usize = 256;
 /// one of them is ahead of the other by the streams of a step, which are below ten.
 const MAX_UNOPENED: usize = 64;
 
-/// What names a stream: the numbers of its connections from the outermost one, and its own.
+/// The name of a stream: the numbers of its connections from the outermost one, and its own number.
 pub(crate) type Name = Vec<u16>;
 
 /// Bytes of one stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The numbers of the stream's connections from the outermost one, and its own.
+    /// Name of the stream: the numbers of its connections from the outermost one, and its own
+    /// number.
     pub stream: Vec<u16>,
-    /// What was written. Empty if the stream has ended.
+    /// The bytes that the stream's writer wrote. Empty if the stream has ended.
     pub bytes: Vec<u8>,
 }
 
@@ -69,7 +70,7 @@ impl State {
 
 #[derive(Debug, Default)]
 struct Incoming {
-    /// Frames, and how much of the first one is read.
+    /// Frames, and the number of bytes of the first frame that are already read.
     frames: VecDeque<Vec<u8>>,
     at: usize,
     is_open: bool,
@@ -104,15 +105,17 @@ impl Link {
         }
     }
 
-    /// True if no frame waits, so that what was carried should be flushed.
+    /// Returns true if no frame waits. The carrier should then flush the frames that it has
+    /// written.
     pub fn is_idle(&self) -> bool {
         self.state().outgoing.is_empty()
     }
 
-    /// Whether a frame of so many bytes may be delivered, before memory is taken for it.
+    /// Checks that a frame of `bytes` bytes may be delivered. Call it before the frame takes
+    /// memory.
     ///
     /// # Errors
-    /// What is too much.
+    /// A sentence with the number of bytes that exceeds the limit.
     pub fn admit(&self, bytes: usize) -> Result<(), String> {
         let held = self.state().held;
         if held + bytes.max(FRAME) > MAX_UNREAD {
@@ -124,11 +127,12 @@ impl Link {
         Ok(())
     }
 
-    /// Gives a frame from the peer to its stream. An empty one ends the stream.
+    /// Gives a frame from the peer to its stream. An empty frame ends the stream.
     ///
     /// # Errors
-    /// What is wrong with it: it follows the end of its stream, it is of too many streams that this
-    /// party has not opened, or too many bytes are unread. Nothing is kept of it then.
+    /// A sentence that says which rule the frame breaks: the frame follows the end of its stream,
+    /// the peer has too many streams that this party has not opened, or too many bytes are unread.
+    /// Such a frame is dropped.
     pub fn deliver(&self, frame: Frame) -> Result<(), String> {
         self.admit(frame.bytes.len())?;
         let mut state = self.state();

@@ -3,29 +3,30 @@
 use program::circuit::{Circuit, Op};
 use std::ops::AddAssign;
 
-/// What a layer costs in a packing.
+/// Numbers of operations and ciphertexts that a layer takes in a packing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Ciphertexts that the client sends.
     pub inputs: u64,
-    /// Ciphertexts that it gets back.
+    /// Ciphertexts that the client gets back.
     pub outputs: u64,
     /// Plaintexts of weights and of masks that the server holds.
     pub plaintexts: u64,
-    /// Products of a ciphertext and a plaintext. Those of masks are among them.
+    /// Products of a ciphertext and a plaintext, including the products with masks.
     pub products: u64,
     /// Products with a mask, which move slots that no rotation moves alone. The paper calls this a
     /// permute.
     pub masks: u64,
     /// Rotations, each with a key switch.
     pub rotations: u64,
-    /// Rotations of inputs, at the level of inputs. The others are at that of outputs.
+    /// Rotations of inputs, at the level of inputs. The other rotations are at the level of
+    /// outputs.
     pub early: u64,
     /// Inputs that are rotated.
     pub turned: u64,
     /// Sums of products, each followed by a rescale.
     pub sums: u64,
-    /// Sums of products with weights. The others are with masks.
+    /// Sums of products with weights. The other sums are of products with masks.
     pub outer: u64,
     /// Decompositions for the key switches. Rotations of one value share a decomposition.
     pub decompositions: u64,
@@ -87,8 +88,9 @@ impl Counts {
     }
 }
 
-/// What the paper's dataflow costs for the same layer, by the formulas of its public simulator.
-/// These leave out borders, padding, groups, and for kernels beyond 2x2 part of the outputs.
+/// Numbers of operations of the paper's dataflow for the same layer, by the formulas of its public
+/// simulator. The formulas leave out borders, padding, groups, and for kernels beyond 2x2 part of
+/// the outputs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Published {
     /// Products.
@@ -99,7 +101,7 @@ pub struct Published {
     pub permutes: u64,
 }
 
-/// The largest power of two from 1 up that passes, if all smaller ones do.
+/// The largest power of two up to which every power from 2 on passes. 1 is not tested.
 pub(crate) fn power_of_two(passes: impl Fn(usize) -> bool) -> usize {
     let mut found = 1;
     while found < 1 << 40 && passes(2 * found) {
@@ -138,7 +140,7 @@ pub(crate) fn fold_rotations(count: usize) -> u64 {
     u64::from(count.ilog2() + count.count_ones() - 1)
 }
 
-/// Decompositions of these rotations.
+/// Decompositions of the rotations that [`fold_rotations`] counts.
 pub(crate) fn fold_decompositions(count: usize) -> u64 {
     u64::from(count.ilog2() + u32::from(count.count_ones() > 1))
 }

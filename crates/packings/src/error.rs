@@ -1,11 +1,11 @@
-//! What can be wrong with a layer or a packing.
+//! Errors of the `packings` layer.
 
 use thiserror::Error;
 
 /// Result of the `packings` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What can be wrong with a layer, a packing, or the parameters that they are asked for.
+/// Errors in a layer or a packing, or in the parameters for which it is asked.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,12 +15,12 @@ pub enum Error {
     /// From the scheme of exact numbers.
     #[error(transparent)]
     Exact(#[from] bgv::Error),
-    /// A packing that there is not.
+    /// No packing has this name.
     #[error("the packing is {found:?}, expected one of {expected}")]
     Packing {
         /// Name that was asked for.
         found: String,
-        /// Names that there are.
+        /// Names of all packings.
         expected: String,
     },
     /// From the circuit's builder.
@@ -35,11 +35,11 @@ pub enum Error {
     /// A layer, or numbers for it, of a shape that no packing takes.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// What has a shape.
+        /// Name of the quantity or shape that is wrong, such as "the padding of a convolution".
         what: String,
-        /// Shape found.
+        /// The value of that quantity, as text.
         found: String,
-        /// Shape expected.
+        /// The values that packings take, as text.
         expected: String,
     },
 }

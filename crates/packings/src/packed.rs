@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Slots of ciphertexts, or coefficients, by the name of an input or output.
 pub type Messages = BTreeMap<String, Vec<Complex64>>;
 
-/// What lies in the slots of a ciphertext.
+/// The places of a layer's values in the slots of a ciphertext.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     /// Name of the input or output.

@@ -1,4 +1,4 @@
-//! What every packing is: a name, counts before anything is built, and a builder.
+//! The trait of all packings: a name, counts before anything is built, and a builder.
 
 use crate::counts::{Counts, Published};
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::{APlusW, BatchWise, BatchWisePlus, C2pc, Channel, Gala, Hyena, HyenaP
 
 /// A way to pack a layer's tensors into ciphertexts and plaintexts, with its dataflow.
 pub trait Packing: Sync {
-    /// Its name in commands and reports.
+    /// The packing's name in commands and reports.
     fn name(&self) -> &'static str;
 
     /// Levels that a layer takes: products with plaintexts in a row.
@@ -17,14 +17,15 @@ pub trait Packing: Sync {
         1
     }
 
-    /// What the [circuit](Packing::build) of a layer costs, by a closed formula.
+    /// The counts of the [circuit](Packing::build) of a layer, by a closed formula.
     ///
     /// # Errors
-    /// [`Error::Shape`] for a shape of no layer, and for one that does not fit a ciphertext.
+    /// [`Error::Shape`] for a shape that no layer has, and for a layer that does not fit a
+    /// ciphertext.
     fn counts(&self, layer: &Layer, frame: &Frame) -> Result<Counts>;
 
-    /// What the paper's dataflow costs for the layer, with this number of slots, by the formula of
-    /// its simulator.
+    /// The counts of the paper's dataflow for the layer, with this number of slots, by the formula
+    /// of its simulator.
     fn published(&self, layer: &Layer, slots: usize) -> Published;
 
     /// Builds the circuit of a layer, with its weights in it.

@@ -1,4 +1,4 @@
-//! The cheapest packing for a layer's shape, and what it was compared with.
+//! The cheapest packing for a layer's shape, and the packings with which it was compared.
 
 use crate::counts::Counts;
 use crate::error::{Error, Result};
@@ -13,19 +13,19 @@ pub struct Candidate {
     pub packing: &'static dyn Packing,
     /// Products with plaintexts in a row.
     pub depth: usize,
-    /// Its counts.
+    /// Counts of the packing for the layer.
     pub counts: Counts,
     /// Bytes by kind.
     pub traffic: Traffic,
-    /// Predicted seconds of the computation on one thread. The encoding of weights is not among
-    /// them: it is done once.
+    /// Predicted seconds of the computation on one thread. The encoding of weights is not included,
+    /// because it is done once.
     pub seconds: f64,
     /// Predicted seconds in which ciphertexts are on their way, at the price of a byte.
     pub moving_seconds: f64,
 }
 
 impl Candidate {
-    /// What packings are compared by: the seconds of computation and transfer.
+    /// The figure by which packings are compared: the seconds of computation and transfer.
     pub fn price(&self) -> f64 {
         self.seconds + self.moving_seconds
     }
@@ -42,8 +42,8 @@ pub struct Choice {
 /// Prices all packings for a layer, with a ring degree of `2^log_n`.
 ///
 /// # Errors
-/// [`Error::Shape`] for a shape of no layer, for a ring degree that there is not, and the error of
-/// the first packing if none can compute the layer.
+/// [`Error::Shape`] for a shape that no layer has and for a ring degree without parameters, and the
+/// error of the first packing if none can compute the layer.
 pub fn choose(layer: &Layer, arith: Arith, log_n: u32, prices: &Prices) -> Result<Choice> {
     layer.check()?;
     let frames = [1, 2].map(|depth| Frame::new(arith, log_n, depth));
@@ -53,7 +53,7 @@ pub fn choose(layer: &Layer, arith: Arith, log_n: u32, prices: &Prices) -> Resul
         let depth = packing.depth(layer);
         let found = match &frames[depth - 1] {
             Ok(frame) => priced(packing, layer, (frame, depth), prices),
-            // An error is not kept: it is found again.
+            // `Frame::new` runs again for an error of its own: errors cannot be cloned.
             Err(_) => Frame::new(arith, log_n, depth)
                 .and_then(|frame| priced(packing, layer, (&frame, depth), prices)),
         };

@@ -1,10 +1,11 @@
-//! What counts cost: transforms, limb products, bytes and seconds.
+//! Prices of counts: transforms, limb products, bytes and seconds.
 
 use crate::counts::Counts;
 use crate::frame::Frame;
 use program::circuit::Circuit;
 
-/// Seconds of the two passes over a limb of which a layer consists, and of a byte on its way.
+/// Seconds of the two passes over a limb of which a layer consists, and of a byte between client
+/// and server.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prices {
     /// A transform of a limb with `2^15` words.
@@ -67,7 +68,7 @@ impl Traffic {
         self.inputs + self.outputs
     }
 
-    /// The same with the keys that a circuit needs. A key switch has a digit for each limb.
+    /// These bytes with the keys that a circuit needs. A key switch has a digit for each limb.
     #[must_use]
     pub fn with_keys(self, circuit: &Circuit, frame: &Frame) -> Self {
         let size = |level: usize| {
@@ -94,11 +95,11 @@ pub struct Passes {
 
 impl Counts {
     /// Passes over limbs for these counts, where inputs are `depth` levels above outputs, and a key
-    /// switch has one limb in a digit and one special modulus. The encoding of weights is not among
-    /// them: it is done once.
+    /// switch has one limb in a digit and one special modulus. The encoding of weights is not
+    /// included, because it is done once.
     ///
     /// Rotations of inputs share a decomposition and stay over the special modulus until their
-    /// products are added up. The division by it is then one with the rescale.
+    /// products are added up. The division by the special modulus is then one with the rescale.
     pub fn passes(&self, depth: usize) -> Passes {
         let top = depth as u64 + 1;
         let late = self.rotations - self.early;

@@ -7,12 +7,13 @@ use crate::packing::Packing;
 
 /// A layer, or part of it, with at most `most` products, rotations and ciphertexts.
 ///
-/// What is left out is the first of these that lowers the largest count: half of the kernels, of
-/// the groups, of the rows or columns of the image, of the channels, of the images. Each part is a
-/// whole layer of its own, and what it costs is what the packing takes for that layer.
+/// The function halves the layer until its counts are small enough, or until no half has smaller
+/// ones. It tries in this order, and takes the first half that lowers the largest count: half of
+/// the kernels, of the groups, of the rows or columns of the image, of the channels, of the images.
+/// Each part is a layer of its own, and its counts are those of the packing for that layer.
 ///
 /// # Errors
-/// Those of [`Packing::counts`].
+/// The errors of [`Packing::counts`].
 pub fn slice(packing: &dyn Packing, layer: &Layer, frame: &Frame, most: u64) -> Result<Layer> {
     let largest = |part: &Layer| -> Result<u64> {
         let counts = packing.counts(part, frame)?;

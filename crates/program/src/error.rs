@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Result of the `program` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a program, circuit, recording or trace is rejected.
+/// The reason why a program, circuit, recording or trace is rejected.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -25,9 +25,9 @@ pub enum Error {
     Parameters {
         /// Name of the parameter.
         what: &'static str,
-        /// Value found.
+        /// Value of the parameter, as text.
         found: String,
-        /// What was expected.
+        /// The values that agree with the other parameters, as text.
         expected: String,
     },
     /// A value of a constant is no residue.
@@ -47,21 +47,21 @@ pub enum Error {
     CircuitConstant {
         /// Index of the constant.
         id: usize,
-        /// Name of what is wrong.
+        /// Name of the number that is wrong, such as "the number of values" or "value 3".
         what: String,
-        /// What was found.
+        /// The number, as text.
         found: String,
-        /// What was expected.
+        /// The numbers that are allowed, as text.
         expected: String,
     },
     /// A builder of circuits got an input of a shape that it cannot handle.
     #[error("{what} is {found}, expected {expected}")]
     Shape {
-        /// Name of what is wrong.
+        /// Name of the quantity of the input that is wrong, such as "the number of baby steps".
         what: &'static str,
-        /// What was found.
+        /// The value of the quantity, as text.
         found: String,
-        /// What was expected.
+        /// The values that the builder can handle, as text.
         expected: String,
     },
     /// A step breaks a rule.
@@ -69,13 +69,13 @@ pub enum Error {
     Step {
         /// Number of the step.
         step: usize,
-        /// Its operation.
+        /// Operation of the step.
         op: &'static str,
-        /// Name of what is wrong.
+        /// Name of the part of the step that breaks the rule, such as "an operand".
         what: &'static str,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that the rule allows, as text.
         expected: String,
     },
     /// An operation that takes a level was applied to a value that has none left.
@@ -94,11 +94,11 @@ pub enum Error {
     Torus {
         /// Place of the error.
         place: String,
-        /// Name of what is wrong.
+        /// Name of the part of that place that breaks the rule.
         what: String,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that the rule allows, as text.
         expected: String,
     },
     /// A line of a table cannot be read.
@@ -106,11 +106,11 @@ pub enum Error {
     Line {
         /// Number of the line, from 1.
         line: usize,
-        /// Name of what is wrong.
+        /// Name of the part of the line that cannot be read.
         what: &'static str,
-        /// What was found.
+        /// The text of that part.
         found: String,
-        /// What was expected.
+        /// The texts that can be read, in words.
         expected: String,
     },
     /// A recording breaks a rule, or a step of a recording has no counterpart in another format.
@@ -118,11 +118,11 @@ pub enum Error {
     Recorded {
         /// Place of the error.
         location: Box<trace::Location>,
-        /// Name of what is wrong.
+        /// Name of the part of that place that breaks the rule or has no counterpart.
         what: String,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that are allowed, as text.
         expected: String,
     },
 }

@@ -1,4 +1,5 @@
-//! The terms on which client and server exchange files: what a client must know of a program.
+//! The terms on which client and server exchange files: the facts of a program that a client must
+//! know.
 
 use crate::error::Result;
 use crate::flood::Flood;
@@ -24,11 +25,12 @@ const MAX_PIXELS: usize = 1 << 22;
 /// Largest number of images in one run. Every image has its own values in every layer, and the
 /// program lists them.
 pub const MAX_BATCH: usize = 1 << 15;
-/// Largest flood in bits: its sum of four numbers has to fit into 128 bits.
+/// Largest flood in bits. The flood is a sum of four numbers, which has to fit into 128 bits.
 pub(crate) const MAX_FLOOD: usize = 120;
 
-/// What a client must know of a program: parameters, the keys that it makes, where inputs and
-/// outputs lie, and what the model's own arrays mean. It has no weight, no bias and no table.
+/// The facts of a program that a client must know: parameters, the keys to make, the places of
+/// inputs and outputs, and the meaning of the model's own arrays. Terms have no weight, no bias and
+/// no table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Terms {
@@ -58,20 +60,20 @@ pub struct Terms {
 }
 
 /// One ciphertext of an answer, and the outputs in it. An output that several ciphertexts have is
-/// the sum of its parts. Before the server answers, it adds random numbers to the parts, whose sum
-/// is 0.
+/// the sum of its parts. Before the server answers, it adds random numbers to the parts. The sum of
+/// these numbers is 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outputs {
-    /// Its level.
+    /// Level of the ciphertext.
     pub level: usize,
     /// Image and class of each output, in order.
     pub rows: Vec<Row>,
     /// Coefficient of each output.
     pub at: Vec<usize>,
     /// Bound of the predicted noise before the ciphertext is hidden: log2 of the residual's root
-    /// mean square, in whole bits, so that it says little about the weights. With a flood, that of
-    /// the flood.
+    /// mean square, in whole bits, so that the number says little about the weights. With a flood,
+    /// it is the bound of the flood's residual.
     pub noise_bits: u32,
     /// The flood over the noise of the outputs, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +81,7 @@ pub struct Outputs {
 }
 
 impl Program {
-    /// What a client must know of this program.
+    /// The facts of this program that a client must know.
     pub fn terms(&self) -> Terms {
         let level_of = |ty: Type| match ty {
             Type::Ciphertext { level, .. } => level,

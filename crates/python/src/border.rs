@@ -1,4 +1,5 @@
-//! What crosses the border of a plan, and where it lies in files, for machines without this crate.
+//! The values that cross the border of a plan, and their places in files, for machines without this
+//! crate.
 
 use ::waves::{Move, Plan};
 use exchange::{Need, files};
@@ -13,8 +14,8 @@ use crate::guard::guard;
 use crate::terms::Known;
 use crate::waves::Waves;
 
-/// Name of a seed, whether it is the query's, and the offsets of its seed and its first body, the
-/// length of a body, and the offset behind the last body.
+/// Name of a seed, true if it is the query's seed, and four numbers: the offsets of the seed and of
+/// its first body, the length of a body, and the offset behind the last body.
 type FileOffsets = (String, bool, [usize; 4]);
 
 /// Kind, name and stream, primes and rows of a value that crosses the border.

@@ -272,7 +272,8 @@ impl HybridClient {
         })
     }
 
-    /// What the client knows of the program, as JSON: `input`, `interface`, parameters and costs.
+    /// The facts of the program that the client has, as JSON: `input`, `interface`, parameters and
+    /// costs.
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         let found = guard(py, || ::hybrid::Prediction::new(&self.public))?;
         let mut found = serde_json::to_value(found).unwrap_or_default();
@@ -291,9 +292,9 @@ impl HybridClient {
         Ok(found.to_string())
     }
 
-    /// Runs both phases: the logits of each input, and what the session took, as JSON. Without
-    /// inputs it runs the offline phase alone, for `count` inputs. `progress` is called with what
-    /// is done, and how much of how much.
+    /// Runs both phases. Returns the logits of each input, and the report of the session's costs as
+    /// JSON. Without inputs it runs the offline phase alone, for `count` inputs. `progress` is
+    /// called with the name of the current work, the amount that is done and the total amount.
     fn run(
         &self,
         py: Python<'_>,

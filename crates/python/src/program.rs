@@ -107,8 +107,8 @@ fn compiled(
 
 #[pymethods]
 impl Program {
-    /// What the program itself states: parameters, their security, sizes, noise, failure, and the
-    /// steps. Prepares nothing.
+    /// The facts that the program itself states: parameters, their security, sizes, noise, failure,
+    /// and the steps. The call does not prepare the program for runs.
     fn facts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let program = self.verified.program();
         let prediction = &program.prediction;
@@ -130,8 +130,8 @@ impl Program {
         Ok(facts)
     }
 
-    /// What a run takes: memory, work by kind of pass, and the step that is most often wrong.
-    /// Prepares the program for runs.
+    /// The costs of a run: memory, work by kind of pass, and the step that is most often wrong. The
+    /// call prepares the program for runs.
     fn costs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let prepared = self.prepared(py)?;
         let costs = PyDict::new(py);
@@ -152,7 +152,7 @@ impl Program {
         Ok(costs)
     }
 
-    /// What a client must know of the program. It has no weight, bias or table.
+    /// The facts of the program that a client must know. They have no weight, bias or table.
     fn terms(&self) -> Terms {
         Terms::of(self.verified.exchange())
     }

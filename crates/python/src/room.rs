@@ -1,6 +1,6 @@
 //! Room for large allocations, asked for before the work that makes them.
 //!
-//! Rust ends the process when an allocation fails, and one does where address space is limited
+//! Rust ends the process when an allocation fails. Allocations fail where address space is limited
 //! (`ulimit -v`, as batch systems set it).
 
 use std::hint::black_box;
@@ -13,14 +13,15 @@ use crate::guard::threads;
 /// Bytes that every call may allocate beyond what is asked for by name.
 pub(crate) const LEAST: u64 = 256 << 20;
 
-/// What glibc reserves of the address space for the allocations of one thread.
+/// Bytes of address space that glibc reserves for the allocations of one thread.
 const ARENA: usize = 64 << 20;
 
-/// Checks that the system gives `bytes` more, by taking and returning them. They are not touched,
-/// so this takes microseconds.
+/// Checks that the system gives `bytes` more, by taking and returning them. The bytes are not
+/// touched, so the check takes microseconds.
 ///
 /// # Errors
-/// `BudgetError` names `what` needs them, and how many are left.
+/// `BudgetError` with `what`, the name of the work that needs the bytes, and the number of bytes
+/// that are left.
 pub(crate) fn room(what: &str, bytes: u64) -> PyResult<()> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     let wanted = bytes.saturating_add(threads()?.saturating_mul(ARENA));

@@ -1,4 +1,4 @@
-//! What a client knows of a program.
+//! The terms of a program, for Python.
 
 use exchange::{Exchange, files};
 use pyo3::prelude::*;
@@ -65,7 +65,8 @@ impl Terms {
     }
 }
 
-/// What a client knows of a program: shapes, parameters, their security, and the sizes of keys.
+/// The facts of a program that a client knows: shapes, parameters, their security, and the sizes of
+/// keys.
 pub(crate) fn of_client<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<Bound<'py, PyDict>> {
     let (terms, params, needs) = (exchange.terms(), exchange.params(), &exchange.needs());
     let (parameters, small) = (&terms.parameters, params.small());
@@ -108,7 +109,7 @@ pub(crate) fn of_client<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<B
     Ok(facts)
 }
 
-/// What names the terms of a program in an argument: the terms, the program or its trace.
+/// An argument from which the terms of a program are taken: the terms, the program or its trace.
 pub(crate) struct Known(pub(crate) Exchange);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Known {

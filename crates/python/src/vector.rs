@@ -1,4 +1,4 @@
-//! Vector machines, and what programs take on them, for Python.
+//! Vector machines, and the time and energy that programs take on them, for Python.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -14,7 +14,7 @@ use crate::error::UsageError;
 use crate::guard::{guard, guard_bytes, guard_with};
 use crate::program::{News, tell};
 
-/// What a machine of either family is, by its file.
+/// Name, family, sizes and areas of a machine, from its file. The machine may be of either family.
 #[pyfunction]
 pub(crate) fn machine_summary<'py>(py: Python<'py>, machine: &str) -> PyResult<Bound<'py, PyDict>> {
     let family = guard(py, || Family::from_toml(machine))?;
@@ -43,7 +43,8 @@ pub(crate) fn machine_summary<'py>(py: Python<'py>, machine: &str) -> PyResult<B
     Ok(found)
 }
 
-/// The file of a vector machine with other integers, and the areas and watts that follow.
+/// The file of a vector machine with the integers in `changes`, and with the areas and watts that
+/// follow from them.
 #[pyfunction]
 pub(crate) fn machine_varied(
     py: Python<'_>,
@@ -53,7 +54,8 @@ pub(crate) fn machine_varied(
     guard(py, || vector::varied(machine, &changes))
 }
 
-/// With which powers of what areas and watts grow when a machine's integers change, in words.
+/// The rule by which areas and watts grow with a machine's integers, in words: the integers and
+/// their exponents.
 #[pyfunction]
 pub(crate) fn machine_scaling(py: Python<'_>, machine: &str) -> PyResult<String> {
     guard(py, || vector::scaling(machine))

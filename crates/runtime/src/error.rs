@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Result of the `runtime` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Errors between a query and its answer.
+/// Errors of a run, from a query to its answer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -28,11 +28,11 @@ pub enum Error {
     /// A query or evaluation keys do not fit the program.
     #[error("{what} is {found}, expected {expected}")]
     Query {
-        /// Name of what is wrong.
+        /// Name of the part that does not fit, such as "the number of encrypted inputs".
         what: &'static str,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that fit the program, as text.
         expected: String,
     },
     /// A trace was not executed.

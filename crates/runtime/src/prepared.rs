@@ -27,7 +27,7 @@ impl Prepared {
     /// Verifies a program and prepares it.
     ///
     /// # Errors
-    /// Those of [`Verified::new`] and [`Prepared::of`].
+    /// The errors of [`Verified::new`] and [`Prepared::of`].
     pub fn new(program: Program) -> Result<Self> {
         Self::of(&Verified::new(program)?)
     }

@@ -125,7 +125,7 @@ pub enum Error {
     },
 }
 
-/// What went wrong, and so what to do.
+/// The kind of an error, from which the way out follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -146,7 +146,7 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// What went wrong.
+    /// The kind of this error.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Rlwe(error) => of_rlwe(error),

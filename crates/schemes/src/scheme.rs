@@ -1,4 +1,4 @@
-//! What the schemes differ in. Everything else is written once.
+//! The operations in which the schemes differ. All other code is written once.
 
 use crate::ciphertext::Packing;
 use crate::error::Result;

@@ -157,7 +157,8 @@ pub enum Error {
     Ring(#[from] ring::Error),
 }
 
-/// What helps a design for which a machine has too little of something.
+/// The way out for a design for which a machine has too little of the resource `what`, as the end
+/// of the message. Empty for other resources.
 fn way_out(what: &str) -> &'static str {
     match what {
         "tiles" => {

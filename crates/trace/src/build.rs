@@ -43,14 +43,14 @@ pub struct TraceBuilder {
 /// Writes a body, operation by operation, and infers the types of its values.
 ///
 /// The parameters of a sub-trace are the values `0, 1, ..`. A wrong operation is a mistake of the
-/// lowering rule that writes it. So methods named after operations panic, and say what was found
-/// and expected. [`Builder::push`] returns an error instead.
+/// lowering rule that writes it. Therefore methods named after operations panic, with the wrong
+/// value and the allowed ones. [`Builder::push`] returns an error instead.
 pub struct Builder<'a> {
     pub(super) shared: &'a mut Shared,
     pub(super) open: &'a mut Open,
 }
 
-/// What the bodies of a trace share.
+/// The state that the bodies of a trace share: ring and moduli, constants, sub-traces, steps.
 pub(super) struct Shared {
     context: Context,
     constants: Vec<Constant>,
@@ -139,7 +139,7 @@ impl TraceBuilder {
     /// Returns the trace.
     ///
     /// # Errors
-    /// Those errors of [`Trace::verify`] that depend on several operations: names that are stored
+    /// The errors of [`Trace::verify`] that depend on several operations: names that are stored
     /// twice, or loaded and stored.
     pub fn finish(mut self) -> Result<Trace> {
         let length = self.main.body.instructions.len();

@@ -1,4 +1,4 @@
-//! What an instruction can refer to: moduli, constants, sub-traces.
+//! The context of an instruction: the moduli, constants and sub-traces that it can refer to.
 
 use super::ir::{Body, Constant, ConstantId, Domain, ModulusId, Type};
 use super::limbs::Limbs;

@@ -4,8 +4,8 @@ use super::ir::{Body, Op, Trace, Type};
 use std::fmt::{Display, Formatter};
 use std::ops::{Add, AddAssign};
 
-/// What a run of a trace executes. A call counts as the instructions of the body it calls. Numbers
-/// saturate at the largest word.
+/// The passes and instructions that a run of a trace executes. A call counts as the instructions of
+/// the body it calls. Numbers saturate at the largest word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Work on limbs.

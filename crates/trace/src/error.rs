@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Result of the `trace` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a trace is rejected.
+/// The reason why a trace is rejected.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,11 +23,11 @@ pub enum Error {
     Trace {
         /// Location of the error.
         location: Box<Location>,
-        /// Name of what is wrong.
+        /// Name of the part that breaks the rule, such as "the ring degree".
         what: String,
-        /// What was found.
+        /// The value of that part, as text.
         found: String,
-        /// What was expected.
+        /// The values that the rule allows, as text.
         expected: String,
     },
 }

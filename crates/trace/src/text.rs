@@ -36,10 +36,10 @@ use std::io::{self, BufWriter, Write};
 pub(super) const HEADER: &str = "palladion-trace/1";
 
 impl Trace {
-    /// Writes the text form. Nothing of it is kept in memory.
+    /// Writes the text form to `out`, without a copy of the text in memory.
     ///
     /// # Errors
-    /// Those of the writer.
+    /// The errors of the writer.
     pub fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 16, out);
         write!(out, "{self}")?;

@@ -178,7 +178,8 @@ fn by_copy(layout: Layout, values: Vec<u64>) -> Plain {
     Plain::Slots(Words::Repeat { run, values })
 }
 
-/// The properties of a plaintext with uniformly random values in all slots, for a dry run.
+/// The properties, for a dry run, of a plaintext with values in all slots. Its coefficients count
+/// as uniform modulo `t`.
 fn uniform<O: Operations>(engine: &Engine<O>, layout: Layout) -> Known {
     let n = layout.slots();
     Known {

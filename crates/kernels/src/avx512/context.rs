@@ -1,4 +1,5 @@
-//! What both directions of the transform share: the classes of moduli, and products with roots.
+//! Code that both directions of the transform share: the classes of moduli, and products with
+//! roots.
 
 use super::vector::*;
 use crate::NttTable;

@@ -17,7 +17,7 @@ use crate::Modulus;
 use crate::aligned::Line;
 use crate::array::array;
 
-/// Vectors per panel row, and its words.
+/// Vectors in a row of a panel, and words in that row.
 const WIDTH: usize = 2;
 const PANEL: usize = 8 * WIDTH;
 /// Lines of all panels that are copied together: 512 KiB, a quarter of the L2 cache.
@@ -105,7 +105,7 @@ fn pack_factors(blocks: &[usize], m: &[u64], inner: usize, packed: &mut Vec<u64>
     }
 }
 
-/// What all columns of one product share.
+/// The data that all columns of one product share: the matrix, its blocks and reductions.
 struct Product<'a> {
     blocks: &'a [usize],
     /// One reduction per row of the result, or a single one for all.

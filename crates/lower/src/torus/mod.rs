@@ -30,7 +30,7 @@ use trace::{Builder, Limbs, Trace, ValueId};
 /// The trace of a circuit on samples.
 ///
 /// # Errors
-/// Those of [`Circuit::verify`].
+/// The errors of [`Circuit::verify`].
 pub fn lower(circuit: &Circuit) -> Result<Trace> {
     circuit.verify()?;
     let (table, mut builder) = ModulusTable::new(circuit)?;
@@ -53,7 +53,8 @@ pub fn lower(circuit: &Circuit) -> Result<Trace> {
 /// Checks that a trace is what [`lower`] makes of a circuit.
 ///
 /// # Errors
-/// [`Error::Differs`](crate::Error::Differs) with the first difference, and those of [`lower`].
+/// [`Error::Differs`](crate::Error::Differs) with the first difference, and the errors of
+/// [`lower`].
 pub fn check(circuit: &Circuit, trace: &Trace) -> Result<()> {
     compare(trace, &lower(circuit)?)
 }

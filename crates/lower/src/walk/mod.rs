@@ -32,7 +32,7 @@ pub fn lower(recording: &Recording) -> Result<Trace> {
 /// have](trace::Step::nearest_name).
 ///
 /// # Errors
-/// Those of [`lower`].
+/// The errors of [`lower`].
 pub fn lower_named(recording: &Recording, name: impl Fn(usize) -> String) -> Result<Trace> {
     recording.verify()?;
     let chain = Chain::new(&recording.parameters)?;

@@ -291,7 +291,7 @@ impl CircuitBuilder {
     /// Returns the circuit.
     ///
     /// # Errors
-    /// Those of [`Circuit::verify`]: names that occur twice, values without a use, no output.
+    /// The errors of [`Circuit::verify`]: names that occur twice, values without a use, no output.
     pub fn finish(self) -> Result<Circuit> {
         self.circuit.verify()?;
         Ok(self.circuit)

@@ -54,7 +54,7 @@ impl Weights<'_> {
     /// Makes a value of these numbers, which repeat, at a level and scale.
     ///
     /// # Errors
-    /// Those of [`CircuitBuilder::constant`] and [`CircuitBuilder::input`].
+    /// The errors of [`CircuitBuilder::constant`] and [`CircuitBuilder::input`].
     pub fn place(
         &mut self,
         b: &mut CircuitBuilder,

@@ -37,8 +37,8 @@ impl Range {
     }
 
     /// The number that is added to an integer when it is output: the smallest multiple of the
-    /// number of messages for which no result is negative. It changes nothing modulo the number of
-    /// messages.
+    /// number of messages for which no result is negative. The message, which counts modulo that
+    /// number, stays the same.
     pub fn offset(self, messages: Messages) -> i64 {
         let below = (-self.least).max(0);
         let unit = messages.messages();
@@ -73,7 +73,8 @@ impl Display for Made {
     }
 }
 
-/// What is known when a step is added.
+/// The context from which the result of a new step is inferred: kind of messages, inputs, and the
+/// results of the earlier steps.
 pub(super) struct Known<'a> {
     pub(super) messages: Messages,
     pub(super) inputs: &'a [Input],

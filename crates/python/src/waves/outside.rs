@@ -25,14 +25,15 @@ use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::SchemeParams;
 use crate::traces::Trace;
 
-/// What a trace loads from and stores to.
+/// The outside of a run: the source of the values that a trace loads, and the values that it
+/// stores.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct WavesOutside {
     source: Source,
     stored: Mutex<Stored>,
 }
 
-/// Where values are loaded from. Values by name are in [`Stored`].
+/// The source of the values that a trace loads. Values by name are in [`Stored`].
 enum Source {
     Run {
         keys: Py<EvaluationKeys>,
@@ -62,8 +63,8 @@ impl WavesOutside {
         Self { source, stored }
     }
 
-    /// Everything that was stored. A thread that waited for it would keep the interpreter from the
-    /// one that has it.
+    /// The values that a run has stored. The function does not wait for another thread that has
+    /// them: a waiting thread would keep the interpreter from that thread.
     pub(super) fn stored(&self) -> PyResult<MutexGuard<'_, Stored>> {
         let words = "these values are being used by another thread: make some for each run";
         let stored = self.stored.try_lock();

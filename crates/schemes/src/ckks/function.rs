@@ -119,7 +119,7 @@ impl Series {
         2.0 / (self.to - self.from)
     }
 
-    /// What is known of the size of the result, for `u` of a size.
+    /// Bounds on the size of the result, from bounds on the size of `u`.
     fn size(&self, u: Size) -> Size {
         let (one, two) = (Size::of_slots(&[1.0.into()]), 2.0);
         let (mut previous, mut current, mut sum) = (one, u, one.scaled(self.first()));
@@ -139,9 +139,9 @@ impl Series {
 }
 
 impl crate::Ciphertext<Ckks> {
-    /// The value of a series at every slot. Slots are within the interval of the series: outside of
-    /// it, it is far from the function that it approximates. It takes [`Series::depth`] levels, and
-    /// needs the key of products.
+    /// The value of a series at every slot. Slots must be within the interval of the series.
+    /// Outside of the interval the series is far from the function that it approximates. The
+    /// evaluation takes [`Series::depth`] levels, and needs the key of products.
     ///
     /// # Errors
     /// If too few levels are left, [`Error::NoKeys`] and [`Error::MissingKey`].

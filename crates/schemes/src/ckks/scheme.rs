@@ -1,4 +1,4 @@
-//! What CKKS does in its own way.
+//! The trait [`Scheme`] for CKKS.
 
 use super::{Complex64, Number, Options};
 use crate::ciphertext::Packing;

@@ -1,4 +1,4 @@
-//! What BFV and BGV do in their own way, and not as CKKS.
+//! The trait [`Scheme`] for BFV and BGV.
 
 use super::{ExactOptions, residues};
 use crate::ciphertext::Packing;
@@ -14,8 +14,8 @@ use rlwe::bytes::BytesError;
 use rlwe::{GaloisKeys, ParamsSpec, PublicKey, SecretKey, SwitchKey};
 use std::borrow::Cow;
 
-/// A scheme of exact arithmetic: [`Bfv`](crate::Bfv) or [`Bgv`](crate::Bgv). They differ in
-/// encryption and products.
+/// A scheme of exact arithmetic: [`Bfv`](crate::Bfv) or [`Bgv`](crate::Bgv). The two schemes differ
+/// in encryption and products.
 pub trait Exact: Sealed + Sized + Send + Sync + 'static {
     #[doc(hidden)]
     const SCHEME: &'static str;

@@ -22,10 +22,10 @@ impl Trace {
     /// files with their names and the suffix `.npz`.
     ///
     /// # Errors
-    /// Those of [`Trace::verify`]. [`Error::Trace`](crate::Error::Trace) with the instruction, for
-    /// things that the language lacks: samples, combinations, slots, extraction, rounding, digits,
-    /// automorphisms other than powers of 5, coefficients that are loaded, stored or passed to
-    /// sub-traces, and moduli of more than 31 bits.
+    /// The errors of [`Trace::verify`]. [`Error::Trace`](crate::Error::Trace) with the instruction,
+    /// for operations that the language lacks: samples, combinations, slots, extraction, rounding,
+    /// digits, automorphisms other than powers of 5, coefficients that are loaded, stored or passed
+    /// to sub-traces, and moduli of more than 31 bits.
     pub fn to_fhetch(&self) -> Result<String> {
         write::write(self)
     }

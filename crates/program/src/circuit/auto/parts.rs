@@ -11,11 +11,12 @@ use std::collections::BTreeMap;
 impl AutoBuilder {
     /// States the bootstrapping of the circuit, as
     /// [`CircuitBuilder::set_bootstrapping`](crate::circuit::CircuitBuilder::set_bootstrapping)
-    /// does. It must lead from the scale of level 0 to the scale of the level of its results.
+    /// does. The bootstrapping must lead from the scale of level 0 to the scale of the level of its
+    /// results.
     ///
     /// # Errors
-    /// Those of that function, and [`Error::Shape`](crate::Error::Shape) for a bootstrapping
-    /// between other scales.
+    /// The errors of `CircuitBuilder::set_bootstrapping`, and [`Error::Shape`](crate::Error::Shape)
+    /// for a bootstrapping between other scales.
     pub fn set_bootstrapping(&mut self, bootstrapping: Bootstrapping) -> Result<()> {
         let scales = [0, bootstrapping.level].map(|level| self.scales.get(level));
         let own = [bootstrapping.from_scale, bootstrapping.to_scale];

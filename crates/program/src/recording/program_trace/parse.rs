@@ -9,7 +9,7 @@ use std::str::FromStr;
 /// Number of fields before the arguments of a line.
 const FIXED: usize = 4;
 
-/// A problem of a line: what is wrong, what was found, what was expected.
+/// A problem of a line, as the fields `what`, `found` and `expected` of [`Error::Line`].
 type Problem = (&'static str, String, String);
 
 impl ProgramTrace {

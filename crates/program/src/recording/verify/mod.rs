@@ -109,7 +109,7 @@ impl Recording {
     }
 }
 
-/// What is known before a step.
+/// The state of a verification before a step: the recording, and the facts that earlier steps add.
 struct Verifier<'a> {
     recording: &'a Recording,
     residues: Residues,
@@ -122,7 +122,7 @@ struct Verifier<'a> {
     factors: HashMap<&'a str, usize>,
 }
 
-/// Things that may occur only once in a recording.
+/// The name of an operation that may occur only once in a recording.
 #[derive(PartialEq, Eq, Hash)]
 enum Name<'a> {
     Input(usize),

@@ -1,7 +1,7 @@
 //! A whole bootstrapping, from LWE sample in to LWE sample out.
 //!
 //! The parts of a bootstrapping are steps of the processor, the blind rotation on the array, and
-//! the key switch on either. Every part needs the last word of the part before it. So the times of
+//! the key switch on either. Every part needs the last word of the part before it, so the times of
 //! the parts add up. Keys that a channel fetches while the previous part is still running would
 //! save at most the words of a buffer, and are not counted.
 
@@ -100,8 +100,8 @@ impl Bootstrapping {
     /// Lays out a bootstrapping. Its key switch decomposes words into `digits`.
     ///
     /// # Errors
-    /// Those of [`BlindRotation::of`]. [`Error::Parameters`] if the digits keep more than 31 bits.
-    /// [`Error::TooSmall`] if there is no room for a key switch on the array.
+    /// The errors of [`BlindRotation::of`]. [`Error::Parameters`] if the digits keep more than 31
+    /// bits. [`Error::TooSmall`] if there is no room for a key switch on the array.
     pub fn new(
         machine: &Machine,
         parameters: Parameters,
