@@ -1,4 +1,4 @@
-//! BFV's operations: those on residuals, and the scale-invariant product.
+//! BFV's operations: the operations on residuals, and the scale-invariant product.
 
 use crate::product::ProductTables;
 use exact::Params;
@@ -6,7 +6,7 @@ use ring::Cache;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// BFV operations for one set of parameters: those of [`exact::Evaluator`], and
+/// BFV operations for one set of parameters: the operations of [`exact::Evaluator`], and
 /// [`mul`](Evaluator::mul). Clones share the tables of the products.
 #[derive(Clone)]
 pub struct Evaluator {

@@ -32,7 +32,7 @@ impl Counts {
         cost::IN_CIRCUITS.seconds(&self.passes, n)
     }
 
-    /// Returns what was counted since `earlier`.
+    /// Returns the counts since `earlier`: these counts minus the earlier ones.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {

@@ -4,12 +4,13 @@
 //! of value `i` are the roots of `Psi_i = (X^h - a)(X^h - 1/a)`, with `a = zeta^(h 5^i)`. A
 //! plaintext that is nonzero only in these slots is `v (X^N + 1) / Psi_i` for some `v` of degree
 //! below `2h`. Since `1 / Psi_i = 1 + (a + 1/a) X^h + ..`, its first `2h` coefficients are those of
-//! `v`, plus `(a + 1/a) v_(k-h)` at `k >= h`. So the first `2h` coefficients can have any values.
-//! Summed over `i`, one product of the ciphertext with one plaintext has `sum_i w_oi y_i` in
-//! coefficient `o`, for as many outputs `o` as there are copies. Rotations, slots-to-coefficients
-//! and a second product are not needed: extraction ignores the other coefficients.
+//! `v`, plus `(a + 1/a) v_(k-h)` at `k >= h`. The first `2h` coefficients can therefore have any
+//! values. Summed over `i`, one product of the ciphertext with one plaintext has `sum_i w_oi y_i`
+//! in coefficient `o`, for as many outputs `o` as there are copies. Rotations,
+//! slots-to-coefficients and a second product are not needed: extraction ignores the other
+//! coefficients.
 //!
-//! This method is our own. `docs/adr/0003-dense-from-slots.md` says what it saves.
+//! This method is our own. `docs/adr/0003-dense-from-slots.md` says how much time the method saves.
 
 use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
@@ -95,7 +96,7 @@ impl Layer {
     /// # Errors
     /// Errors of the scheme.
     pub fn apply<O: Operations>(&self, engine: &Engine<O>, y: &ValueOf<O>) -> Result<ValueOf<O>> {
-        // `(X^N + 1) / Psi_i` has powers of `X^h` only. So coefficient `k` of the plaintext is 0
+        // `(X^N + 1) / Psi_i` has powers of `X^h` only. Hence coefficient `k` of the plaintext is 0
         // unless `k mod h` belongs to an output.
         let (layout, h) = (self.layout, self.layout.copies() / 2);
         let nonzero = layout.slots() * self.weights.len().min(h) / h;

@@ -89,13 +89,13 @@ impl Action {
     }
 }
 
-/// A step and what it needs to run.
+/// A step, with the parameters, constants and other steps that its run needs.
 pub struct Work<'a> {
     /// Parameters of the loop.
     pub params: &'a LoopParams,
     /// Constants of the program.
     pub constants: &'a [Constant],
-    /// Steps of the program. At least those before this step must be present.
+    /// Steps of the program. At least the steps before this one must be present.
     pub steps: &'a [Step],
     /// Operation of the step.
     pub op: &'a Op,

@@ -3,8 +3,8 @@
 //! A linear map is a sum of diagonals: `out = sum_k d_k . rot_k(in)`, where `.` is the product slot
 //! by slot, and the rows may be swapped after a rotation. With `k = start + stride (b + B g)`, the
 //! rotations by `b` (*baby steps*) share one decomposition. The rotations by `g` (*giant steps*)
-//! are done by Horner's rule with one Galois key, that of the rotation by `stride B`. So `K`
-//! diagonals take `B` hoisted rotations, `K / B` others and `B + 1` keys.
+//! are done by Horner's rule with one Galois key, that of the rotation by `stride B`. `K` diagonals
+//! therefore take `B` hoisted rotations, `K / B` others and `B + 1` keys.
 //!
 //! [`SlotsToCoeffs`] is a product of a few such maps.
 //!

@@ -258,8 +258,8 @@ impl Garner {
     }
 }
 
-/// A CKKS ciphertext: its components, the scale of its message, and what is known of the message's
-/// [size](Size). Two ciphertexts are equal if components and scale are.
+/// A CKKS ciphertext: its components, the scale of its message, and the known bounds on the
+/// message's [size](Size). Two ciphertexts are equal if components and scale are.
 #[derive(Clone, Debug)]
 pub struct Ciphertext {
     inner: rlwe::Ciphertext,
@@ -284,7 +284,7 @@ impl Ciphertext {
         Self::sized(inner, scale, Size::UNKNOWN)
     }
 
-    /// As [`Ciphertext::new`], with what is known of the message's size.
+    /// As [`Ciphertext::new`], with bounds on the message's size.
     pub fn sized(inner: rlwe::Ciphertext, scale: f64, size: Size) -> Self {
         Self { inner, scale, size }
     }

@@ -38,10 +38,10 @@ impl std::fmt::Display for Doubt {
 /// Sharing decrypted CKKS values can reveal the secret key (Li, Micciancio, EUROCRYPT 2021): see
 /// SECURITY.md.
 ///
-/// A message that does not fit its modulus decrypts to another one. The sizes of what was encrypted
-/// show whether it fits. Where they allow both, or are unknown, the largest coefficient found
-/// decides: at half of what fits or above it is refused, and from a small part of it on the
-/// plaintext carries a [`Doubt`].
+/// A message that does not fit its modulus decrypts to another one. The bounds on the sizes of
+/// encrypted values show whether the message fits. Where the bounds allow both, or are unknown, the
+/// largest decrypted coefficient decides. From half of the largest coefficient that fits, the
+/// message is refused. From a small part of it on, the plaintext carries a [`Doubt`].
 ///
 /// # Errors
 /// [`Error::Lost`] if the message does not fit its modulus, [`Error::Doubtful`] if it looks so;
@@ -56,7 +56,8 @@ pub fn decrypt(secret: &SecretKey, ct: &Ciphertext) -> Result<Plaintext> {
     let mut message = decrypt_unchecked(secret, ct)?;
     if let Fit::Perhaps(most) = fit {
         let found = largest_of(&Zeroizing::new(message.coefficients()));
-        // What exceeds the room by less than this keeps a distance from zero.
+        // A message that exceeds the room wraps around. Up to the bound `most`, its coefficient
+        // then stays at least this far from zero.
         let surely = 2.0 * room - most;
         let part = if ct.size().is_known() {
             DOUBTED

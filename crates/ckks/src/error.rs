@@ -58,7 +58,8 @@ pub enum Error {
         /// Level encoded for.
         level: usize,
     },
-    /// A message exceeded half of its modulus, so that what is left of it is another message.
+    /// A message exceeded half of its modulus and wrapped around, so the decrypted message is
+    /// another one.
     #[error(
         "the message does not fit its modulus: its largest coefficient takes {found:.1} bits, and {room:.1} fit. Encrypt smaller values, or take parameters whose first modulus is larger"
     )]

@@ -1,4 +1,4 @@
-//! CKKS parameters: those of the ring, the grouping of limbs to levels, and the scale.
+//! CKKS parameters: the parameters of the ring, the grouping of limbs to levels, and the scale.
 
 use crate::encoder::Encoder;
 use crate::error::{Error, Result};
@@ -12,8 +12,8 @@ use std::sync::{Arc, OnceLock};
 pub struct ParamsSpec {
     /// Ring degree `N`; there are `N/2` slots.
     pub n: usize,
-    /// Moduli of each level. Those of `levels[0]` stay to the end. A rescale from level `l` divides
-    /// by all moduli of `levels[l]`.
+    /// Moduli of each level. The moduli of `levels[0]` stay to the end. A rescale from level `l`
+    /// divides by all moduli of `levels[l]`.
     pub levels: Vec<Vec<u64>>,
     /// Special moduli of hybrid key switching.
     pub special: Vec<u64>,

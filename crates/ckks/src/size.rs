@@ -272,8 +272,9 @@ impl Size {
     }
 
     /// The size of the message that a bootstrapping makes of one that must be below `room`, of `n`
-    /// coefficients. A bootstrapping keeps what is left of a message that did not fit. So if the
-    /// bounds allow that, nothing is known of the result.
+    /// coefficients. If a message does not fit, it has wrapped around, and the bootstrapping
+    /// refreshes the wrapped message. If the bounds allow this case, nothing is known of the
+    /// result.
     ///
     /// # Errors
     /// [`Error::Lost`] if the message does not fit.

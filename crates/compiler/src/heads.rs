@@ -1,9 +1,9 @@
 //! The last layer, if its terms read values in different places.
 //!
 //! Such terms cannot be added up under encryption, and the last layer has no samples that could be
-//! added up instead. So each group of terms gives the channels for which it has weights. Where
-//! several groups give the same channel, each gives a part of the result, and the client adds the
-//! parts up. The server hides the parts: only their sum is the result.
+//! added up instead. Each group of terms therefore gives the channels for which it has weights.
+//! Where several groups give the same channel, each gives a part of the result, and the client adds
+//! the parts up. The server hides the parts: only their sum is the result.
 
 use crate::linear::{Operand, Outputs};
 use network::Shape;

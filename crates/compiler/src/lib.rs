@@ -1,9 +1,9 @@
 //! From an integer network to a program over ciphertexts.
 //!
 //! *Concept.* The compiler writes the program step by step through a `Builder`, which runs every
-//! step dry as it is written. So a value's level and noise, the keys that it needs and its cost
-//! come from the same code that will run it. `parameters` chooses the modulus chain and the shape
-//! of key switching: it builds the program for each candidate and keeps the cheapest.
+//! step dry as it is written. A value's level and noise, the keys that it needs and its cost come
+//! from the same code that will run it. `parameters` chooses the modulus chain and the shape of key
+//! switching: it builds the program for each candidate and keeps the cheapest.
 //!
 //! *May use* the network, the program, and `circuits` with the layers below it, for planning only.
 //! No key and no ciphertext is ever made here (`docs/adr/0002-plans-are-dry-runs.md`).
@@ -131,8 +131,8 @@ impl Moduli {
     /// Returns the sizes that are best for words of this size.
     ///
     /// With limbs of 32 bits, a product of residuals has points that are much larger than on
-    /// average. So two or three products follow each other with one limb dropped after each, and
-    /// the next product drops two limbs (`docs/adr/0020-words-of-32-bits.md`).
+    /// average. Therefore two or three products follow each other with one limb dropped after each,
+    /// and the next product drops two limbs (`docs/adr/0020-words-of-32-bits.md`).
     pub fn of_words(words: WordSize) -> Self {
         match words {
             WordSize::Any => Self::default(),
@@ -167,12 +167,13 @@ impl Default for Moduli {
 /// Compiles `network`.
 ///
 /// # Errors
-/// [`Error`] names the layer that cannot be compiled, what was found and what is possible.
+/// [`Error`] names the layer that cannot be compiled, the property that is wrong, and the possible
+/// values.
 pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
     compile_with_choices(network, options).map(|(program, _)| program)
 }
 
-/// Compiles `network`, and returns what was compared on the way.
+/// Compiles `network`, and also returns the candidates that were compared.
 ///
 /// # Errors
 /// As [`compile`].

@@ -4,8 +4,8 @@
 //! output channel at every place of the image. Output `(y, x)` comes to the position where its
 //! window's values would begin without padding. Tap `(c, i, j)` has the exponent that moves the
 //! value it reads to that position. Where the raster has no zeros, windows that reach out of the
-//! image would read other rows. They leave out those taps. So outputs fall into *classes* by the
-//! taps that their windows leave out, and each class has its own product. If the ring has room,
+//! image would read other rows. They leave out those taps. Outputs therefore fall into *classes* by
+//! the taps that their windows leave out, and each class has its own product. If the ring has room,
 //! kernels stand side by side in one polynomial. A group whose terms are all windows, with the same
 //! kernel for each channel, gives all channels at once.
 //!

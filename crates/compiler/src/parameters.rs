@@ -109,7 +109,7 @@ fn choose_limbs(network: &IntNetwork, options: Options) -> Result<(Program, Choi
 ///
 /// If a chain is long, keys of 128-bit security add much noise in key switching. Then a table may
 /// end too noisy for a dense layer from slots, but not for coefficients, because slots to
-/// coefficients drops a limb. So the second attempt has no dense layers from slots.
+/// coefficients drops a limb. The second attempt therefore has no dense layers from slots.
 fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
     let trial = spec(
         options.moduli,
@@ -186,8 +186,8 @@ fn choose_for(
     // Only the tables rank the ways to cut digits, because they take nearly all of the time.
     let mut comparison = Comparison::new();
     // The shapes that are cheapest in a chain of any length may leave little security for special
-    // moduli. So they are compared with shapes for shorter chains. This makes the keys of LeNet-5 a
-    // fifth smaller, and its tables a twentieth faster.
+    // moduli. They are therefore compared with shapes for shorter chains. This makes the keys of
+    // LeNet-5 a fifth smaller, and its tables a twentieth faster.
     let shorter = match options.moduli.words {
         WordSize::Any => SHORTER_LIMBS,
         WordSize::Bits32 => SHORTER_LIMBS_32,
@@ -491,7 +491,8 @@ impl Task<'_> {
     ) -> Result<(DryValue, Counts)> {
         let engine = dry_engine(params);
         let pack = || pack::pack(&engine, params, self.layout, &[], start_level);
-        // The first packing makes the baby steps for all. So a later one is counted.
+        // The first packing makes the baby steps for all packings. A later packing, which takes
+        // less, is counted.
         pack()?;
         let before = engine.counts();
         let packed = pack()?;

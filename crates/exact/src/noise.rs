@@ -2,7 +2,7 @@
 //!
 //! A residual is a polynomial in the secret: `r = sum_d w_d s^d` with independent `w_d`. The
 //! variance of each part is kept separately, because powers of one secret are not independent. The
-//! coefficients of `s^d` have `d!` times the variance of a product of `d` independent keys. So a
+//! coefficients of `s^d` have `d!` times the variance of a product of `d` independent keys. Hence a
 //! product of parts of degrees `i` and `j` has `(i+j)! / (i! j!)` times the plain `N v_i v_j`. In
 //! sums, variances add up. These are averages over keys and messages. The tests compare measured
 //! values with them from both sides.
@@ -476,7 +476,7 @@ impl Model {
 }
 
 /// Powers `z^(d - 1)` of the energies at which the parts of degree `d` reach the size of a
-/// rounding, or infinity for a part that is 0. Those of degrees 0 and 1 mean nothing.
+/// rounding, or infinity for a part that is 0. The powers of degrees 0 and 1 have no meaning.
 fn energies(a: Noise) -> [f64; DEGREES] {
     let base = a.parts[0] + a.parts[1];
     let mut factorial = 1.0;

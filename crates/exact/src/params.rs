@@ -1,4 +1,4 @@
-//! Parameters: those of the ring, and the plaintext modulus.
+//! Parameters of exact schemes: the parameters of the ring, and the plaintext modulus.
 
 use crate::encoder::{Encoder, Plaintext};
 use crate::encrypt::Ciphertext;

@@ -11,8 +11,8 @@ use ring::{Coeff, Poly};
 use rlwe::bytes::{Fingerprint, Writer};
 
 /// An answer before it is hidden: the ciphertexts that the last steps of a run make. They show more
-/// than the outputs: a client that decrypts all coefficients reads products of single weights. So
-/// they have no byte form, and [`hide`](Self::hide) makes the answer from them.
+/// than the outputs: a client that decrypts all coefficients reads products of single weights. Raw
+/// answers therefore have no byte form, and [`hide`](Self::hide) makes the answer from them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawAnswer {
     /// Hash of the query that was run: [`Query::hash`](crate::Query::hash).
@@ -74,8 +74,8 @@ impl RawAnswer {
 
     /// Makes the answer, from which a client learns the outputs of its images and nothing else.
     ///
-    /// - An encryption of zero under the client's public key is added. So the mask `c_1`, which the
-    ///   weights have shaped, is that of a fresh ciphertext.
+    /// - An encryption of zero under the client's public key is added. It makes the mask `c_1`,
+    ///   which depends on the weights, the mask of a fresh ciphertext.
     /// - Each coefficient of `c_0` that is no output becomes uniform modulo `Q`.
     /// - With a [`Flood`] the noise of the outputs is drowned as well.
     /// - If parts of one output lie in several ciphertexts, each part is uniform, and only their

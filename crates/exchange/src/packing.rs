@@ -2,7 +2,7 @@
 //!
 //! Client and server must agree on this: the client encrypts the parts, and the server multiplies
 //! them with samples. Value `i` has `r` copies, and the `n` entries of the secret are spread over
-//! them: copy `c` takes part in `w = n / r` products, those of the entries `c w .. (c + 1) w`. The
+//! them: copy `c` takes part in `w = n / r` products, with the entries `c w .. (c + 1) w`. The
 //! products of baby step `b` are with the secret rotated by `b`. Every eighth baby step is key
 //! material, and the server makes the others from it.
 
@@ -59,8 +59,8 @@ mod tests {
 
     use super::*;
 
-    /// A value is the product of a row with the whole secret. So its copies and steps must meet
-    /// each entry once.
+    /// A value is the product of a row with the whole secret. Its copies and steps must therefore
+    /// meet each entry once.
     #[test]
     fn the_copies_of_a_value_meet_every_entry_once() {
         let (slots, dimension) = (128, 32);

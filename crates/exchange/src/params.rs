@@ -12,7 +12,7 @@ pub const SLACK_BITS: f64 = 1.5;
 /// Default of [`LoopParams::baby_steps`].
 const BABY_STEPS: usize = 16;
 
-/// Parameters of the loop: those of the scheme and of the dimension switch.
+/// Parameters of the loop: the parameters of the scheme and of the dimension switch.
 #[derive(Clone, Debug)]
 pub struct LoopParams {
     bfv: Params,

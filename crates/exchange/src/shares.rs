@@ -1,8 +1,9 @@
 //! Outputs whose parts lie in several ciphertexts of an answer.
 //!
 //! The parts are added up after decryption. Each part alone is no output, and would tell a client
-//! about the model. So the server adds to each part a uniform number modulo `t`, and the numbers of
-//! one output add up to 0: any parts but all of them are uniform, and the sum is unchanged.
+//! about the model. The server therefore adds to each part a uniform number modulo `t`, and the
+//! numbers of one output add up to 0: any parts but all of them are uniform, and the sum is
+//! unchanged.
 
 use program::{Outputs, Row};
 use rand::{CryptoRng, Rng};

@@ -34,8 +34,9 @@ impl<'a> CircuitOutside<'a> {
     }
 }
 
-/// Replays the trace of a circuit or of a bootstrapping on ciphertexts given by name. Returns its
-/// results by name, over their bases, and the counts of what was executed.
+/// Replays the trace of a circuit or of a bootstrapping on ciphertexts that are passed by name.
+/// Returns the results by name, over their bases, and the counts of the executed passes and
+/// instructions.
 ///
 /// # Errors
 /// As [`replay`], and [`Error::Replay`](crate::Error::Replay) for a trace that asks for a value

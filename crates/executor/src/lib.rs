@@ -1,10 +1,10 @@
-//! Executors: what runs the instructions of a trace.
+//! Executors, which run the instructions of a trace.
 //!
 //! *Concept.* An [`Executor`] loads a [trace](trace::Trace) once and runs it for each query. Values
-//! come from an [`Outside`] and go to it, by name. [`Replay`] is the CPU's: its [`replay()`]
-//! defines what a trace means, and all other backends give its words. A backend with a store of
-//! rows, such as a GPU, implements [`RowMachine`] alone, and [`Rows`] makes an executor of it.
-//! `docs/backends.md` says how to write one.
+//! come from an [`Outside`] and go to it, by name. [`Replay`] is the executor of the CPU. Its
+//! [`replay()`] defines what a trace means, and all other backends give the same words. A backend
+//! with a store of rows, such as a GPU, implements [`RowMachine`] alone, and [`Rows`] makes an
+//! executor of it. `docs/backends.md` says how to write a backend.
 //!
 //! *May use* `lower` for the names of keys, `exchange` for the keys of circuits, and `waves`. It
 //! knows no program and no checkpoint: these are outsides of the crate `runtime`.

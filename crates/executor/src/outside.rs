@@ -21,20 +21,20 @@ pub trait Outside {
     /// Returns the seed with this name.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no seed of this name.
     fn seed(&mut self, name: &str) -> Result<Seed>;
 
     /// Stores the limbs of a value.
     ///
     /// # Errors
-    /// If they cannot be stored.
+    /// If the limbs cannot be stored.
     fn store(&mut self, name: &str, ty: &Type, limbs: Vec<Limb>) -> Result<()>;
 
     /// Is told that all instructions of a step have run and that their values are stored. The
     /// values of a checkpoint can be taken here. Does nothing by default.
     ///
     /// # Errors
-    /// If what has been stored cannot be used.
+    /// If the stored values cannot be used.
     fn end_step(&mut self) -> Result<()> {
         Ok(())
     }

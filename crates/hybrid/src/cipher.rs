@@ -1,10 +1,10 @@
 //! Encryption of shares modulo `2^l`, and of slots, under small rings: keys, ciphertexts with a
 //! seeded mask, and the decoding of answers.
 //!
-//! A message `m` modulo `2^l` is encrypted as `round(q m / 2^l)`. So it may have any number of
-//! bits, and sums wrap as shares do (Fan and Vercauteren, <https://ia.cr/2012/144>, with the
-//! message in the high bits). Messages modulo a prime `t` are encrypted likewise: they serve for
-//! products of random numbers.
+//! A message `m` modulo `2^l` is encrypted as `round(q m / 2^l)`. A message may therefore have any
+//! number of bits, and sums wrap as shares do (Fan and Vercauteren, <https://ia.cr/2012/144>, with
+//! the message in the high bits). Messages modulo a prime `t` are encrypted likewise: they serve
+//! for products of random numbers.
 
 use std::fmt;
 
@@ -419,7 +419,7 @@ pub(crate) fn write_body(out: &mut Vec<u8>, body: &Poly<Eval>) {
     }
 }
 
-/// Reads a body, whose length the caller checks. `what` is its name in errors.
+/// Reads a body. The caller checks the length. `what` is the body's name in errors.
 pub(crate) fn read_body(basis: &Basis, bytes: &[u8], what: &'static str) -> Result<Poly<Eval>> {
     let (n, mut rest) = (basis.n(), bytes);
     let mut words = Vec::with_capacity(n * basis.len());

@@ -238,9 +238,9 @@ pub(crate) fn session(half: &Half, protocols: &Protocols, inputs: u32) -> Predic
     all
 }
 
-/// Largest number of bytes that one party sends before it reads what the other party sends
-/// meanwhile. Transfers and products do not count: there one party sends, or both read all the
-/// time.
+/// Largest number of bytes that one party sends before it reads the bytes that the other party
+/// sends meanwhile. Transfers and products do not count: in them only one party sends, or both
+/// parties read all the time.
 pub(crate) fn longest_message(half: &Half, protocols: &Protocols) -> usize {
     let layers = (0..half.public.layers.len()).flat_map(|layer| {
         let prediction = predict_layer(half, protocols, layer);

@@ -1,6 +1,6 @@
 //! Noise of an encrypted linear layer: its bounds, and the flood that hides it.
 //!
-//! The client knows its secret and the errors of its ciphertexts. So from an answer it learns the
+//! The client knows its secret and the errors of its ciphertexts, so it learns from an answer the
 //! noise, which is a function of the weights. The server adds a uniform integer in `[-2^f, 2^f)` to
 //! each coefficient that it sends. The statistical distance between such an integer with and
 //! without an addend `e` is `|e| / 2^(f+1)`, and the distance for all coefficients is at most the

@@ -2,11 +2,11 @@
 //!
 //! Server and client draw numbers `s` and `c` modulo `2^l`. The client encrypts `c` in slots modulo
 //! a prime `t`. The server multiplies with `s`, adds a random number `r`, and sends the result. The
-//! parties do this for several primes, whose product exceeds every possible `s c + r`. So the
-//! client learns the integer `s c + r`, and both have shares of `s c` modulo `2^l`. `r` is so much
-//! longer than `s c` that it hides the product: the statistical distance is at most
-//! `|s c| / 2^mask_bits`. A flood hides the noise of the ciphertext, as in the answers of linear
-//! layers.
+//! parties do this for several primes, whose product exceeds every possible `s c + r`. The client
+//! thus learns the integer `s c + r`, and both parties have shares of `s c` modulo `2^l`. `r` has
+//! `mask_bits` bits and is much longer than `s c`, so that it hides the product: the statistical
+//! distance is at most `|s c| / 2^mask_bits`. A flood hides the noise of the ciphertext, as in the
+//! answers of linear layers.
 //!
 //! The shares follow from `(s + c)^2 = s^2 + c^2 + 2 s c`, and likewise for products of two numbers
 //! (Beaver, CRYPTO 1991). Products in slots for triples: Damgård, Pastro, Smart, Zakarias, CRYPTO

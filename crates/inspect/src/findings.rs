@@ -39,7 +39,7 @@ impl Moments {
 pub struct LayerFindings {
     /// Name of the layer.
     pub name: String,
-    /// Noise of the accumulators. Those of the last layer have no noise of their own.
+    /// Noise of the accumulators. Accumulators of the last layer have no noise of their own.
     pub noise: Moments,
     /// Number of accumulators beyond the bound for which the table was made.
     pub beyond_bound: u64,

@@ -6,7 +6,8 @@
 //!
 //! - the *noise* of each accumulator: the value that entered the table, minus the layer's exact
 //!   value for the actual activations of the layer before;
-//! - *wrong* slots: those that differ from the table's value for the accumulator that entered it;
+//! - *wrong* slots: the slots that differ from the table's value for the accumulator that entered
+//!   it;
 //! - *changed* activations: their differences from the exact network on the same image.
 //!
 //! Noise and wrong slots come from the layer itself. Changes come from all layers before it too.

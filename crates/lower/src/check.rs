@@ -1,8 +1,8 @@
 //! Checks that a trace belongs to a recording.
 //!
 //! A trace that was changed may still be well formed but compute something else, for example if two
-//! operands of one type are swapped. So the recording is lowered again and the result compared with
-//! the trace. This takes seconds.
+//! operands of one type are swapped. The check therefore lowers the recording again and compares
+//! the result with the trace. This takes seconds.
 
 use crate::error::{Error, Result};
 use crate::walk::lower;
@@ -73,7 +73,8 @@ fn pairs<'a, T: PartialEq + Clone + 'a>(
     })
 }
 
-/// First difference of two bodies: the part, what was found, what was expected.
+/// First difference of two bodies: the part, its text in `found`, and its text in the expected
+/// body.
 fn body_difference(
     id: usize,
     found: Option<&Body>,

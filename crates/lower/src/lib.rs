@@ -1,8 +1,8 @@
 //! From a recording, the operations on ciphertexts, to a trace, the instructions on limbs.
 //!
 //! *Concept.* Each kind of operation has a rule in a file of its own. The rule says what the
-//! operation does limb by limb. So every operation is written twice in this repository: here as a
-//! definition, and in `rlwe`, `exact` and `circuits` as the fast path that runs on the CPU.
+//! operation does limb by limb. Every operation is therefore written twice in this repository: here
+//! as a definition, and in `rlwe`, `exact` and `circuits` as the fast path that runs on the CPU.
 //! `runtime` replays traces, and its tests check that both give the same words.
 //!
 //! [`torus`] does the same for circuits on samples: TFHE.

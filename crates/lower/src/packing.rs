@@ -134,8 +134,8 @@ impl Layers {
     /// rotated by `step`. [`Layers::all_masks`] are the first parameters of the body.
     fn masks(&self, b: &mut Builder, (giant, step): (usize, usize), unit: u64) -> ValueId {
         let columns = self.n / 2;
-        // The giant step later rotates left by its columns. So values are put as many columns to
-        // the right.
+        // The giant step later rotates left by its columns. Values are therefore put as many
+        // columns to the right.
         let back = (columns - giant * self.baby_steps % columns) % columns;
         let entries = turn(b, self.entries, step);
         let mut first = 0;

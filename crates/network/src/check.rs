@@ -9,8 +9,8 @@ use crate::place::{MAX_BIAS, MAX_LEN, MAX_VALUE, Place, Shape, product, words};
 use serde_json::Value;
 
 const MAX_LAYERS: usize = 4096;
-/// A term adds up at most 2^26 products of 30 bits. So accumulators of at most 2^6 terms and a
-/// product stay far inside `i64`.
+/// A term adds up at most 2^26 products of 30 bits. Accumulators of at most 2^6 terms and a product
+/// stay far inside `i64`.
 const MAX_TERMS: usize = 64;
 /// Largest size of the interface, in bytes. Labels of a few thousand classes fit.
 const MAX_INTERFACE: usize = 1 << 20;

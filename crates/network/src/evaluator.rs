@@ -228,7 +228,7 @@ impl Evaluator {
 
     /// Evaluates the layers after `values`, which holds the image and the outputs of the first
     /// layers. If `given` holds accumulators, they are used for the first of the evaluated layers.
-    /// `disturb` maps layer index and accumulator to what enters the table.
+    /// `disturb` maps layer index and accumulator to the accumulator that enters the table.
     fn run(
         &self,
         mut values: Vec<Vec<i16>>,

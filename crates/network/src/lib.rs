@@ -5,9 +5,9 @@
 //! applies a table ([`Lut`]: activation and requantisation in one). `docs/int-network.md` defines
 //! both the file and its meaning.
 //!
-//! An [`Evaluator`] computes a network. What an encrypted run decrypts to is compared with its
-//! result, integer by integer. It can add the rounding noise that an encrypted run has before each
-//! table, and it evaluates single images or [batches](Evaluator::evaluate_batch).
+//! An [`Evaluator`] computes a network. The decrypted result of an encrypted run is compared with
+//! its result, integer by integer. The evaluator can add the rounding noise that an encrypted run
+//! has before each table. It evaluates single images or [batches](Evaluator::evaluate_batch).
 //!
 //! Invariant: every network that [`IntNetwork::from_json`] returns, and every network that has an
 //! [`Evaluator`], has passed [`IntNetwork::check`]. Then no accumulator can leave the range of

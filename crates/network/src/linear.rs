@@ -68,7 +68,7 @@ pub struct Window {
     pub weights: Vec<i64>,
     /// Output channel of the source's channel 0. Output channels before it are 0.
     pub first: usize,
-    /// Number of output channels. Those after the source's last channel are 0.
+    /// Number of output channels. Output channels after the source's last channel are 0.
     pub channels: usize,
 }
 
@@ -85,11 +85,11 @@ pub struct Sliding {
     pub pads: [i64; 4],
 }
 
-/// A linear map as a grouped convolution, which every kind of map is. What computes, predicts or
-/// compiles maps is written for this form.
+/// A linear map as a grouped convolution. Every kind of map is one, and the code that computes,
+/// predicts or compiles maps is written for this form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grouped<'a> {
-    /// How the windows lie.
+    /// Places of the windows.
     pub sliding: Sliding,
     /// Number of groups of source channels.
     pub groups: usize,

@@ -23,9 +23,9 @@ pub struct IntNetwork {
     pub name: String,
     /// The network's input: source 0.
     pub input: Input,
-    /// How the model's own arrays become the input, and what the logits become. Programs carry it
-    /// to the client, which uses it. This crate does not interpret it. `docs/int-network.md`
-    /// defines it.
+    /// The rules by which the model's own arrays become the input, and the logits become outputs.
+    /// Programs carry the interface to the client, which uses it. This crate does not interpret the
+    /// interface. `docs/int-network.md` defines it.
     pub interface: Option<Value>,
     /// The layers. Each layer comes after those that it reads.
     pub layers: Vec<Layer>,

@@ -124,7 +124,8 @@ impl Patches {
         }
     }
 
-    /// Writes to `patch` what the window at `position` sees of a group. Values outside are 0.
+    /// Writes to `patch` the values of a group in the window at `position`. Values outside of the
+    /// image are 0.
     fn fill(&self, patch: &mut [i16], plane: &[i16], position: usize) {
         let [_, height, width] = self.source;
         let channels = self.source[0] / self.groups;

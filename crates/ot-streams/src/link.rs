@@ -173,8 +173,8 @@ impl Link {
         incoming.is_open = true;
     }
 
-    /// Drops what a stream that nobody reads any more still holds. Its name stays, so that a later
-    /// frame is no new stream; what was not read counts as unread.
+    /// Drops the frames of a stream that nobody reads any more. The stream's name stays, so that a
+    /// later frame opens no new stream. The dropped bytes still count as unread.
     pub(crate) fn shut(&self, stream: &Name) {
         let mut state = self.state();
         let state = &mut *state;
@@ -184,7 +184,7 @@ impl Link {
         }
     }
 
-    /// Ends the writing: the carrier gets what waits, and then `None`.
+    /// Ends the writing: the carrier gets the frames that wait, and then `None`.
     pub fn close(&self) {
         self.state().closed = true;
         self.0.written.notify_all();

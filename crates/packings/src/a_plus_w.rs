@@ -9,8 +9,8 @@
 //! then permuted, because its slots belong to different taps and kernels. A permutation of slots is
 //! a sum of rotations of masked values. A mask after a product with a plaintext is a mask of that
 //! plaintext, so both products are one: with the plaintext whose slots hold one tap of one kernel,
-//! a weight for each channel. What is left of the permutation is one rotation. So `plaintexts`
-//! counts these expanded plaintexts, and what the server must store is the weights alone.
+//! a weight for each channel. Of the permutation only one rotation is left. `plaintexts` counts
+//! these expanded plaintexts, and the server must store the weights alone.
 //!
 //! *Ours.* Partial sums of a tap are added up over ciphertexts before they are rotated, and the
 //! channels are added up by doubling. The results are complete.

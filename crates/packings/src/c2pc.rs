@@ -9,8 +9,9 @@
 //! rotation.
 //!
 //! *As a circuit.* The slots of a plaintext are values of its polynomial, and the slots of a
-//! product of polynomials are the products of their slots. So a product of slots, with the slots of
-//! these polynomials, is this product. The circuit has no other operations than those of slots.
+//! product of polynomials are the products of their slots. A product of slots, with the slots of
+//! these polynomials, is therefore the product of the polynomials. The circuit has no other
+//! operations than those of slots.
 
 use crate::counts::{Counts, Letters, Published};
 use crate::error::{Result, shape};

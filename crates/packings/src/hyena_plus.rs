@@ -2,9 +2,9 @@
 //!
 //! Source: Hyena (IEEE S&P 2024), section 7.3.
 //!
-//! *Packing.* That of [`Hyena`](crate::Hyena). Images come before channels: as many as fit lie side
-//! by side, and only what is left of a row takes channels and more kernels. For one image it is
-//! Hyena.
+//! *Packing.* The packing of [`Hyena`](crate::Hyena), but images come before channels. As many
+//! images as fit lie side by side, and only the rest of a row takes channels and more kernels. For
+//! one image the packing is Hyena.
 
 use crate::cells;
 use crate::counts::{Counts, Published};

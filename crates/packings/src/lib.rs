@@ -1,19 +1,19 @@
 //! Packings of linear layers, as circuits.
 //!
 //! *Concept.* A layer's values lie in the slots of ciphertexts, its weights in the slots of
-//! plaintexts. How they lie decides how many products and rotations the layer takes. A [`Packing`]
+//! plaintexts. Their places decide how many products and rotations the layer takes. A [`Packing`]
 //! says where every value lies, builds the [circuit](program::circuit) that computes the layer,
-//! says where the results lie, and gives a closed formula for what this costs. Hyena (IEEE S&P
-//! 2024) compares nine of them; each is a file here. [`choose`] prices all of them for a layer's
-//! shape and takes the cheapest.
+//! says where the results lie, and gives a closed formula for the cost. Hyena (IEEE S&P 2024)
+//! compares nine packings; each is a file here. [`choose`] prices all of them for a layer's shape
+//! and takes the cheapest.
 //!
 //! The paper's dataflows compute part of the outputs: whole tiles, no padding, and for a 3x3 kernel
 //! 5 of 9 windows. Ours compute all outputs of any kernel, stride, padding, dilation and number of
 //! groups. [`Packing::published`] is the paper's own count.
 //!
-//! *May use* `runtime`, `network` and what they stand on. *Invariant*: a circuit's counts are those
-//! of the formula, on every shape (`tests/packings/clear.rs`). No secret is held here: encrypted
-//! trials are in `inspect::packing`.
+//! *May use* `runtime`, `network` and the crates below them. *Invariant*: a circuit's counts equal
+//! the counts of the formula, on every shape (`tests/packings/clear.rs`). No secret is held here:
+//! encrypted trials are in `inspect::packing`.
 
 #![forbid(unsafe_code)]
 

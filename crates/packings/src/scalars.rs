@@ -2,7 +2,7 @@
 //! BatchWise+.
 //!
 //! There is no rotation. Every product of a value and a weight is a product of ciphertext and
-//! plaintext. What is left of the slots takes several groups, and several kernels of a group.
+//! plaintext. The slots that remain take several groups, and several kernels of a group.
 
 use crate::counts::Counts;
 use crate::error::Result;

@@ -54,11 +54,11 @@ fn extents(layer: &Layer) -> [usize; 6] {
 }
 
 impl Tile {
-    /// `None` if no window reads a value.
+    /// The tile of a cut. `None` if no window reads a value.
     fn new(layer: &Layer, cut: [Range<usize>; 6]) -> Option<Self> {
         let [images, groups, channels, rows, columns, kernels] = cut;
         let (writes, span) = ([rows, columns], layer.span());
-        // What windows cover, in the padded input.
+        // Rows and columns that the windows cover, in the padded input.
         let covers: [Range<usize>; 2] = from_fn(|axis| {
             let Range { start, end } = writes[axis];
             start * layer.stride[axis]..(end - 1) * layer.stride[axis] + span[axis]

@@ -64,7 +64,7 @@ pub mod circuit {
     pub use program::message;
 }
 
-/// Traces, the lowest description of all computations, and what runs them.
+/// Traces, the lowest description of all computations, and their executors.
 #[cfg(feature = "server")]
 pub mod backend {
     pub use executor::*;

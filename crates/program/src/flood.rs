@@ -13,8 +13,9 @@ const INFORMATION: f64 = 3.1158;
 /// Noise that a server adds to the outputs of an answer, so that their own noise tells nothing.
 ///
 /// Each coefficient gets the sum of four integers, each uniform in `[0, 2^bits)`, less
-/// `2^(bits+1)`. Such a sum is smooth where a single uniform number has an edge. So the distance
-/// grows with the root of the number of coefficients and answers, and not with their number.
+/// `2^(bits+1)`. Such a sum is smooth where a single uniform number has an edge. The distance
+/// therefore grows with the root of the number of coefficients and answers, and not with their
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flood {
@@ -46,7 +47,7 @@ impl Flood {
         norm + INFORMATION.log2() / 2.0 - 1.0 - f64::from(self.bits)
     }
 
-    /// log2 of the root mean square of what the flood adds to a residual.
+    /// log2 of the root mean square of the number that the flood adds to a residual.
     pub fn residual_bits(&self, t: u64) -> f64 {
         // Four uniform numbers of 2^bits values have the variance 4 * 4^bits / 12.
         f64::from(self.bits) - 0.5 * 3f64.log2() + (t as f64).log2()

@@ -412,9 +412,9 @@ impl Program {
         serde_json::to_string(self).expect("a program has no keys that are not strings")
     }
 
-    /// Returns what the program computes, as text. It has everything on which runs, keys and
-    /// ciphertexts depend, but no predictions and no names for display. Programs with the same
-    /// identity can use each other's keys and queries.
+    /// Returns the identity of the program's computation, as text. The text has all parts on which
+    /// runs, keys and ciphertexts depend, but no predictions and no names for display. Programs
+    /// with the same identity can use each other's keys and queries.
     pub fn identity(&self) -> String {
         let steps: Vec<_> = self.steps.iter().map(Step::identity).collect();
         let constants: Vec<_> = self.constants.iter().map(|c| &c.values).collect();

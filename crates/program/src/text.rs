@@ -1,5 +1,5 @@
 //! The text form of a program. Each step has one line. Constants are shown by name, size and
-//! checksum, so that a diff of two programs shows what changed.
+//! checksum, so that a diff of two programs shows each change.
 
 use crate::ir::{Constant, Form, Op, Program, Type};
 use std::fmt::{Display, Formatter, Result};

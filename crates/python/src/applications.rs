@@ -13,7 +13,7 @@ use crate::guard::guard;
 use crate::schemes::params::SchemeParams;
 use crate::traces::counts_dict;
 
-/// Names of the benchmarks, and what each is.
+/// Names of the benchmarks, each with its summary.
 #[pyfunction]
 pub(crate) fn benchmark_names() -> Vec<(&'static str, &'static str)> {
     let all = Benchmarks::ALL.into_iter();
@@ -21,8 +21,8 @@ pub(crate) fn benchmark_names() -> Vec<(&'static str, &'static str)> {
         .collect()
 }
 
-/// The trace of a benchmark whose digits of key switching have that many limbs, and its parameters
-/// and counts.
+/// The trace of a benchmark whose digits of key switching have `digit_limbs` limbs, and its
+/// parameters and counts.
 #[pyfunction]
 pub(crate) fn benchmark_trace<'py>(
     py: Python<'py>,

@@ -157,7 +157,7 @@ impl ToPython for trace::Error {
     }
 }
 
-/// Its circuits are ours; what a caller chooses are the benchmark and the digits.
+/// The circuits of applications are ours. A caller chooses only the benchmark and the digits.
 impl ToPython for applications::Error {
     fn to_python(self) -> PyErr {
         use applications::Error::{Benchmark, Circuits, Ckks, Exact, Model, Program, Shape};

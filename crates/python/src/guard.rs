@@ -145,7 +145,7 @@ where
                     sender: sender.clone(),
                 };
                 // After a panic, the data that `work` has changed is dropped, and shared data is
-                // immutable. So no half-finished state is visible.
+                // immutable, so no half-finished state is visible.
                 *result = Some(catch_unwind(AssertUnwindSafe(|| work(&line))));
                 // The caller waits for this message.
                 let _ = sender.send(News::Done(()));

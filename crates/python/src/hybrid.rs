@@ -19,10 +19,10 @@ use serde_json::{Value, json};
 use crate::error::{FormatError, UsageError};
 use crate::guard::{Line, guard, guard_bytes, guard_with};
 
-/// Time of a session beside what is predicted for it.
+/// Time that a session may take beyond the time predicted for it.
 const GRACE: Duration = Duration::from_secs(60);
 
-/// A network compiled for two parties. It holds the weights.
+/// A network compiled for two parties. The program holds the weights.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct HybridProgram {
     program: Program,

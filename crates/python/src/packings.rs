@@ -93,9 +93,10 @@ pub(crate) fn packing_layers(py: Python<'_>, network: &str) -> PyResult<Vec<Name
     Ok(found)
 }
 
-/// All packings of a layer by price, and why others are refused. Seconds are of one thread of this
-/// machine, or with a `factor` of one that takes that many times as long as the machine on which
-/// predictions were measured. Those of transfers are for a link of `bandwidth` bytes per second.
+/// All packings of a layer by price, and the reasons why others are refused. Seconds are of one
+/// thread of this machine. With a `factor`, they are of a machine that takes `factor` times as long
+/// as the machine on which predictions were measured. Seconds of transfers are for a link of
+/// `bandwidth` bytes per second.
 #[pyfunction]
 pub(crate) fn packing_choice<'py>(
     py: Python<'py>,
@@ -229,10 +230,11 @@ pub(crate) fn packing_trial<'py>(
 }
 
 /// The circuit of a layer in a packing, with the approximate arithmetic of the paper in words of 32
-/// bits, as instructions for vector machines. If it takes more than `most` products, rotations or
-/// ciphertexts, it is of a part of the layer, `share` is what passes over limbs of the part are of
-/// those of the whole, by price, and `keys` are the limbs of the whole's rotation keys over those
-/// of the part's, at most.
+/// bits, as instructions for vector machines. If the circuit of the whole layer takes more than
+/// `most` products, rotations or ciphertexts, the result is the circuit of a part of the layer.
+/// Then `share` is the price of the part's passes over limbs, divided by the price of the whole
+/// layer's passes. `keys` bounds the limbs of the whole layer's rotation keys, divided by the limbs
+/// of the part's.
 #[pyfunction]
 pub(crate) fn packing_workload<'py>(
     py: Python<'py>,

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use crate::error::BudgetError;
 use crate::guard::threads;
 
-/// Bytes that every call may allocate beyond what is asked for by name.
+/// Bytes that every call may allocate beyond the amounts for which [`room`] is called.
 pub(crate) const LEAST: u64 = 256 << 20;
 
 /// Bytes of address space that glibc reserves for the allocations of one thread.

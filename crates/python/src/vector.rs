@@ -132,7 +132,7 @@ pub(crate) struct Simulation {
 
 #[pymethods]
 impl Simulation {
-    /// Time, energy, traffic, and what each part of the machine does.
+    /// Time, energy, traffic, and the activity of each part of the machine.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (machine, work, schedule) = (&self.machine, &self.work, &self.schedule);
         let (report, components) = guard(py, || -> Result<_, Error> {

@@ -99,7 +99,8 @@ pub fn block_combinations(
     out
 }
 
-/// Limb `i` of every component: those of all first components, then those of all second components.
+/// Limb `i` of every component: first the limbs of all first components, then the limbs of all
+/// second components.
 fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> [Vec<&'a [u64]>; 2] {
     [0, 1].map(|part| pairs.iter().map(|p| p[part].limb(i)).collect())
 }

@@ -70,8 +70,8 @@ impl Pool {
         }
     }
 
-    /// The latest buffer of this capacity, or of up to an eighth more. So limbs of different bases
-    /// share their memory, and the caches.
+    /// The latest buffer of this capacity, or of up to an eighth more. The margin lets limbs of
+    /// different bases share their memory, and the caches.
     fn take(&mut self, capacity: usize) -> Option<Vec<u64>> {
         let fits = capacity..=capacity + capacity / 8;
         let place = self

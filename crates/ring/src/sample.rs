@@ -85,7 +85,7 @@ pub struct SecretRng(Box<State>);
 
 struct State {
     rng: ChaCha20Rng,
-    /// Words drawn ahead. Those before `next` are 0.
+    /// Words drawn ahead. Words before `next` are used up and 0.
     block: [u32; BLOCK],
     next: usize,
 }

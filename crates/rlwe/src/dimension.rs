@@ -41,8 +41,8 @@ impl DimensionParams {
     ///
     /// # Errors
     /// [`Error::LweDimension`] if the dimension does not divide the degree. [`Error::DigitBits`] if
-    /// digits have no bits or more than 30. [`Error::Insecure`] if log2(q) exceeds what `dimension`
-    /// allows at 128 bits. Also the errors of the modulus.
+    /// digits have no bits or more than 30. [`Error::Insecure`] if log2(q) exceeds the largest
+    /// value that `dimension` allows at 128 bits. Also the errors of the modulus.
     pub fn new(n: usize, q: u64, dimension: usize, digit_bits: u32) -> Result<Self> {
         let params = Self::new_insecure(n, q, dimension, digit_bits)?;
         if !params.security().is_enough() {

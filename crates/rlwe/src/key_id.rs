@@ -1,9 +1,10 @@
-//! Identities of secrets, by which keys and ciphertexts that do not belong together are told apart.
+//! Identities of secrets. They show that keys and ciphertexts do not belong together.
 //!
-//! The identity of a secret is random, drawn when the secret is generated, and stored with it. What
-//! is made under a secret carries its identity in the clear. Nothing of the secret goes into it, so
-//! it helps nobody to guess a secret, however few bits a secret has. It shows which keys and
-//! ciphertexts belong to one secret, as their numbers show to those who have an evaluation key.
+//! The identity of a secret is random, drawn when the secret is generated, and stored with it.
+//! Every key and ciphertext under a secret carries the secret's identity in the clear. Nothing of
+//! the secret goes into its identity, so the identity helps nobody to guess a secret, however few
+//! bits a secret has. The identity shows which keys and ciphertexts belong to one secret. Anyone
+//! with an evaluation key can also see this from their numbers.
 //!
 //! The identity finds mistakes, not forgeries: anyone may write any identity.
 
@@ -11,8 +12,8 @@ use rand::CryptoRng;
 use std::fmt;
 use thiserror::Error;
 
-/// Identity of a secret, or [`KeyId::ANY`] for what fits every secret: trivial ciphertexts, and
-/// objects from files that do not state an identity.
+/// Identity of a secret, or [`KeyId::ANY`] for objects that fit every secret: trivial ciphertexts,
+/// and objects from files that do not state an identity.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct KeyId(Option<[u8; KeyId::LEN]>);
 
@@ -22,11 +23,11 @@ pub struct KeyId(Option<[u8; KeyId::LEN]>);
     "the {what} belongs to key {found}, expected key {expected}: what meets in a computation must be made under one secret key"
 )]
 pub struct KeyMismatch {
-    /// The object.
+    /// Name of the object that does not belong.
     pub what: &'static str,
-    /// Identity found.
+    /// Identity of the object's secret.
     pub found: KeyId,
-    /// Identity expected.
+    /// Identity of the secret to which the other object belongs.
     pub expected: KeyId,
 }
 
@@ -43,8 +44,8 @@ impl KeyId {
         Self::from_bytes(id)
     }
 
-    /// The common identity of two objects that meet: that of `found`, which is `what`, and the
-    /// expected one.
+    /// The common identity of two objects that meet in a computation: an object with this identity,
+    /// and the object `what` with the identity `found`.
     ///
     /// # Errors
     /// [`KeyMismatch`] if both are stated and differ.

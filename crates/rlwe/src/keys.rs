@@ -227,8 +227,8 @@ pub struct SwitchKey {
     params: Params,
     level: usize,
     seed: Seed,
-    /// Identities of the secret that it switches from, and of the one that it switches to. Those of
-    /// products and of automorphisms are one secret's.
+    /// Identities of the secret from which the key switches, and of the secret to which it
+    /// switches. In keys of products and of automorphisms, both are the identity of one secret.
     ids: [KeyId; 2],
     /// The pair `(b_j, a_j)` of each digit, over `Q_level P`. `a_j` expands from the seed.
     digits: Vec<[Poly<Eval>; 2]>,

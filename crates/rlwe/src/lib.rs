@@ -1,4 +1,4 @@
-//! RLWE: what every scheme over the ring shares.
+//! RLWE: the keys, ciphertexts and operations that every scheme over the ring shares.
 //!
 //! *Concept.* A [`Ciphertext`] is a list of components `c_0, c_1, ..` with the phase
 //! `c_0 + c_1 s + ..`. The meaning of the phase depends on the scheme. This crate has the

@@ -181,7 +181,7 @@ pub fn switch_variance(params: &Params, level: usize) -> f64 {
 /// log2(2^a + 2^b), for probabilities too small for a double.
 pub fn log2_sum(a: f64, b: f64) -> f64 {
     let (high, low) = (a.max(b), a.min(b));
-    // So little changes no double.
+    // A double does not change by an addend of less than 2^-100 of its value.
     if low - high < -100.0 || low == f64::NEG_INFINITY {
         return high;
     }

@@ -2,8 +2,9 @@
 //!
 //! An RGSW ciphertext of `m` is a pair of [switch keys](SwitchKey), from `m` and from `m s`. Their
 //! gadget is that of key switching. The digits of both components of a ciphertext are multiplied by
-//! the rows of their key, summed, and divided by the special moduli. So the phase of the result is
-//! `c_0 m + c_1 m s`, that of the ciphertext times `m`, and there is no decomposition error.
+//! the rows of their key, summed, and divided by the special moduli. The phase of the result is
+//! therefore `c_0 m + c_1 m s`, the phase of the ciphertext times `m`, and there is no
+//! decomposition error.
 //!
 //! The noise per coefficient is that of the ciphertext times `m`, plus the product's own:
 //! `2 sum_j N sigma^2 (D_j / P)^2 / 12` for digits of product `D_j`, and `(1 + |s|^2) / 12` from

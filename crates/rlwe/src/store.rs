@@ -1,11 +1,11 @@
 //! Keys and ciphertexts of every scheme in the [byte form](crate::bytes), sealed with the
 //! fingerprint of their parameters.
 //!
-//! Masks that expand from a seed are stored as the seed: those of a public key, of each digit of an
-//! evaluation key, and of a ciphertext that no operation has changed.
+//! Masks that expand from a seed are stored as the seed: the masks of a public key, of each digit
+//! of an evaluation key, and of a ciphertext that no operation has changed.
 //!
-//! All of them state the identity of their secret. What was written before there were identities is
-//! read as belonging to any secret.
+//! All files state the identity of their secret. Files of the first version have no identity and
+//! are read as belonging to any secret.
 
 use crate::bytes::{BytesError, Fingerprint, Kind, Reader, Writer};
 use crate::ciphertext::Ciphertext;

@@ -22,10 +22,10 @@ use ring::ntt_primes_of_sizes;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// Bits of a word: no modulus has more.
+    /// Bits of a word. No modulus has more bits.
     pub bits: u32,
-    /// Limbs of a digit of key switching, at most. One is what F1 takes; more make keys smaller and
-    /// take more special moduli.
+    /// Largest number of limbs of a digit of key switching. F1 takes one. More limbs make keys
+    /// smaller and take more special moduli.
     pub digit_limbs: usize,
 }
 

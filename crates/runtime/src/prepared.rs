@@ -12,7 +12,7 @@ use program::{Form, Program, Type};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A program prepared to run. This is what a server needs. Cheap to clone.
+/// A program prepared for runs, as a server needs it. Cheap to clone.
 #[derive(Clone)]
 pub struct Prepared(Arc<Inner>);
 

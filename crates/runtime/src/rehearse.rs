@@ -1,8 +1,8 @@
 //! The rehearsal: every step run dry before anything runs on ciphertexts.
 //!
 //! A program from a file states level and noise of every value, and which keys it needs. The
-//! rehearsal runs the circuits dry to check this. So a program that passes does not run out of
-//! levels or keys halfway, and has the margin that it claims.
+//! rehearsal runs the circuits dry to check this. A program that passes does not run out of levels
+//! or keys halfway, and has the margin that it claims.
 
 use crate::error::Result;
 use crate::prepared::work;

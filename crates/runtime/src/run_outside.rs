@@ -29,9 +29,9 @@ struct Saving<'a> {
     save: &'a mut Save<'a>,
 }
 
-/// Replays the trace of a program on a query. Returns its answer before it is hidden, which equals
-/// that of [`Server::raw_answer`](crate::Server::raw_answer) bit for bit, and the counts of what
-/// was executed.
+/// Replays the trace of a program on a query. Returns the answer before it is hidden, and the
+/// counts of the executed passes and instructions. The answer equals the answer of
+/// [`Server::raw_answer`](crate::Server::raw_answer) bit for bit.
 ///
 /// # Errors
 /// As [`replay`](executor::replay()), [`exchange::Error::Bytes`] for a query of another program,

@@ -5,7 +5,8 @@ use thiserror::Error;
 /// Result of the schemes.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Errors in parameters, keys, values and operands. [`Error::kind`] tells what to do about one.
+/// Errors in parameters, keys, values and operands. [`Error::kind`] tells what to do about an
+/// error.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -116,7 +116,7 @@ impl<S: Scheme> EvaluationKeys<S> {
         self.has(galois::conjugation_element(self.params().n()))
     }
 
-    /// Bytes in memory. Those of [`EvaluationKeys::to_bytes`] are about half as many.
+    /// Bytes in memory. [`EvaluationKeys::to_bytes`] returns about half as many.
     pub fn byte_len(&self) -> usize {
         self.raw().byte_len()
     }
@@ -193,7 +193,7 @@ impl<S: Scheme> EvaluationKeys<S> {
         }
     }
 
-    /// Reads keys. Those of bootstrapping are read by the bootstrapper.
+    /// Reads keys. The bootstrapper reads the keys of bootstrapping.
     ///
     /// # Errors
     /// As [`SecretKey::from_bytes`].

@@ -18,7 +18,7 @@ const MOST_WORDS: usize = 96 << 17;
 
 const SCHEMES: [&str; 3] = ["ckks", "bfv", "bgv"];
 
-/// The moduli of a parameter set, and what a scheme keeps with them.
+/// The moduli of a parameter set, and the numbers that a scheme keeps with them.
 #[derive(Clone, Debug)]
 pub struct Spec {
     /// Name of the scheme.

@@ -125,7 +125,7 @@ pub enum Error {
     },
 }
 
-/// Checks that `what` was made for the parameters with the fingerprint `expected`.
+/// Checks that the object named `what` was made for the parameters with the fingerprint `expected`.
 pub(crate) fn same(what: &'static str, found: &Fingerprint, expected: &Fingerprint) -> Result<()> {
     let short = |f: &Fingerprint| f.iter().take(6).map(|b| format!("{b:02x}")).collect();
     if found == expected {

@@ -1,9 +1,9 @@
 //! GGSW ciphertexts of bits and small integers, the external product, and CMux.
 //!
 //! Rows: component `0..=k` outer, level `1..=l` inner. The row of component `c` and level `j`
-//! encrypts `-m S_c q / B^j` for a mask component and `m q / B^j` for the body. So the sum of the
-//! digits of a ciphertext times the rows is `m` times the ciphertext. A run of `l` rows is a GLev
-//! ciphertext.
+//! encrypts `-m S_c q / B^j` for a mask component and `m q / B^j` for the body. Hence the sum of
+//! the digits of a ciphertext times the rows is `m` times the ciphertext. A run of `l` rows is a
+//! GLev ciphertext.
 //!
 //! Source: Chillotti et al. 2020, section 3.3; Athena on Versal, eq. (3), where the sign is that of
 //! `q / B^j`.

@@ -221,8 +221,8 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
 
     /// Computes `body = sum A_i S_i + noise`. `body` must be 0 before. Overwrites `mask`.
     ///
-    /// Everything computed from the secret stays in `body`, except what the multiplier leaves in
-    /// its scratch memory until [`forget`](Self::forget).
+    /// All values computed from the secret stay in `body`, except the values that the multiplier
+    /// leaves in its scratch memory until [`forget`](Self::forget).
     fn zero_into(
         &self,
         body: &mut [T],
@@ -249,8 +249,8 @@ impl<'a, T: Torus, M: Multiplier<T>> GlweCipher<'a, T, M> {
         add_noise(body, self.sigma, rng);
     }
 
-    /// Overwrites what a product with the secret left in the scratch memory, by a product with
-    /// digits 0.
+    /// Overwrites the values that a product with the secret left in the scratch memory, by a
+    /// product with digits 0.
     fn forget(&self, mask: &mut [T], scratch: &mut M::Scratch) {
         let zeros = vec![0; mask.len()];
         let mut out = vec![T::default(); self.multiplier.n()];

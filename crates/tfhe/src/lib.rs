@@ -13,8 +13,8 @@
 //! `B - sum A_i S_i`, where `B` is the last polynomial.
 //!
 //! *May use* `rlwe` (for the byte form) and `ring`. *Invariant*: an [`Integer`] knows the largest
-//! value and the largest noise it can have. An operation that exceeds what the next bootstrapping
-//! can distinguish is an [error](Error::Noise).
+//! value and the largest noise it can have. An operation whose noise or value exceeds the limits of
+//! the next bootstrapping is an [error](Error::Noise).
 //!
 //! ```
 //! use rand::SeedableRng;

@@ -123,7 +123,7 @@ pub fn estimate(dimension: usize, sigma: f64, word_bits: u32) -> Security {
 /// Above the last fit it is 256. Below 80 bits the first difference is continued, down to 0.
 ///
 /// Below 128 bits the fits come from an older estimator and are too high, by 3 bits at 113 and 2 at
-/// 117. So 3/16 of the bits missing to 128 are subtracted, at most three bits.
+/// 117. Therefore 3/16 of the bits missing to 128 are subtracted, at most three bits.
 pub fn level(dimension: usize, sigma: f64) -> f64 {
     let needed = |i: usize| FITS[i].1 * dimension as f64 + FITS[i].2;
     let have = sigma.log2();

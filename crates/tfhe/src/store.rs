@@ -29,7 +29,8 @@ const fn kind(tag: &[u8; 4], words: &'static str, version: u32) -> Kind {
     }
 }
 
-/// The last version without identities of keys. What has it is read as belonging to any secret.
+/// The last version without identities of keys. Files of this version are read as belonging to any
+/// secret.
 const BARE: u32 = 1;
 
 /// Reads the identity of a secret, where the version has one.

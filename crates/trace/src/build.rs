@@ -272,7 +272,8 @@ impl Builder<'_> {
     /// Appends an operation. Returns the indices of its results.
     ///
     /// # Errors
-    /// [`Error::Trace`](crate::Error::Trace) with what was found and what the operation needs.
+    /// [`Error::Trace`](crate::Error::Trace) with the wrong value and the values that the operation
+    /// allows.
     pub fn push(&mut self, op: Op) -> Result<Range<ValueId>> {
         let Open { body, values } = &mut *self.open;
         let found = check_place(body.name == MAIN, &op)

@@ -73,7 +73,8 @@ pub(super) const NONE: Passes = Passes {
 };
 
 impl Trace {
-    /// Counts what a run executes. The trace must be [verified](Trace::verify).
+    /// Counts the passes and instructions that a run executes. The trace must be
+    /// [verified](Trace::verify).
     ///
     /// # Panics
     /// If the trace names values or sub-traces that do not exist.
@@ -158,7 +159,7 @@ impl Passes {
         self
     }
 
-    /// Returns what was counted since `earlier`.
+    /// Returns the counts since `earlier`: these counts minus the earlier ones.
     ///
     /// # Panics
     /// If less was counted than in `earlier`.

@@ -69,8 +69,8 @@ pub enum Constant {
         /// Values that are repeated. There is at least one.
         values: Vec<i64>,
     },
-    /// `N` words in two rows of `N/2`: those of an earlier constant, with both rows rotated left by
-    /// `steps`.
+    /// `N` words in two rows of `N/2`: the words of an earlier constant, with both rows rotated
+    /// left by `steps`.
     Turn {
         /// The constant that is rotated.
         of: ConstantId,
@@ -109,8 +109,8 @@ pub struct Body {
 pub struct Trace {
     /// Ring degree `N`.
     pub n: usize,
-    /// The moduli: different odd primes below `2^60`. Those of limbs in the evaluation domain are 1
-    /// modulo `2N`.
+    /// The moduli: different odd primes below `2^60`. Moduli of limbs in the evaluation domain are
+    /// 1 modulo `2N`.
     pub moduli: Vec<u64>,
     /// Powers of two, which follow the odd moduli in the table. For `2^b` this lists the exponent
     /// `b`, from 1 to 64. The exponents are different. Limbs modulo a power of two are
@@ -122,6 +122,6 @@ pub struct Trace {
     pub subs: Vec<Body>,
     /// The body that runs.
     pub main: Body,
-    /// Names of parts of the main body, in order; what stands before the first one has none.
+    /// Names of parts of the main body, in order. Instructions before the first part have no name.
     pub steps: Vec<Step>,
 }

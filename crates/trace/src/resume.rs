@@ -8,11 +8,11 @@ use std::ops::Range;
 impl Trace {
     /// The rest of a run that has executed this trace up to the last store whose name is `given`.
     ///
-    /// Values that were stored under such names are loaded by these names. Nothing else of the run
-    /// is given, so instructions before that store stay where the rest needs them: keys are loaded
-    /// and expanded again, and what was made of keys alone is made again. They stand before the
-    /// first step. What that run stored is not stored again. If no store has such a name, this is
-    /// the whole trace.
+    /// The result loads the values that the run stored under such names. No other value of the run
+    /// is available, so instructions before that store stay where the rest needs them: keys are
+    /// loaded and expanded again, and values computed from keys alone are computed again. These
+    /// instructions stand before the first step. Values that the run has stored are not stored
+    /// again. If no store has such a name, the result is the whole trace.
     ///
     /// # Errors
     /// [`Error::Trace`](crate::Error::Trace) for a trace that [`Trace::verify`] refuses.
@@ -32,7 +32,7 @@ impl Trace {
         Ok(self.rest(last + 1, &names))
     }
 
-    /// The instructions from `border` on, with what they need of those before it.
+    /// The instructions from `border` on, with the earlier instructions that they need.
     fn rest(&self, border: usize, given: &HashMap<ValueId, &str>) -> Self {
         let instructions = &self.main.instructions;
         let made = instructions.iter().scan(0, |next, instruction| {

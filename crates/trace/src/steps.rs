@@ -13,17 +13,17 @@ pub struct Step {
     /// Name: 1 to [`MAX_NAME`](Step::MAX_NAME) bytes, without control characters, and without space
     /// at its ends. It may come again.
     pub name: String,
-    /// The first of its instructions. The last one stands before the next step, or at the end of
-    /// the body.
+    /// The first instruction of the step. The last one stands before the next step, or at the end
+    /// of the body.
     pub first: usize,
 }
 
 impl Step {
-    /// Bytes of a name at most.
+    /// Largest number of bytes of a name.
     pub const MAX_NAME: usize = 200;
 
-    /// The nearest name that a step may have: control characters become `_`, and what is too long
-    /// is cut.
+    /// The nearest name that a step may have: control characters become `_`, and the end of a name
+    /// that is too long is cut.
     pub fn nearest_name(name: &str) -> String {
         let clean = |sign: char| if sign.is_control() { '_' } else { sign };
         let mut found: String = name.trim().chars().map(clean).collect();

@@ -34,7 +34,7 @@ impl Trace {
     /// Checks ring, constants and every instruction.
     ///
     /// - The ring degree is a power of two from 16 to `2^17`. Moduli are odd, above 1, below `2^60`
-    ///   and different. Those of limbs in the evaluation domain are 1 modulo `2N`. The crates that
+    ///   and different. Moduli of limbs in the evaluation domain are 1 modulo `2N`. The crates that
     ///   compute check that moduli are prime. Powers of two are different, from `2^1` to `2^64`.
     /// - Every value is made before its use, and has the type that the operation gives it.
     /// - Names are well formed. Sub-traces have different names, and none is named `main`.

@@ -4,8 +4,8 @@
 //! *Concept.* A machine such as a GPU has one store of rows. A row holds the `N` words of 32 bits
 //! of a limb. A [`Plan`] is the machine's schedule: a list of waves, each of which runs one
 //! [`Kernel`] on many rows. The instructions of a wave do not depend on each other. The operands of
-//! an instruction are rows, given by number, words, and tables. So a machine compiles each
-//! [shape](Shape) of a kernel once, whatever the level of a ciphertext and the size of a wave.
+//! an instruction are rows, given by number, words, and tables. A machine therefore compiles each
+//! [shape](Shape) of a kernel only once, for all levels of ciphertexts and all sizes of waves.
 //!
 //! A trace becomes a plan in four passes:
 //!

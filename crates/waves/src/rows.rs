@@ -1,6 +1,6 @@
 //! Assignment of rows to limbs: linear scan over the waves.
 //!
-//! A limb has its row from the wave that computes it until after the last wave that reads it. So no
+//! A limb has its row from the wave that computes it until after the last wave that reads it, so no
 //! wave overwrites its operands. The lowest free row is taken first: rows of limbs that are
 //! computed together then mostly lie together.
 

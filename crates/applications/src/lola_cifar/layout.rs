@@ -1,7 +1,7 @@
 //! The layout of values in slots, and the layers as sums of rotations.
 //!
-//! Slot `128 p + c` has channel `c` at place `p = 8 row + column`. So weights repeat every 128
-//! slots, and plaintexts are short.
+//! Slot `128 p + c` has channel `c` at place `p = 8 row + column`. Weights therefore repeat every
+//! 128 slots, and plaintexts are short.
 //!
 //! The second convolution has stride 2. It is computed with stride 1 on four times the channels:
 //! the results of the first one by the parity of row and column, 332 channels at 7 x 7 places, 111
@@ -111,8 +111,8 @@ pub(super) fn first(network: &Network) -> Vec<Vec<Giant>> {
 ///
 /// Output `o` has its inputs in two sums, at channels `o` and `o + 64`: rotations by 0 to 63 show
 /// them all channels. A rotation that runs over the end of a place reaches the next place, one
-/// column further. So a kernel of 3 columns of places needs 4 shifts, from -1 to 2 columns, of
-/// which the first and the last are half used.
+/// column further. A kernel of 3 columns of places needs 4 shifts, from -1 to 2 columns, of which
+/// the first and the last are half used.
 pub(super) fn second(network: &Network) -> Vec<Vec<Giant>> {
     let layer = &network.second;
     let kernel = KERNELS[1];

@@ -26,7 +26,7 @@ pub const LEVELS: usize = 5;
 /// the output `logits`.
 ///
 /// The weights of each layer are at the level of the layer, and their scale is the modulus of this
-/// level. So only squares change the scale of ciphertexts.
+/// level. Only squares therefore change the scale of ciphertexts.
 pub fn circuit(
     network: &Network,
     arithmetic: Arithmetic,

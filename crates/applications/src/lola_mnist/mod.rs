@@ -1,8 +1,8 @@
 //! LoLa's MNIST network: its weights, its answer in the clear, and its circuit on slots.
 //!
 //! An image is sent as 26 vectors, one for each tap of the kernel: 25 have the tap's pixel at each
-//! position, and one is 1, for the bias. A ciphertext holds as many vectors as fit. So the
-//! convolution is a sum of products. Squares and dense layers follow. The circuit has [`LEVELS`]
+//! position, and one is 1, for the bias. A ciphertext holds as many vectors as fit. The convolution
+//! is therefore a sum of products. Squares and dense layers follow. The circuit has [`LEVELS`]
 //! levels.
 //!
 //! Source: Brutzkus, Gilad-Bachrach, Elisha, "Low Latency Privacy Preserving Inference", ICML 2019.
@@ -96,8 +96,8 @@ impl Network {
     ///
     /// The convolution is a sum of products with as many taps to a ciphertext as fit (four in 4,096
     /// slots), and then a sum over these taps. The weights of each layer are at the level of the
-    /// layer, and their scale is the modulus of this level. So only squares change the scale of
-    /// ciphertexts.
+    /// layer, and their scale is the modulus of this level. Only squares therefore change the scale
+    /// of ciphertexts.
     ///
     /// # Errors
     /// The errors of [`CircuitBuilder`] for fewer than [`LEVELS`] levels, and for fewer slots than

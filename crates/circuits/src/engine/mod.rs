@@ -22,8 +22,8 @@ use trace::Passes;
 /// log2 of the smallest probability that is reported. Smaller ones are reported as this.
 pub const LEAST_LOG2_FAILURE: f64 = -9999.0;
 
-/// Runs circuits in a mode. It keeps what is the same in all modes: levels, factors, noise, counts,
-/// keys.
+/// Runs circuits in a mode. The engine keeps the records that are the same in all modes: levels,
+/// factors, noise, counts, keys.
 pub struct Engine<O> {
     operations: O,
     params: Params,

@@ -154,9 +154,9 @@ impl<O: Operations> Engine<O> {
         self.relinearize(circuit, &self.tensor_sum(&[a], &[b])?.last())
     }
 
-    /// `sum_k p_k v_k` at the lowest level of the values, not switched down. `known` is what a dry
-    /// run knows of the plaintexts. The result has the factor `factor`: each plaintext is
-    /// multiplied by the number that brings the factor of its value there.
+    /// `sum_k p_k v_k` at the lowest level of the values, not switched down. `known` has the
+    /// properties of the plaintexts that a dry run uses. The result has the factor `factor`: each
+    /// plaintext is multiplied by the number that turns the factor of its value into `factor`.
     ///
     /// # Errors
     /// Errors of the scheme.

@@ -6,8 +6,8 @@ use crate::residual::{Residual, Squares};
 use bfv::Ciphertext;
 use bfv::noise::Noise;
 
-/// A value of a circuit: a ciphertext in the form of a mode of [`Operations`], and what is known of
-/// it in all modes.
+/// A value of a circuit: a ciphertext in the form of a mode of [`Operations`], and the level,
+/// factor and noise, which all modes know.
 #[derive(Clone, Debug)]
 pub struct Value<C> {
     pub(super) ct: C,
@@ -22,7 +22,7 @@ pub type EncryptedValue = Value<Ciphertext>;
 /// A value of the mode `O`.
 pub type ValueOf<O> = Value<<O as Operations>::Ciphertext>;
 
-/// A value of a dry run. It has only what is known without encryption.
+/// A value of a dry run. It has no ciphertext, only the records that need no encryption.
 pub type DryValue = Value<()>;
 
 impl EncryptedValue {

@@ -10,8 +10,8 @@
 //!
 //! If slots are idle, the copies of a value share the work: see `segments.rs`.
 //!
-//! Every product is one of residuals, followed by a modulus switch. So the modulus and the cost get
-//! smaller along the circuit.
+//! Every product is one of residuals, followed by a modulus switch. The modulus and the cost
+//! therefore get smaller along the circuit.
 //!
 //! Sources: Liu, Wang, ASIACRYPT 2023 (the polynomial over `Z_t`, sums before relinearisation);
 //! Athena (MICRO 2025), algorithm 2; Paterson, Stockmeyer, SIAM J. Comput. 2(1), 1973.

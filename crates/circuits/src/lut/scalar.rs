@@ -23,7 +23,7 @@ pub(super) fn apply<O: Operations>(
     } else {
         Vec::new()
     };
-    // Some products drop more limbs than others. So any power may have the lowest level, not only
+    // Some products drop more limbs than others, so any power may have the lowest level, not only
     // the last one.
     let used = low[..k0 - 1].iter().chain(&middle[..k1 - 1]);
     let level = used.map(Value::level).min().unwrap_or(0);

@@ -4,8 +4,8 @@
 //! whose coefficients are plaintexts that differ between copies. It multiplies the result by its
 //! own `x^(sc)`. Rotations add up the copies. The power `x^(sc)` is made from existing powers: the
 //! bits of `c` are written in digits `c = c_0 + 2^a c_1 + ..`. A masked sum gives `x^(c_d)` in the
-//! copies that need it, and squarings raise it to the digit's place. So a degree of `S s` takes
-//! about `2 sqrt(s) + 2 log2 S + log2 s` products.
+//! copies that need it, and squarings raise it to the digit's place. A degree of `S s` therefore
+//! takes about `2 sqrt(s) + 2 log2 S + log2 s` products.
 //!
 //! If products leave values hot, each level is expensive, and another way takes two levels less.
 //! The highest bits of `c` are not in a masked sum of powers. Instead, `f_c(x)` times the power for
@@ -35,7 +35,7 @@ pub(super) fn apply<O: Operations>(
     let high = powers(engine, &low[k0 - 1], k1 - 1)?;
     let polynomial = segment_polynomials(lut, engine, layout, (&low, &high), unit)?;
     let low = &low[..k0 - 1];
-    // The powers are most of what a run holds. Each list is dropped after its last use.
+    // The powers take most of the memory of a run. Each list is dropped after its last use.
     let product = if engine.model().settles() {
         drop(high);
         let power = segment_powers(engine, layout, low, (segments, segments.ilog2()), len)?;

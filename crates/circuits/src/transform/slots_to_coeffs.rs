@@ -2,8 +2,8 @@
 //!
 //! Let `m_k` be the wanted coefficients, `n = N/2` and `I = zeta^n`, a root of -1. A point
 //! `zeta^(5^i)` of row 0 maps `X^n` to `I`, since `5^i = 1 mod 4`, and a point of row 1 maps it to
-//! `-I`. So with `w_k = m_k + I m_(k+n)` and `w'_k = m_k - I m_(k+n)` the slots of the result are
-//! `sum_k w_k zeta^(5^i k)` in row 0 and `sum_k w'_k zeta^(-5^i k)` in row 1.
+//! `-I`. Hence with `w_k = m_k + I m_(k+n)` and `w'_k = m_k - I m_(k+n)` the slots of the result
+//! are `sum_k w_k zeta^(5^i k)` in row 0 and `sum_k w'_k zeta^(-5^i k)` in row 1.
 //!
 //! The input has `m_k` in row 0 and `m_(k+n)` in row 1, at the column whose bits are those of `k`
 //! reversed. Then two diagonals and a swap of the rows give `w` and `w'`. The sums are `log2 n`
@@ -104,8 +104,8 @@ impl SlotsToCoeffs {
     /// Applies the map: the value of slot `i` becomes coefficient [`coefficient_of_slot`]`(i)` of
     /// the result. The result has factor 1.
     ///
-    /// Limbs are dropped only where that loses nothing. So the noise of the result may be up to a
-    /// limb above that of a rounding. [`Engine::settle`] would drop one more.
+    /// Limbs are dropped only where no precision is lost. The noise of the result may therefore be
+    /// up to a limb above the noise of a rounding. [`Engine::settle`] would drop one limb more.
     ///
     /// # Errors
     /// [`Error::OutOfLevels`] if the chain is too short, and an error for a missing Galois key.

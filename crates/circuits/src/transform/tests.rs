@@ -140,8 +140,8 @@ impl Small {
     }
 
     /// The root mean square of 512 samples has a relative deviation of 1/32, 0.045 bits, and the
-    /// norm of the key adds half as much. So a quarter of a bit is five deviations. Special moduli
-    /// are wide enough for key switching to add nothing to that.
+    /// norm of the key adds half as much. A quarter of a bit is therefore five deviations. Special
+    /// moduli are wide enough for key switching to add nothing to that.
     fn check_noise(&self, out: &EncryptedValue, predicted: Noise) {
         let (size, _) = measure(&self.params, self.keys.secret(), out.ciphertext()).unwrap();
         let off = size.log2_rms - predicted.bits();

@@ -1,10 +1,10 @@
 //! The errors of a value of approximate numbers: for each slot, the sources of its error.
 //!
 //! The error of a sum of a value with itself, however it is computed, is twice the value's error.
-//! For two independent values, mean squares add up. So each value keeps apart the errors that make
-//! up its error, by the step where each came into the circuit. Each error has a factor for each
-//! slot: an error is multiplied by the same numbers as its value. An automorphism of an error
-//! counts as a different error.
+//! For two independent values, mean squares add up. Each value therefore keeps apart the errors
+//! that make up its error, by the step where each came into the circuit. Each error has a factor
+//! for each slot: an error is multiplied by the same numbers as its value. An automorphism of an
+//! error counts as a different error.
 
 use super::sources::Galois;
 use ckks::Complex64;

@@ -1,7 +1,7 @@
 //! BGV and BFV as schemes of circuits, with one implementation.
 //!
 //! Ciphertexts of BGV and BFV only differ in the factor `f` of a fresh message in its residual
-//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. So BFV runs like BGV. Its products are
+//! ([`bgv`]): 1 for BGV, and `-Q` modulo `t` for BFV. BFV therefore runs like BGV. Its products are
 //! products of residuals, each followed by a modulus switch.
 
 use super::budget::{self, Budget};

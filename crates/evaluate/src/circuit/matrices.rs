@@ -1,9 +1,9 @@
 //! Batches: sums of products that are computed together as one product of matrices.
 //!
 //! Constants with a short period are polynomials in a power of `X`. In the evaluation domain, each
-//! of their words occurs many times in a row. So several sums of the same values times such
-//! constants are, for each run of equal words, a small matrix times as many columns as the run has
-//! words. Values are read from memory once for all sums ([`ring::block_combinations`]). A batch is
+//! of their words occurs many times in a row. Several sums of the same values times such constants
+//! are, for each run of equal words, a small matrix times as many columns as the run has words.
+//! Values are read from memory once for all sums ([`ring::block_combinations`]). A batch is
 //! worthwhile if most of its matrix is not zero.
 
 use program::circuit::{Circuit, Op, Step, ValueId};

@@ -1,8 +1,8 @@
 //! Runs [circuits](program::circuit) of CKKS, BGV and BFV: in the clear, encrypted, and dry for the
 //! precision or the noise of the results.
 //!
-//! All three runs are folds over the same list of steps (`fold.rs`). Each says only what an
-//! operation means for its values: slots, ciphertexts, errors, noise.
+//! All three runs are folds over the same list of steps (`fold.rs`). Each run only defines the
+//! effect of an operation on its values: slots, ciphertexts, errors, noise.
 //!
 //! The encrypted run may hold a value before or after a relinearisation or a division by the
 //! special moduli. `plan.rs` decides this once, for the run and for the prediction. The schemes

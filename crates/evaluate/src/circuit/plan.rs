@@ -1,15 +1,16 @@
 //! The plan of an encrypted run: the form in which it holds each value.
 //!
 //! Key switching ends with a division by the special moduli, and a relinearisation is a key switch.
-//! Both commute with sums. The division also commutes with products by plaintexts. So a product
-//! stays at three components, and a rotation stays over the special moduli, as long as the next
-//! steps can use these forms. Then one relinearisation serves a sum. One division serves a sum of
-//! rotations times plaintexts, or a relinearisation and its rescale.
+//! Both commute with sums. The division also commutes with products by plaintexts. A product
+//! therefore stays at three components, and a rotation stays over the special moduli, as long as
+//! the next steps can use these forms. Then one relinearisation serves a sum. One division serves a
+//! sum of rotations times plaintexts, or a relinearisation and its rescale.
 //!
 //! A value is held in one of these forms only if no work is repeated: if it has one use, or if all
 //! its uses are products with plaintexts.
 //!
-//! The form of a value depends on the steps that read it, which come later. So the plan is no fold.
+//! The form of a value depends on the steps that read it, which come later. The plan is therefore
+//! no fold.
 //!
 //! Sums of products with constants that repeat are computed several at a time (`matrices.rs`).
 

@@ -8,8 +8,8 @@
 //! uncorrelated. The model of a rescale assumes uniform residues: after a product with a multiple
 //! of its modulus a rescale adds less error.
 //!
-//! The error of the sine in a bootstrapping is not random. So a value also carries the slots of a
-//! run without noise, in addition to the slots in the clear.
+//! The error of the sine in a bootstrapping is not random. A value therefore also carries the slots
+//! of a run without noise, in addition to the slots in the clear.
 
 use super::clear::{Clear, Slots, check_names};
 use super::errors::Errors;

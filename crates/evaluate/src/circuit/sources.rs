@@ -1,9 +1,9 @@
 //! The sources of a value's noise.
 //!
 //! The noise of a sum of a value with itself, however it is computed, is twice the value's noise.
-//! For two independent values, mean squares add up. So each value keeps apart the noises that make
-//! up its noise, by the step where each came into the circuit, with their factors. A rotation of a
-//! noise counts as a different noise.
+//! For two independent values, mean squares add up. Each value therefore keeps apart the noises
+//! that make up its noise, by the step where each came into the circuit, with their factors. A
+//! rotation of a noise counts as a different noise.
 
 use bgv::noise::Noise;
 

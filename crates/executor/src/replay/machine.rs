@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use trace::{Body, Counts, Limbs, ModulusId, Op, Trace, Type};
 
-/// The tables of one trace, and the counts of what was executed.
+/// The tables of one trace, and the counts of the passes that the replay has executed.
 pub(super) struct Machine<'a> {
     pub(super) sources: Sources<'a>,
     /// Transform tables, for the moduli whose limbs are transformed.

@@ -30,7 +30,7 @@ pub use sources::Sources;
 /// Progress of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Number of instructions executed. Those of sub-traces count as often as they are called.
+    /// Number of instructions executed. The instructions of a sub-trace count once for each call.
     pub done: u64,
     /// Number of all instructions.
     pub total: u64,

@@ -120,7 +120,7 @@ impl Consts {
     /// `x` modulo q in `[0, q)`, as words, for `|x| <= 16 q` and `q < 2^47`.
     ///
     /// `(x + 1/2) / q - 1/2` is at least `1/(2q)` away from a half, and is computed with an error
-    /// of at most `2^-48`. So the integer next to it is the quotient rounded down.
+    /// of at most `2^-48`. The nearest integer is therefore the quotient rounded down.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn floor(&self, x: F) -> I {

@@ -60,7 +60,7 @@ impl Plan {
         for pieces in 1..=MAX_PIECES {
             let bits = x_bits.div_ceil(pieces);
             let factor = if pieces == 1 { largest } else { modulus };
-            // Sums go from -2^53 to 2^53, less what a reduction leaves at either end.
+            // Sums go from -2^53 to 2^53, less the largest rest of a reduction at either end.
             let room = 2.0 * (EXACT - 2.0 * modulus as f64);
             let terms = (room / (factor.max(1) as f64 * (1u64 << bits) as f64)) as usize;
             if terms == 0 {

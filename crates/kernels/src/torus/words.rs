@@ -81,7 +81,7 @@ pub(super) fn rotated_digits_into<T: Word>(out: &mut [i32], poly: &[T], by: usiz
     let (shift, negative) = (by % n, by >= n);
     let mut differences = [T::default(); CHUNK];
     // Coefficient i of X^shift poly is coefficient i - shift of poly, or minus coefficient i -
-    // shift + n. So there are two runs.
+    // shift + n. The result therefore has two runs.
     let (head, tail) = poly.split_at(n - shift);
     for (start, turned, negative) in [(0, tail, !negative), (shift, head, negative)] {
         let here = &poly[start..][..turned.len()];

@@ -50,7 +50,7 @@ pub fn lower(circuit: &Circuit) -> Result<Trace> {
     Ok(builder.finish()?)
 }
 
-/// Checks that a trace is what [`lower`] makes of a circuit.
+/// Checks that a trace is the result of [`lower`] on a circuit.
 ///
 /// # Errors
 /// [`Error::Differs`](crate::Error::Differs) with the first difference, and the errors of

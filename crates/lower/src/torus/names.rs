@@ -24,8 +24,8 @@ pub fn part(of: &str, index: usize, component: usize) -> String {
     format!("{of}/{index}/{component}")
 }
 
-/// Parses the name of a [`part`]: what it belongs to, the number of the sample or column, and the
-/// number of the polynomial. `None` if it has another form.
+/// Parses the name of a [`part`]: the name of its list of samples or columns, the number of the
+/// sample or column, and the number of the polynomial. `None` if it has another form.
 pub fn place(name: &str) -> Option<(&str, usize, usize)> {
     let (rest, component) = name.rsplit_once('/')?;
     let (of, index) = rest.rsplit_once('/')?;

@@ -2,8 +2,8 @@
 //!
 //! The rest of a word is the word minus its rounded value times the step. Half of a centred integer
 //! `x`, rounded down, is `round((x - 1) / 2)` modulo `q / 2`, as centred representative. A sum of
-//! rests may exceed a word. So half of a sum is computed as the sum of the halves, plus half of the
-//! sum of their remainders, which are 0 or 1.
+//! rests may exceed a word. Half of a sum is therefore computed as the sum of the halves, plus half
+//! of the sum of their remainders, which are 0 or 1.
 //!
 //! A sum over all words of a polynomial takes `log2 N` multiplications by powers of `X` and
 //! additions: by `X^(-N/2)`, by `X^(-N/4)`, and so on. Word 0 of the result is the sum of all

@@ -2,8 +2,8 @@
 //!
 //! A word of the result is a sum of products of digits and words of the key, over all words of the
 //! mask and all digits. It is coefficient 0 of a product of polynomials: the digits as polynomials
-//! times the key's words under `X -> X^-1`. So a switch of `k` polynomials in `l` digits takes
-//! `k l` transforms, and `n + 1` inverse transforms with `k l` products each. The fast path has no
+//! times the key's words under `X -> X^-1`. A switch of `k` polynomials in `l` digits takes `k l`
+//! transforms, and `n + 1` inverse transforms with `k l` products each. The fast path has no
 //! transforms: it multiplies `k N l (n + 1)` words.
 //!
 //! Source: Chillotti, Gama, Georgieva, Izabachène, "TFHE: Fast Fully Homomorphic Encryption over

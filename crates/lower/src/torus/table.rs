@@ -14,8 +14,8 @@ use trace::{Builder, Constant, Limbs, ModulusId, TraceBuilder, Type, ValueId};
 /// are the longest possible.
 const PRIMES: [(u32, usize); 4] = [(50, 1), (60, 1), (50, 2), (60, 2)];
 /// A conversion from several limbs is exact unless its result is close to the middle between two
-/// integers: within `2^-30` of the product for each limb. So sums are kept below half of the
-/// product by a margin of `2^-25` of it.
+/// integers: within `2^-30` of the product for each limb. Sums are therefore kept below half of the
+/// product, by a margin of `2^-25` of the product.
 const MARGIN_BITS: u32 = 25;
 
 /// Indices of the moduli: primes, then powers of two.

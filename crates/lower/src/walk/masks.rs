@@ -30,7 +30,7 @@ impl Walk<'_> {
         else {
             return Err(self.wrong(index, "its operation", steps[index].op.name(), "mul_masks"));
         };
-        // Those that differ in nothing but the giant step.
+        // Steps that differ in nothing but the giant step.
         let alike = steps[index..]
             .iter()
             .enumerate()

@@ -7,7 +7,8 @@ use super::op::Op;
 use crate::error::{Error, Result};
 
 /// Writes a circuit, operation by operation. Each operation is checked when it is written. If its
-/// result would not decrypt, the error names the operation, what was found, and what was expected.
+/// result would not decrypt, the error names the operation, the wrong value, and the values that
+/// are allowed.
 ///
 /// ```
 /// use palladion_program::circuit::{Arithmetic, CircuitBuilder, Type};

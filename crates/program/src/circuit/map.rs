@@ -31,7 +31,7 @@ pub struct Giant {
 /// inputs. Terms that only have zeros are left out.
 ///
 /// Rotations of inputs come first and serve all outputs. Then all sums of products follow next to
-/// each other, then the rotations of sums. So a runtime can compute the sums as one product of
+/// each other, then the rotations of sums. A runtime can then compute the sums as one product of
 /// matrices, if values have a short period. The caller chooses which rotations are baby steps and
 /// which are giant steps.
 ///

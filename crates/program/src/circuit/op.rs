@@ -1,7 +1,7 @@
 //! The operations of a circuit: each one's name, its operands, and its effect on messages.
 //!
-//! An operation is declared here, and passes over circuits ask for its [`Effect`]. So a pass names
-//! an operation only where it is an exception to what the effect says.
+//! An operation is declared here, and passes over circuits ask for its [`Effect`]. A pass names an
+//! operation only where the pass makes an exception to the effect.
 
 use super::ir::{BodyId, ConstantId, Type, ValueId};
 use serde::{Deserialize, Serialize};

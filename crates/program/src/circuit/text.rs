@@ -1,5 +1,5 @@
 //! The text form of a circuit. Each step has one line. Constants are shown by name, size and
-//! checksum, so that a diff of two circuits shows what changed.
+//! checksum, so that a diff of two circuits shows each change.
 
 use super::bootstrapping::Bootstrapping;
 use super::infer::noun;

@@ -15,8 +15,8 @@ const MAX_LEVELS: usize = 1 << 8;
 const MAX_T: u64 = 1 << 53;
 
 impl Circuit {
-    /// Checks that every step makes what it states from earlier steps, and that every value has a
-    /// use.
+    /// Checks that every step has the type that it states, that it reads earlier steps only, and
+    /// that every value has a use.
     ///
     /// # Errors
     /// [`Error::Format`] for the text of another version. [`Error::Parameters`],

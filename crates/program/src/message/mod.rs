@@ -1,7 +1,7 @@
 //! Circuits of TFHE on messages: bits with gates, or small integers with sums and tables.
 //!
-//! *Concept.* A [`Circuit`] says what is computed. It says nothing about samples, noise or
-//! parameters, except for the layout of [messages](Messages). It can be run in [the
+//! *Concept.* A [`Circuit`] defines a computation on messages. It says nothing about samples, noise
+//! or parameters, except for the layout of [messages](Messages). It can be run in [the
 //! clear](Circuit::run_clear), and it knows its cost: [bootstrappings and their
 //! depth](Circuit::bootstrappings). A [`Builder`] writes it: constants are folded, equal operations
 //! are computed once, and steps that no output needs are left out. `runtime` makes a [circuit on

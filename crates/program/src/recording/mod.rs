@@ -1,11 +1,11 @@
 //! Recordings: the operations on ciphertexts of a run, in order. They are between programs and
 //! traces.
 //!
-//! *Concept.* A [`Recording`] has what the steps of a program or circuit do to ciphertexts:
-//! products, relinearisations, automorphisms, modulus switches, packings of samples. It is made by
-//! running the same code that runs encrypted, in a mode that writes operations down. Every value
-//! has its level and its factor or scale, and every plaintext is data. A recording has no
-//! predictions.
+//! *Concept.* A [`Recording`] has the operations on ciphertexts that the steps of a program or
+//! circuit execute: products, relinearisations, automorphisms, modulus switches, packings of
+//! samples. The code that runs encrypted makes the recording, in a mode that writes operations
+//! down. Every value has its level and its factor or scale, and every plaintext is data. A
+//! recording has no predictions.
 //!
 //! *May use* no other crate of this repository. *Invariant*: a recording that [`Recording::parse`]
 //! returns is [verified](Recording::verify).

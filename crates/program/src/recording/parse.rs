@@ -194,7 +194,7 @@ fn sum(word: &str) -> Checked<Vec<[usize; 2]>> {
     samples.collect()
 }
 
-/// Reads what a key is for, and its level: `5:20`.
+/// Reads the number for which a key is, such as a Galois element, and the key's level: `5:20`.
 fn key(word: &str) -> Checked<(usize, usize)> {
     let [of, level] = two("a key", word, "a number and the level of its key as 5:20")?;
     Ok((

@@ -17,7 +17,7 @@ const MAX_TERMS: usize = 1 << 10;
 /// Longest predicted time of a step, in seconds.
 const MAX_SECONDS: f64 = 1e9;
 
-/// A problem of a step: what is wrong, what was found, what was expected.
+/// A problem of a step, as the fields `what`, `found` and `expected` of [`Error::Step`].
 type Problem = (&'static str, String, String);
 
 /// Form and level of a ciphertext. `None` for samples.

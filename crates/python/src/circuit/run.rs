@@ -92,8 +92,8 @@ fn run<S: Passed>(
     made::<S>(&keys.params_of(), found)
 }
 
-/// The ciphertexts that a trace of the circuit loads, by their names there, and what they have in
-/// common with the keys.
+/// The ciphertexts that a trace of the circuit loads, by their names in the trace, and the secret
+/// that they share with the keys.
 pub(crate) fn given(
     circuit: &Circuit,
     keys: &SchemeKeys,

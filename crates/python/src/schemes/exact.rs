@@ -31,7 +31,8 @@ macro_rules! compute {
     };
 }
 
-/// As `compute`, of a ciphertext and an object of the same scheme, which is `what` in an error.
+/// As `compute`, of a ciphertext and an object of the same scheme. `what` names the object in an
+/// error.
 macro_rules! compute_with {
     ($py:expr, $x:expr, ($kind:ident, $what:expr, $other:expr), |$one:ident, $two:ident| $work:expr) => {
         match (&$x.0, &$other.0) {
@@ -77,8 +78,8 @@ fn integers(bytes: &[u8]) -> Vec<i64> {
         .collect()
 }
 
-/// 64-bit integers of the plaintext space, as residues. An error says what is wrong with one of
-/// them.
+/// 64-bit integers of the plaintext space, as residues. An error names the first integer that does
+/// not fit.
 pub(crate) fn residues(t: u64, values: &[u8]) -> Result<Vec<u64>, String> {
     schemes::residues(t, &integers(values)).map_err(|error| error.to_string())
 }

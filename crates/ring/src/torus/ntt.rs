@@ -44,8 +44,8 @@ impl<T: Torus> Ntt<T> {
         } else {
             wide
         };
-        // The largest primes of `size + 1` bits exceed 2^size. Those of `size` bits are just below
-        // it.
+        // The largest primes of `size + 1` bits exceed 2^size. The largest primes of `size` bits
+        // are just below 2^size.
         let primes = ntt_primes(size + 1, n, bits.div_ceil(size) as usize)?;
         let basis = Basis::new(n, &primes)?;
         let made = Residues::new(&primes).filter(|residues| {

@@ -74,7 +74,7 @@ pub struct Options {
 pub struct Sizes {
     /// log2 of the ring degree, 4 to 17. There are half as many slots.
     pub log_n: u32,
-    /// Bits of the moduli of each level, level 0 first. A level may have several moduli. Those of
+    /// Bits of the moduli of each level, level 0 first. A level may have several moduli. Moduli of
     /// up to 50 bits are fast, and 60 bits are the limit.
     pub levels: Vec<Vec<u32>>,
     /// Bits of the special moduli of key switching. With more of them, it has fewer digits.
@@ -185,9 +185,9 @@ impl crate::SecretKey<Ckks> {
         Ok(slots.map(|slot| slot.re).collect())
     }
 
-    /// All slots, and a doubt whether they are right: if the sizes of the operands do not show it,
-    /// and the message comes close to what its modulus holds. [`Ciphertext::bounded`] states a
-    /// size.
+    /// All slots, and a doubt if the slots may be wrong. There is a doubt if the sizes of the
+    /// operands do not show that the message fits, and the message comes close to half of its
+    /// modulus. [`Ciphertext::bounded`] states a size.
     ///
     /// # Errors
     /// As [`decrypt`](crate::SecretKey::decrypt).

@@ -4,8 +4,8 @@
 //! phases that compute, and phases that move words, one word of each port in each step. A step
 //! begins when the tile is free, its inputs have arrived and its outputs have room. A stream has
 //! room for a number of words, and delivers each some ticks after it was written. Nothing else
-//! affects time. So the order in which tiles are processed does not matter (a Kahn network): every
-//! word carries its time, and a tile continues until it lacks a word or room.
+//! affects time. The order in which tiles are processed therefore does not matter (a Kahn network):
+//! every word carries its time, and a tile continues until it lacks a word or room.
 //!
 //! *Source.* Kahn, "The semantics of a simple language for parallel programming", IFIP 1974.
 

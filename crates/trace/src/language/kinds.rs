@@ -22,11 +22,11 @@ pub struct Number(pub &'static str);
 /// A number after its name: `bits 5`.
 pub struct Named(pub &'static str);
 
-/// Numbers up to the first word that begins otherwise, or to the end of the line. The text says in
-/// an error what each of them is.
+/// Numbers up to the first word that begins otherwise, or to the end of the line. The text names
+/// each of these numbers in an error.
 pub struct Numbers(pub &'static str);
 
-/// A word. The text says in an error of what it is the name.
+/// A word. The word is the name of an object. The text says in an error which object that is.
 pub struct Name(pub &'static str);
 
 impl<L: Language> Operand<L, ValueId> for Value {

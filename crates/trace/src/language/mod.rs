@@ -1,10 +1,10 @@
 //! Languages of operations: each operation is declared once, in a table.
 //!
 //! *Concept.* A text form has a line for each operation: its name, then its operands, with literal
-//! words between them. [`operations!`](crate::operations) makes a language of a table that says
-//! just that. From it come the enum, names, visitors of operands, the text, the parser and the
+//! words between them. [`operations!`](crate::operations) makes a language of a table of such
+//! lines. The table gives the enum, names, visitors of operands, the text, the parser and the
 //! methods of a builder. Each operand has a *kind*: it knows how the operand is written and read,
-//! and which values it names. What operations mean is written elsewhere, by hand.
+//! and which values it names. The meaning of operations is written elsewhere, by hand.
 //!
 //! ```
 //! use palladion_trace::language::{Language, Named, ReadLanguage, Value};
@@ -58,19 +58,20 @@ use std::fmt::{Formatter, Result};
 
 /// A language that is written. Its type is the enum of its operations.
 pub trait Language {
-    /// The context of writing: what a kind of operand knows besides the operand.
+    /// The context of writing: the data that a kind of operand has besides the operand.
     type Writing<'a>: Copy;
 }
 
 /// A language that is read, too.
 pub trait ReadLanguage: Language {
-    /// The context of reading: what a kind of operand knows besides the words of the line.
+    /// The context of reading: the data that a kind of operand has besides the words of the line.
     type Reading<'a>: Copy;
 }
 
 /// A kind of operand, which is stored as `T`.
 pub trait Operand<L: Language, T> {
-    /// Writes the operand, after a space. Nothing if other parts of the line state it.
+    /// Writes the operand, after a space. Writes nothing if other parts of the line state the
+    /// operand.
     fn write(&self, f: &mut Formatter<'_>, stored: &T, context: L::Writing<'_>) -> Result;
 
     /// Calls `visit` with each value that the operand names, in order.

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::location::{Location, Part};
 use std::fmt::Display;
 
-/// A problem: `what` is `found`, but should be `expected`.
+/// A problem: the part named `what` has the value `found`, but should have one of `expected`.
 #[derive(Debug)]
 pub struct Problem {
     what: String,
@@ -16,7 +16,7 @@ pub struct Problem {
 pub type Checked<T> = Result<T, Problem>;
 
 impl Problem {
-    /// A problem: `what` is `found`, but should be `expected`.
+    /// A problem: the part named `what` has the value `found`, but should have one of `expected`.
     pub fn new(what: impl Display, found: impl Display, expected: impl Into<String>) -> Self {
         Self {
             what: what.to_string(),
@@ -25,7 +25,7 @@ impl Problem {
         }
     }
 
-    /// Returns what is wrong, what was found, and what was expected.
+    /// Returns the name of the wrong part, its value, and the allowed values.
     pub fn into_parts(self) -> [String; 3] {
         [self.what, self.found, self.expected]
     }
@@ -41,7 +41,7 @@ impl Problem {
     }
 }
 
-/// Refuses unless `ok`. The text of what was expected is only made if it is needed.
+/// Returns a problem unless `ok`. The text of the allowed values is only made if it is needed.
 pub fn check<E: Into<String>>(
     ok: bool,
     what: impl Display,

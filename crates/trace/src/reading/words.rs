@@ -64,7 +64,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Reads the next word as a number. `what` names it in an error.
+    /// Reads the next word as a number. `what` names the number in an error.
     pub fn number<T: FromStr>(&mut self, what: &str) -> Checked<T> {
         number(what, self.word(what)?)
     }
@@ -144,7 +144,7 @@ pub fn marked<T: FromStr>(what: &str, word: &str, before: &str, after: &str) -> 
     })
 }
 
-/// Reads a word as a number. `what` names it in an error.
+/// Reads a word as a number. `what` names the number in an error.
 pub fn number<T: FromStr>(what: &str, word: &str) -> Checked<T> {
     let refused = |_| {
         let bits = 8 * size_of::<T>();

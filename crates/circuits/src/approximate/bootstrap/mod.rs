@@ -14,8 +14,8 @@
 //! 4. *Slots to coefficients*.
 //!
 //! Between steps 2 and 4, vectors stay bit-reversed. They are also rotated, which saves keys: all
-//! diagonals are at non-negative multiples of a step. So the transforms need baby steps of one sign
-//! and one giant step, and step 4 uses the keys of step 2.
+//! diagonals are at non-negative multiples of a step. The transforms therefore need baby steps of
+//! one sign and one giant step, and step 4 uses the keys of step 2.
 //!
 //! Sources: Cheon, Han, Kim, Kim, Song, EUROCRYPT 2018; Han, Ki, CT-RSA 2020 (cosine, double
 //! angles, interpolation near integers); Bossuat, Mouchet, Troncoso-Pastoriza, Hubaux, EUROCRYPT

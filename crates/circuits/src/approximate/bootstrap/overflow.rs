@@ -1,9 +1,9 @@
 //! Probability that the multiple of `q_0` is larger than the reduction allows.
 //!
 //! Raised under the sparse secret of weight `h`, the phase is `m + q_0 I`. The components of a
-//! ciphertext are uniform modulo `q_0`. So a coefficient of `c_0 + c_1 s`, divided by `q_0`, is a
-//! sum of `h + 1` independent numbers that are uniform in `[-1/2, 1/2]`. `I` is this sum minus the
-//! message, rounded. Beyond `range` the interpolated polynomial has no meaning, and the slot is
+//! ciphertext are uniform modulo `q_0`. Hence a coefficient of `c_0 + c_1 s`, divided by `q_0`, is
+//! a sum of `h + 1` independent numbers that are uniform in `[-1/2, 1/2]`. `I` is this sum minus
+//! the message, rounded. Beyond `range` the interpolated polynomial has no meaning, and the slot is
 //! lost.
 //!
 //! Sources: Bossuat, Troncoso-Pastoriza, Hubaux, ACNS 2022, section 3 (the Irwin-Hall distribution

@@ -2,8 +2,8 @@
 //! of their errors.
 //!
 //! Every operation adds a sample of the noise that it adds to a ciphertext. It also carries on the
-//! errors of its operands: the error of a product is `x e' + e x' + e e'`. So errors that occur in
-//! several operands are combined with their signs, which sums of mean squares cannot do. The
+//! errors of its operands: the error of a product is `x e' + e x' + e e'`. Errors that occur in
+//! several operands are thus combined with their signs, which sums of mean squares cannot do. The
 //! circuit is the one that runs encrypted. Noise is that of [`ckks::noise`]. Samples come from a
 //! fixed seed, so a prediction is always the same.
 

@@ -3,9 +3,9 @@
 //! One pass over memory does two stages. The four stages of 16 neighbouring words are done in
 //! registers. Blocks that fit the L1 cache are finished before the next one begins.
 //!
-//! *Growth.* A product is below `7/8 q` in size if its factor is at most `2^51`: see `float`. So
-//! values may grow to `2^51` before they are reduced, and for moduli of few bits they are reduced
-//! only at the end. [`Context`] says in which stages values are reduced.
+//! *Growth.* A product is below `7/8 q` in size if its factor is at most `2^51`: see `float`.
+//! Values may therefore grow to `2^51` before they are reduced, and for moduli of few bits they are
+//! reduced only at the end. [`Context`] says in which stages values are reduced.
 
 mod down;
 mod up;

@@ -38,9 +38,9 @@ enum Operand {
 /// Every ciphertext has the scale of its level, or the square of that scale. In the second case it
 /// is a product that waits for its rescale. It keeps waiting in sums of ciphertexts, in negatives,
 /// in products that take no level and, in exact arithmetic, in sums with plaintexts. Then the
-/// result waits too. Any other operation rescales it first. So a sum of products takes one rescale
-/// and one relinearisation. In sums and products, the operand of the higher level is brought down
-/// to the other one.
+/// result waits too. Any other operation rescales it first. A sum of products thus takes one
+/// rescale and one relinearisation. In sums and products, the operand of the higher level is
+/// brought down to the other one.
 ///
 /// A product takes a level, with two exceptions: a product with a number in exact arithmetic, and a
 /// product with a whole number in approximate arithmetic. At level 0, a product in exact arithmetic

@@ -53,7 +53,7 @@ impl AutoBuilder {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) for a wrong number of operands, and for a plaintext in
-    /// place of a ciphertext or the reverse. Those of
+    /// place of a ciphertext or the reverse. The errors of
     /// [`CircuitBuilder::repeat`](crate::circuit::CircuitBuilder::repeat), and an error if an
     /// operand is below the level of its input.
     pub fn repeat(

@@ -45,7 +45,7 @@ pub struct Row {
     pub scheme: Scheme,
     /// Ring degree `N`.
     pub n: usize,
-    /// Number of moduli of keys: those of fresh ciphertexts and the special moduli.
+    /// Number of moduli of keys: the moduli of fresh ciphertexts and the special moduli.
     pub key_limbs: usize,
     /// The register that is written, then the registers that are read.
     pub registers: Vec<Register>,

@@ -22,7 +22,7 @@ const DIGIT_BITS: std::ops::RangeInclusive<u32> = 1..=30;
 impl Recording {
     /// Checks parameters, keys, constants, packings and every operation.
     ///
-    /// - The ring degree is a power of two. Moduli are odd, below `2^60` and different. Those of
+    /// - The ring degree is a power of two. Moduli are odd, below `2^60` and different. Moduli of
     ///   limbs are 1 modulo `2N`. Digits cut the chain in order. The crates that compute check that
     ///   moduli are prime.
     /// - Every value is made before its use, and has the level and the components that its

@@ -223,8 +223,8 @@ impl Rule<'_, '_> {
             let mut units = units.iter();
             units.try_for_each(|&unit| self.verifier.unit(unit, t))?;
         }
-        // Factors are units. So all products have equal factors if those with one value of the
-        // other side do.
+        // Factors are units. If the products with one value of the other side have equal factors,
+        // then all products have equal factors.
         for (&low, &column) in low.iter().zip(columns) {
             self.product([low, middle[0]], [column, rows[0]])?;
         }

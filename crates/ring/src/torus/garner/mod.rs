@@ -16,8 +16,8 @@
 //! 3. Each sum is rounded. The sums are added with their weights `2^(A i + B j)` in integers.
 //! 4. Reduction modulo each `p_i`, then Garner's algorithm.
 //!
-//! The digits of a decomposition are below half of every prime. So they are their own residues, and
-//! are transformed once.
+//! The digits of a decomposition are below half of every prime. The digits are therefore their own
+//! residues, and are transformed once.
 //!
 //! *Source.* Wu, Arafin, "ATHENA", section III-A1 and algorithm 2; the splitting: Fateman, "Exact
 //! polynomial multiplication using approximate FFT", 2005, and Percival 2003 for the bound.
@@ -158,8 +158,8 @@ impl Garner {
         rounding_bound(&self.transform, (self.n, self.rows), bits)
     }
 
-    /// Number of transforms of one product of a row with `columns`: those of digits, and the
-    /// inverse ones.
+    /// Number of transforms of one product of a row with `columns`: the transforms of digits, and
+    /// the inverse ones.
     pub fn transforms(&self, columns: usize) -> usize {
         self.digit_limbs.count + columns * PRIMES * self.digit_limbs.count * self.word_limbs.count
     }

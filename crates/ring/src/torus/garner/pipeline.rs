@@ -3,10 +3,10 @@
 //! A *pass* multiplies one limb of the digits with one limb of the words modulo one prime. The
 //! elements of a pass are two twists, `log2(N/2)` stages for each operand, the product of the
 //! values, as many stages of the inverse, and an element that gathers the passes of a product. With
-//! `N = 2048` these are `4 + 3 x 10 = 34` elements. 34 is what ATHENA's table IV prints for its FFT
-//! multiplier, whose kernels are not published. So this structure is *inferred* from that number
-//! and from the paper's figures 3 to 5. Three transforms of 11 stages, of `N` points, and one more
-//! element would be 34 too.
+//! `N = 2048` these are `4 + 3 x 10 = 34` elements. ATHENA's table IV prints 34 for its FFT
+//! multiplier, whose kernels are not published. This structure is therefore *inferred* from that
+//! number and from the paper's figures 3 to 5. Three transforms of 11 stages, of `N` points, and
+//! one more element would be 34 too.
 //!
 //! The words of a pass are exact when they are rounded, by the bound of [`Garner`]. The paper's
 //! algorithm 2 has three passes, one for each prime, and is [not exact](super::published).
@@ -166,7 +166,7 @@ impl Garner {
 }
 
 /// The instructions of `vectors` vectors, of which as many are computed at a time as in the direct
-/// multiplier. So the latencies of one overlap with the others.
+/// multiplier. The latency of one vector thus overlaps with the others.
 fn section(one: Vec<Issue>, vectors: usize) -> Section {
     let together = vectors.min(ACCUMULATORS);
     let shifted = |vector: usize| {

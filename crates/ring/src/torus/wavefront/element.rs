@@ -34,7 +34,8 @@ pub struct Issue {
     pub instruction: Instruction,
     /// Issues whose results this one reads.
     pub needs: Vec<usize>,
-    /// Issues that read what this one overwrites. It may be issued in the same cycle, not earlier.
+    /// Issues that read a value which this one overwrites. This issue may start in the same cycle
+    /// as these, not earlier.
     pub not_before: Vec<usize>,
 }
 
@@ -109,8 +110,8 @@ impl Element {
     /// Computes the block. `issue` is called for every instruction.
     ///
     /// Only the low 32 bits of a lane leave an accumulator, and they depend only on the low 32 bits
-    /// of the inputs. So lanes have 32 bits here. Lanes of 80 bits, which no sum of `N` products
-    /// overflows, give the same words.
+    /// of the inputs. Lanes therefore have 32 bits here. Lanes of 80 bits, which no sum of `N`
+    /// products overflows, give the same words.
     pub fn compute(&mut self, mut issue: impl FnMut(Instruction)) {
         let (n, first) = (self.n(), self.place * self.block);
         let loops = self.results.chunks_mut(LANES * ACCUMULATORS);

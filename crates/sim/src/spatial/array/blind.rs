@@ -95,7 +95,8 @@ impl BlindRotation {
     /// Time, power and use of all iterations.
     ///
     /// Time does not depend on data. Iterations overlap only in their keys, and after the first few
-    /// all of them take the same time. So some are simulated and the rest are extrapolated.
+    /// all of them take the same time. The simulation therefore runs some iterations and
+    /// extrapolates the rest.
     ///
     /// # Errors
     /// [`crate::Error::Deadlock`] if streams are too short.

@@ -2,9 +2,9 @@
 //!
 //! The memory is a tile. It reads one burst at a time, each for one of its readers, in an order
 //! that is fixed before the run. Each reader is a channel with a buffer: as many words as it has
-//! asked for and not yet sent to the array. A word takes the memory's latency to arrive. So a
-//! channel waits if the memory is busy with others, or if its buffer is too small for the latency.
-//! The memory waits if the next reader in order has no room.
+//! asked for and not yet sent to the array. A word takes the memory's latency to arrive. A channel
+//! therefore waits if the memory is busy with others, or if its buffer is too small for the
+//! latency. The memory waits if the next reader in order has no room.
 
 use super::moved_by;
 use crate::spatial::machine::Machine;
@@ -24,7 +24,7 @@ pub(super) enum Supply {
 pub(super) struct Load {
     pub(super) turns: usize,
     pub(super) words: usize,
-    /// Whether the memory reads the words of a turn before it begins those of other channels.
+    /// True if the memory reads all words of a turn before it begins the words of other channels.
     pub(super) ahead: bool,
 }
 

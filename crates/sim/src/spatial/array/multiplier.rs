@@ -82,7 +82,7 @@ impl Unit {
         }
     }
 
-    /// Whether the words of the multiplier are those of the ring.
+    /// Returns true if the words of the multiplier are the words of the ring.
     pub(super) fn exact(&self) -> bool {
         self.kind != Multiplier::FftAsPrinted
     }

@@ -38,7 +38,8 @@ impl Times<'_> {
     }
 }
 
-/// Rounds a sample to exponents in `[0, 2N)`: those of the mask, then that of the body.
+/// Rounds a sample to exponents in `[0, 2N)`: first the exponents of the mask, then the exponent of
+/// the body.
 ///
 /// Rounding of the mask leaves a rest of each word. Half of the sum of all rests is subtracted from
 /// the body, which is then rounded down.

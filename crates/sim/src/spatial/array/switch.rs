@@ -2,10 +2,10 @@
 //! processor.
 //!
 //! A key switch subtracts digits times rows of the key from a sample: `k N l` rows of `n + 1`
-//! words, each of which is used once. So the channels set its time, and the design has one tile for
-//! each channel. A tile first receives its share of the mask. Then it receives its rows, and
-//! subtracts each row from its sum on arrival, so it needs room for one sum and no row. Sums are
-//! added by pairs. The last tile adds the body.
+//! words, each of which is used once. The channels therefore set its time, and the design has one
+//! tile for each channel. A tile first receives its share of the mask. Then it receives its rows,
+//! and subtracts each row from its sum on arrival, so it needs room for one sum and no row. Sums
+//! are added by pairs. The last tile adds the body.
 //!
 //! The words are the same as those of `tfhe::Switch`. The digits of a mask word leave a rest, and
 //! half of the sum of all rests is subtracted from the body. Tiles send the halves and the odd bits
@@ -173,8 +173,8 @@ impl Switch {
 
     /// Microseconds of the key switch.
     ///
-    /// All words of the mask take equally long. So a few are simulated, and the rest are
-    /// extrapolated.
+    /// All words of the mask take equally long. The simulation therefore runs a few words and
+    /// extrapolates the rest.
     pub(super) fn simulate(&self) -> Result<f64> {
         const FEW: usize = 2;
         let run = |words: usize| -> Result<u64> {

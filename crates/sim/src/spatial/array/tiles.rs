@@ -131,8 +131,8 @@ impl Kernel for Decompose {
 /// Keeps a group of the accumulator, adds the products, and sends it to the rotation.
 ///
 /// Input 0 and output 0 carry products and sums. Input 1 and output 1 carry accumulators before the
-/// first turn and after the last, in a chain through all groups. So the logic needs only one
-/// channel in each direction for all of them.
+/// first turn and after the last, in a chain through all groups. With the chain, the logic needs
+/// only one channel in each direction for all of them.
 pub(super) struct Accumulate {
     machine: Machine,
     accumulator: Vec<u32>,

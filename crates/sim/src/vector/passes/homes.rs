@@ -1,9 +1,9 @@
 //! Homes: the clusters at which instructions wait. All instructions of one operation modulo one
 //! prime have the same home.
 //!
-//! So products with hints, sums and transforms of one limb find their operands in the register
-//! file, and only basis conversions read limbs that other clusters produced. A cluster without work
-//! takes an instruction from the longest queue.
+//! Products with hints, sums and transforms of one limb therefore find their operands in the
+//! register file, and only basis conversions read limbs that other clusters produced. A cluster
+//! without work takes an instruction from the longest queue.
 
 use super::model::Model;
 use super::profile::Profile;

@@ -4,7 +4,7 @@
 //! switches and divisions read limbs of several other moduli: they *cross*. Plaintexts do not
 //! cross: all their limbs are computed from one limb modulo `t`. An operation that reads the result
 //! of a crossing operation is in a later layer. The operations of a layer that do not cross are
-//! walked modulus by modulus. So a table reads the limbs of its powers once for each modulus, for
+//! walked modulus by modulus. A table then reads the limbs of its powers once for each modulus, for
 //! all of its sums, and not once for each sum. An operation between two crossing ones, such as a
 //! product before its key switch, is walked with the later one.
 

@@ -1,4 +1,4 @@
-//! The order of operations: those that share a key-switch hint come together.
+//! The order of operations: operations that share a key-switch hint come together.
 //!
 //! An operation is all the instructions of one instruction of the trace's main body. Operations for
 //! the hint on the machine come next, as long as there is one whose operands are available or can

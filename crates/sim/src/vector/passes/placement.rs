@@ -7,8 +7,8 @@
 //! - a transfer: the memory channel, or the generators; the limb to write; room for the limb to
 //!   load.
 //!
-//! A limb that enters waits for the limb whose room it takes, which the plan has fixed. So loads
-//! run as far ahead of their use as there is room.
+//! A limb that enters waits for the limb whose room it takes, which the plan has fixed. Loads run
+//! ahead of their use as far as the room allows.
 
 use super::assign::Assign;
 use super::graph::Graph;

@@ -1,4 +1,4 @@
-//! The spreading of instructions: those that can run at the same time come together.
+//! The spreading of instructions: instructions that can run at the same time come together.
 //!
 //! A list scheduler runs on a model machine whose memory takes no time. Of the instructions that
 //! can begin, the first in the input order does, unless it is too far ahead. Results that are

@@ -13,7 +13,7 @@ const LONGEST: usize = 1 << 14;
 
 /// For each instruction, the instructions that read its result.
 pub(super) struct Readers {
-    /// Readers of all results: those of result `i` are `all[first[i]..first[i + 1]]`.
+    /// Readers of all results: the readers of result `i` are `all[first[i]..first[i + 1]]`.
     all: Vec<u32>,
     first: Vec<u32>,
     /// For each instruction, whether its result is an output.

@@ -73,8 +73,8 @@ pub(super) fn chains_and_work(machine: &Machine, work: &Work, chains: Chains, la
 /// Cycles of the busiest kind of unit, in the clusters that can execute its operations.
 ///
 /// Operations that only some clusters execute may keep these clusters busy for longer than all the
-/// work keeps all clusters. So each set of clusters that executes some operation gives a bound: the
-/// work that no other cluster can execute, divided among the units of the set.
+/// work keeps all clusters. Each set of clusters that executes some operation therefore gives a
+/// bound: the work that no other cluster can execute, divided among the units of the set.
 fn busiest_unit(machine: &Machine, work: &Work) -> u64 {
     let clusters = machine.clusters();
     let able = Operation::ALL.map(|operation| -> Vec<bool> {

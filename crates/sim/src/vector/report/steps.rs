@@ -16,7 +16,7 @@ pub struct StepReport {
     /// Cycle in which the last result of the step is available.
     pub ends: u64,
     /// Cycles from the end of all earlier steps to the end of this one. Steps overlap, and cycles
-    /// in which two steps run count for the earlier one. So the cycles of all steps add up to the
+    /// in which two steps run count for the earlier one, so the cycles of all steps add up to the
     /// cycles of the program.
     pub cycles: u64,
     /// The cycles in seconds.

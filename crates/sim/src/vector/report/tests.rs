@@ -1,5 +1,5 @@
-//! Tests that the parts of a report add up, for any program and machine, and that steps are those
-//! of the trace.
+//! Tests that the parts of a report add up, for any program and machine, and that its steps are the
+//! steps of the trace.
 
 use super::activity;
 use super::bound::chains_and_work;

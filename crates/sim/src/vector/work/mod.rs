@@ -15,8 +15,8 @@ pub use inputs::{Input, Source};
 pub type Kind = Operation;
 
 /// Largest number of terms of one instruction. A longer sum becomes several instructions, each of
-/// which adds to the result of the one before. So no instruction needs more limbs on the machine at
-/// once.
+/// which adds to the result of the one before. No instruction then needs more limbs on the machine
+/// at once.
 pub const MAX_TERMS: usize = 16;
 
 /// The number that stands for "no limb".

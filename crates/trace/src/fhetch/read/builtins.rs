@@ -1,6 +1,6 @@
 //! The operations of the language, as instructions.
 //!
-//! `BaseExtend` and `Rescale` use the centred representative of what they convert, as
+//! `BaseExtend` and `Rescale` use the centred representative of the value that they convert, as
 //! [`Op::Convert`] does.
 
 use super::convert::is_zero;

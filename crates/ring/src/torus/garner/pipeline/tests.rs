@@ -1,4 +1,5 @@
-//! Words compared with the definition, and what elements take.
+//! Tests of the words against the definition, and of the number, memory and instructions of
+//! elements.
 
 use super::super::super::conformance::Draw;
 use super::*;
