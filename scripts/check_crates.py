@@ -68,7 +68,7 @@ def value_of(parts: list[Any]) -> bool:
 
 
 def rules() -> dict[str, Any]:
-    """What deny.toml says."""
+    """The contents of deny.toml."""
     toml = import_module("tomllib" if find_spec("tomllib") else "pip._vendor.tomli")
     found: dict[str, Any] = toml.loads((ROOT / "deny.toml").read_text(encoding="utf-8"))
     return found

@@ -46,7 +46,7 @@ STANDS_ON: dict[str, set[str]] = {
     # Plans are dry runs of the circuits: docs/adr/0002-plans-are-dry-runs.md.
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
-    # What runs traces. A backend is written over it: docs/backends.md.
+    # The executors of traces. A backend is written over this crate: docs/backends.md.
     "executor": {"exchange", "lower", "waves"},
     # Circuits of slots and of TFHE, without a secret.
     "evaluate": {"circuits", "executor"},

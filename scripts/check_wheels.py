@@ -177,7 +177,7 @@ def check(interpreter: Path, distribution: Path, target: Path) -> None:
 
 
 def read_toml(name: str) -> dict[str, Any]:
-    """What a file of the checkout says."""
+    """The contents of a TOML file of the checkout."""
     # Python 3.10 has no tomllib, but its pip has a copy.
     toml = import_module("tomllib" if find_spec("tomllib") else "pip._vendor.tomli")
     found: dict[str, Any] = toml.loads((ROOT / name).read_text(encoding="utf-8"))

@@ -87,7 +87,8 @@ def commands(text: str) -> list[Command]:
 
 @cache
 def printed(line: str) -> str:
-    """What a command prints. In this process, since a new one imports the package again."""
+    """The text that a command prints. It runs in this process: a new one would import the package
+    again."""
     from palladion.cli import commands as main
 
     here = Path.cwd()

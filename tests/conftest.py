@@ -40,7 +40,7 @@ def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
 
 @dataclass(frozen=True)
 class Halves:
-    """What keygen and encrypt wrote: the client's folder and the server's."""
+    """The files that keygen and encrypt wrote: the client's folder and the server's."""
 
     client: Path
     server: Path
@@ -51,7 +51,7 @@ class Halves:
 
     @property
     def terms(self) -> Path:
-        """What the client knows of the program."""
+        """The file of the program's terms, which the client has."""
         return self.client / "program.client"
 
     @property

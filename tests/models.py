@@ -37,7 +37,7 @@ def model(
 
 
 def reference(made: onnx.ModelProto, x: Array) -> Array:
-    """What ONNX's reference implementation says."""
+    """The result of ONNX's reference implementation."""
     (found,) = ReferenceEvaluator(made).run(None, {"x": x})
     return np.asarray(found)
 

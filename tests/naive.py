@@ -58,7 +58,7 @@ def look_up(layer: Layer, accumulators: Ints) -> Ints:
 
 
 def apply(linear: Conv | Dense | Window, x: Ints) -> Ints:
-    """What a map makes of a source of shape (N, channels, height, width)."""
+    """The result of a map on a source of shape (N, channels, height, width)."""
     if isinstance(linear, Dense):
         return (x.reshape(len(x), -1) @ linear.weights.T)[:, :, None, None]
     channels = x.shape[1]

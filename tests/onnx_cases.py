@@ -47,7 +47,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case, and why."""
+    """The fate of a case, and its reason."""
 
     case: Case
     fate: Fate
@@ -55,7 +55,7 @@ class Outcome:
 
 
 def cases(kind: str) -> Iterator[Case]:
-    """All cases of a kind, those of several inputs twice."""
+    """All cases of a kind. Cases with several inputs occur twice."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some are made of divisions by 0
         loaded = load_model_tests(kind=kind)

@@ -193,7 +193,7 @@ NAMES: Final = {
     r"(?<=^input )\d+, \S+(?=, holds)": "..",
     r"(?<![a-z_\d])\d+( x \d+)*( = \d+)?": "n",
 }
-"""What differs from case to case, and what stands for it."""
+"""Patterns of words that differ from case to case, and the text that replaces them."""
 
 
 def page(outcomes: Sequence[Outcome]) -> str:

@@ -18,7 +18,7 @@ def written(program: _native.Program, path: Path) -> str:
 
 
 def output(*arguments: str) -> str:
-    """What a command prints."""
+    """The text that a command prints."""
     result = CliRunner().invoke(simulate, arguments, catch_exceptions=False, standalone_mode=False)
     assert result.exit_code == 0
     return result.stdout

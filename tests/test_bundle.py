@@ -45,7 +45,7 @@ def sealed(tag: bytes, version: int, payload: bytes, fingerprint: bytes = FINGER
 
 
 def replayed(writer: Writer, values: dict[str, list[list[int]]]) -> dict[str, list[list[int]]]:
-    """What a replay of the trace stores."""
+    """The values that a replay of the trace stores."""
     words = {
         name: [np.array(limb, np.uint64).tobytes() for limb in limbs]
         for name, limbs in values.items()

@@ -371,7 +371,7 @@ def test_operands_that_do_not_fit_are_refused(exact: Exact, approximate: ckks.Pa
         z.drop(0) * z
     with pytest.raises(palladion.LevelError, match="a rescale needs level 1 or above"):
         x.drop(0).rescale()
-    # What was refused has left no trace.
+    # The refused operations have left no step in the circuit.
     whole.output("y", x + 1)
     assert whole.run_clear({"x": 4, "p": 0})["y"][0] == 5
 

@@ -41,7 +41,7 @@ def test_commands_import_what_they_need(line: list[str], heavy: str) -> None:
 
 
 def test_the_package_has_all_its_names() -> None:
-    """Those that are imported when they are asked for too; a client loads none of ONNX's tools."""
+    """The names include those that are imported on first use. A client loads no tool of ONNX."""
     code = (
         "import palladion, sys\n"
         "assert set(palladion.__all__) <= set(dir(palladion))\n"

@@ -33,7 +33,7 @@ def test_the_page_of_the_whole_api(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("page", docs_tables.pages(), ids=lambda page: page.name)
 def test_tables_are_what_their_commands_print(page: Path) -> None:
-    """What takes minutes is compared by the workflow `nightly`."""
+    """Tables whose commands take minutes are compared by the workflow `nightly`."""
     text = page.read_text(encoding="utf-8")
     docs_tables.commands(text)
     assert docs_tables.rewritten(text, nightly=False, data=None) == text, (

@@ -23,7 +23,7 @@ from tests.test_network import images, small
 
 
 def logits(model: onnx.ModelProto, network: IntNetwork, inputs: np.ndarray[Any, Any]) -> Any:
-    """What ONNX's reference implementation says."""
+    """The result of ONNX's reference implementation."""
     given = inputs.reshape(-1, *network.input.shape).astype(np.int32)
     (found,) = ReferenceEvaluator(model).run(None, {"input": given})
     return np.asarray(found)

@@ -1,4 +1,4 @@
-"""What the import refuses: errors name the node and the operator, and say what is supported."""
+"""Models that the import refuses: errors name the node, the operator and the supported cases."""
 
 from __future__ import annotations
 

@@ -602,7 +602,7 @@ def test_a_unet_needs_no_matrix(rng: np.random.Generator, up: str, last: bool) -
 
 
 def test_a_unet_of_two_levels_needs_no_matrix(rng: np.random.Generator) -> None:
-    """What one transposed convolution gives, the next one reads, and skips lie beside both."""
+    """One transposed convolution reads the result of another, and skips lie beside both."""
     sides = {"a": (3, 4), "b": (4, 4), "c": (4, 8), "e": (8, 4), "g": (8, 2)}
     tensors: Tensors = {k: floats(rng, n, m, 3, 3) / 4 for k, (m, n) in sides.items()}
     tensors |= {"u": floats(rng, 8, 4, 2, 2) / 3, "v": floats(rng, 4, 4, 3, 3) / 3}

@@ -1,4 +1,4 @@
-"""What users get wrong in their first hour: every message names the cause and the way out."""
+"""Mistakes of users in their first hour: every message names the cause and the way out."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def pair(made: Model) -> palladion.CompiledModel:
 
 @dataclass(frozen=True)
 class Folder:
-    """What a user has: a model, its network and program, data, and much else."""
+    """The files of a user: a model, its network and program, data, and others."""
 
     path: Path
 

@@ -23,7 +23,7 @@ Made = tuple[ModelProto, Array]
 
 
 def executed(made: ModelProto, x: Array) -> Array:
-    """What qonnx's own executor says."""
+    """The result of qonnx's own executor."""
     wrapper = pytest.importorskip("qonnx.core.modelwrapper")
     shapes = pytest.importorskip("qonnx.transformation.infer_shapes")
     execution = pytest.importorskip("qonnx.core.onnx_exec")

@@ -51,7 +51,7 @@ def test_a_channel_that_never_fires(
     tensors["w1"][5] *= scale
     assert agreement(mlp(tensors), x, per_channel=per_channel) > 0.97
     found = quantise(from_model(mlp(tensors)), x[:512])
-    # What only the data say is told, with how far they lie from it.
+    # A warning tells of channels that only the data show to be constant, with the distance.
     assert [w for w in found.warnings if "taken for constant" in w] == list(found.warnings)
     assert bool(found.warnings) == (bias == -3.6)
 

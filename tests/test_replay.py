@@ -38,7 +38,7 @@ def test_a_replayed_trace_gives_the_words_of_a_run(
     found = json.loads(result.stdout)
     assert found["answer_bytes"] == len(replay.read_bytes()) == len(run.read_bytes())
     assert found["raw_digest"] == digest
-    # What travels is hidden, by fresh randomness each time.
+    # An answer is hidden by fresh randomness each time.
     assert replay.read_bytes() != run.read_bytes()
 
 

@@ -151,7 +151,8 @@ def test_the_roofline_is_the_larger_time() -> None:
 
 
 def test_operations_are_what_they_are_called() -> None:
-    """What is counted in traces is what is measured, on ciphertexts, and computes as named."""
+    """Counts in traces and times on ciphertexts are of the same operations, which compute
+    the functions of their names."""
     params = SMALL.params()
     secret = ckks.keygen(params)
     keys = secret.evaluation_keys(rotations=[1])

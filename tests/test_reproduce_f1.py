@@ -89,7 +89,7 @@ def test_times_are_of_the_schedule_of_the_trace() -> None:
 
 
 def numbers(line: str) -> list[str]:
-    """Those of a line of text."""
+    """The numbers in a line of text."""
     return [word for word in line.replace(",", " ").split() if word.isdigit()]
 
 

@@ -79,7 +79,7 @@ def test_the_graph_is_what_was_trained(rng: np.random.Generator) -> None:
 
 
 def images(rng: np.random.Generator) -> tuple[Any, Any]:
-    """Those of a class are brighter in a channel of their own."""
+    """Random images with labels. The images of each class are brighter in one channel."""
     x, labels = floats(rng, 320, *SHAPE), np.arange(320) % 3
     x[np.arange(320), labels] += 1
     return x, labels

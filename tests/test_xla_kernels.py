@@ -84,7 +84,8 @@ def run(kernel: Any, tables: Any, *operands: Any) -> Rows:
 
 
 def skip_in_between(kernel: Any, n: int) -> None:
-    """What is interpreted takes seconds. The other degrees have one block and several."""
+    """Skip one degree of interpreted kernels, which take seconds. The other degrees have one block
+    and several."""
     if isinstance(kernel, OfPallas) and n == 1 << 12:
         pytest.skip("interpreted at other degrees")
 

@@ -26,7 +26,7 @@ BYTES_OF_ENTRY = 12
 
 @dataclass
 class Work:
-    """What a kernel of a plan takes in all."""
+    """The work of a kernel in a whole plan."""
 
     instructions: int = 0
     bytes: float = 0.0

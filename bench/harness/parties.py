@@ -25,10 +25,10 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Task:
-    """What both parties evaluate."""
+    """The network and images that both parties evaluate."""
 
     network: Path
-    # As the model takes them, and as the network's integers.
+    # The images as the model takes them, and as the network's integers.
     values: npt.NDArray[np.float32]
     integers: npt.NDArray[np.int64]
     # The integer network's logits.

@@ -53,7 +53,7 @@ class Measured:
     minima: list[float] = field(default_factory=list)
     # Memory of the process that makes all rows of the group, in bytes.
     peak_memory: int = 0
-    # What the program reports about the result, if it checks the result itself.
+    # The report of the program about the result, if it checks the result itself.
     found: dict[str, Any] = field(default_factory=dict)
 
     @property

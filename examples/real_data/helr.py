@@ -119,7 +119,7 @@ class Training:
         return new, (1 - self.momenta[t]) * new + self.momenta[t] * w
 
     def plain(self) -> Iterator[tuple[Array, Array]]:
-        """What follows each iteration from weights of zero, in doubles."""
+        """Weights and the next point after each iteration, from weights of zero, in doubles."""
         w, v = np.zeros((2, self.samples.shape[1]))
         for t in range(len(self.momenta)):
             w, v = self.after(t, w, v)

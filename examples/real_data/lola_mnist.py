@@ -32,7 +32,7 @@ class LolaMnist:
         c.output("logits", x + repeated(self.weights["last.bias"], 16, c.slots))
 
     def inputs(self, image: Array) -> dict[str, Array]:
-        """What each tap of the kernel sees at all places, once for each map."""
+        """The pixels under each tap of the kernel at all places, once for each map."""
         seen = np.tile(self.seen(image), 5)
         return {f"image.{i}": values for i, values in enumerate(self.grouped(seen))}
 

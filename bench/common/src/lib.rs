@@ -88,7 +88,7 @@ pub struct Row {
     pub seconds: f64,
     pub samples: usize,
     pub min: f64,
-    /// What the operation reports about its own result.
+    /// The report of the operation about its own result, if it makes one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<Value>,
 }

@@ -81,7 +81,7 @@ fn operations_that_exceed_the_modulus_are_lost_insecure() {
         assert!(s.is_lost(&sum), "sum");
         assert!(s.is_lost(&e.sub(&a, &b).unwrap()), "difference");
         assert!(s.is_right(&e.add(&a, &b).unwrap(), &[0.0]));
-        // What exceeds the modulus in between does no harm.
+        // A sum that exceeds the modulus in between does no harm.
         let mut back = e.add(&sum, &b).unwrap();
         assert!(s.is_right(&back, &[v]));
         e.neg_assign(&mut back);
@@ -218,8 +218,8 @@ fn results_of_unknown_size_are_doubted_where_they_come_close_insecure() {
     let error = decrypt(&s.secret, &strange(&x)).unwrap_err();
     assert!(matches!(error, Error::Doubtful { .. }), "{error}");
     assert!(decrypt_unchecked(&s.secret, &strange(&x)).is_ok());
-    // What is surely small enough is right: 511 and something of at most 400 are either apart from
-    // zero by 112, or fit.
+    // A message that is surely small enough is right. The bounds of the two operands, 511 and at
+    // most 400, allow two cases: the sum fits, or it wraps around and stays apart from zero by 112.
     let close = strange(&s.encrypt(&real(&[100.0]), 0))
         .bounded(511.0)
         .unwrap();

@@ -115,7 +115,7 @@ fn edit(rng: &mut ChaCha8Rng, value: &mut serde_json::Value) {
     }
 }
 
-/// What passes the check is used, by both parties.
+/// Reads a program as both parties do, and uses it if it passes the check.
 fn read(public: &str, whole: &str) {
     if let Ok(public) = PublicProgram::from_json(public) {
         let _ = Prediction::new(&public);

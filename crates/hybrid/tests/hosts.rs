@@ -1,4 +1,4 @@
-//! What clients that mean harm can do to a host: take its memory, its time, its threads and sockets.
+//! Attacks of clients on a host: on its memory, its time, its threads and sockets.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -92,7 +92,7 @@ fn query(
     ready.run(&values, &mut |_| true).map(drop)
 }
 
-/// A client that has said what it wants, and has its place.
+/// A client that has sent its wish, and has its place.
 fn placed(
     address: SocketAddr,
     trusted: Fingerprint,
@@ -140,7 +140,7 @@ fn silent_connections_keep_no_client_waiting() {
 fn a_session_that_is_slower_than_the_least_rate_ends() {
     let server = server(Activations::Revealed);
     assert!(LIMITS.time(&server, 100) > LIMITS.time(&server, 1) + Duration::from_secs(50));
-    // What remains is half a second for each message.
+    // Of the time limit, only half a second for each message remains.
     let limits = Limits {
         least_rate: 1e9,
         grace: Duration::ZERO,

@@ -1,4 +1,4 @@
-//! Sessions that must fail, and what a session lets an observer see.
+//! Sessions that must fail, and the traffic of a session that an observer sees.
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
@@ -81,7 +81,7 @@ impl Channel for Recorded {
     }
 }
 
-/// Runs a session. Returns the logits, and what passed at the client's end.
+/// Runs a session. Returns the logits, and the traffic at the client's end.
 fn run(program: &Program, input: &[i64]) -> (Vec<i64>, Vec<(bool, usize)>, Traffic) {
     let server = Server::new(program, 4).unwrap();
     let (mut left, right) = memory_pair();
@@ -130,7 +130,7 @@ fn transcripts_do_not_depend_on_inputs() {
     }
 }
 
-/// What the server answers to bytes of a client that follows no protocol.
+/// The error of a server that gets bytes of a client that follows no protocol.
 fn served(bytes: &[&[u8]], waits: bool) -> Error {
     let server = Server::new(&compile(&small(), Activations::Revealed, LAN).unwrap(), 4).unwrap();
     let hash = *server.fingerprint();

@@ -6,7 +6,7 @@ use palladion_mpc::{
     Channel, Cost, Duplex, Needs, Party, Protocol, Requantisation, Role, memory_pair, preprocess,
 };
 
-/// Runs both parties, and returns what the parties return with what went over the channel.
+/// Runs both parties. Returns their results and the cost of the traffic on the channel.
 fn both<T: Send>(run: impl Fn(Role, &mut Duplex) -> T + Sync) -> ([T; 2], Cost) {
     let (mut server, mut client) = memory_pair();
     let results = thread::scope(|scope| {

@@ -58,7 +58,8 @@ fn both_send(server: &mut Duplex, client: &mut Duplex, length: usize) {
     });
 }
 
-/// The longest message is far above what sockets hold: neither party may wait for the other to read.
+/// The longest message is far larger than the buffers of sockets: neither party may wait for the
+/// other to read.
 #[test]
 fn both_parties_send_at_once() {
     let (server, client) = ends(None);
@@ -72,7 +73,7 @@ fn both_parties_send_at_once() {
     assert_eq!((traffic.sent, traffic.rounds), (traffic.received, 3));
     assert_eq!(traffic.sent, 1 + 65_536 + (24 << 20));
 
-    // What was sent before the end arrives, and then the end is an error.
+    // Bytes sent before the end arrive. Then the end is an error.
     server.send(b"last").expect("connected");
     server.flush().expect("connected");
     drop(server);
@@ -318,7 +319,7 @@ fn a_handshake_has_one_limit_in_all() {
     trickle.join().expect("the socket is closed");
 }
 
-/// What a channel leaves behind when it is dropped while the other party stays.
+/// A channel is dropped while the other party stays. No thread and no socket of it may remain.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_thread_and_no_socket_outlives_a_channel() {

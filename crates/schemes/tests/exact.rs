@@ -22,7 +22,7 @@ for_both!(
     a_set_for_a_depth_has_it
 );
 
-/// What the tests need of both schemes.
+/// The traits that the tests need of both schemes.
 trait Tested: palladion_schemes::ExactScheme {}
 impl Tested for Bfv {}
 impl Tested for Bgv {}

@@ -1,4 +1,5 @@
-//! What each pass of the scheduler is worth: a trace on a vector machine, with one pass switched off at a time.
+//! The gain of each pass of the scheduler: a trace on a vector machine, with one pass switched off
+//! at a time.
 //!
 //!     cargo run --release -p palladion-sim --example passes -- mnist.trace f1
 //!

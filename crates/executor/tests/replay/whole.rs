@@ -18,7 +18,7 @@ proptest! {
 }
 
 proptest! {
-    /// What follows some stores gives the same values if what was stored is loaded.
+    /// The rest of a trace after some stores gives the same values if it loads the stored values.
     #[test]
     fn the_rest_of_a_trace_stores_what_the_whole_one_does(
         numbers in prop::collection::vec(any::<u32>(), 0..400),
@@ -47,7 +47,8 @@ proptest! {
     }
 }
 
-/// Loads what is there by name, otherwise residues for any type. Checks residues that are stored.
+/// An outside that loads the values with a name, and otherwise residues for any type. It checks
+/// residues that are stored.
 struct Loaded(Names);
 
 impl palladion_executor::Outside for Loaded {

@@ -115,7 +115,7 @@ fn linear() -> Trace {
     builder.finish().unwrap()
 }
 
-/// What a replay stores for a query.
+/// The values that a replay stores for a query.
 fn replayed(trace: &Trace, salt: u64) -> Values {
     let mut values = Values::of_query(trace, salt);
     palladion_executor::replay(trace, &mut values, |_| true).unwrap();

@@ -12,7 +12,7 @@ use trace::{Trace, Type};
 /// Values that were stored, by name.
 pub(crate) struct Values {
     moduli: Vec<u64>,
-    /// What makes values of a query differ from those of another.
+    /// A number for each query, which makes its values differ from the values of other queries.
     salt: u64,
     /// Names of the values that were loaded.
     pub(crate) asked: Vec<String>,

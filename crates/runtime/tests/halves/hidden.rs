@@ -1,5 +1,5 @@
-//! What an answer shows a client that has the secret and decrypts all coefficients: the outputs, and
-//! nothing else.
+//! Tests that an answer shows nothing but the outputs to a client that has the secret and decrypts
+//! all coefficients.
 
 use crate::common::small_program;
 use crate::halves::floods::{INPUTS, dense, layer, network};
@@ -230,7 +230,7 @@ fn masks_of_answers_are_those_of_fresh_ciphertexts() {
     let raw = mask(&run.raw.ciphertexts[0]);
     check_difference("a mask from its raw form", first.clone(), &raw, &[]);
     check_difference("two masks", first.clone(), &second, &[]);
-    // What was added is no multiple of the public key by a constant, such as the key itself.
+    // The added mask is no multiple of the public key by a constant, such as the key itself.
     let (_, seed) = run.keys.public().unwrap().parts();
     let own = ring::sample::uniform_from_seed::<ring::Eval>(raw.basis(), seed, 0).into_coeff();
     let mut added = first;
