@@ -1,7 +1,7 @@
 """Runs plans on a device. The store of rows stays on the device, and the core walks the waves.
 
-A wave is a loop over chunks of a few instructions each. So each stage is compiled once for waves of
-any length, and the store is updated in place.
+A wave is a loop over chunks of a few instructions each. Each stage is therefore compiled only once,
+for waves of any length, and the store is updated in place.
 """
 
 from __future__ import annotations

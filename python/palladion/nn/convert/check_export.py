@@ -95,7 +95,7 @@ WAY_OUT: Final = (
 
 
 def as_words(wanted: Array, found: Array) -> Array:
-    """Labels as words in the form of ``found``: 1.0 and True are 1 if those are integers."""
+    """Labels as words in the form of ``found``: 1.0 and True are 1 if ``found`` has integers."""
     if found.dtype.kind in "iu" and wanted.dtype.kind in "fb":
         return wanted.astype(np.int64).astype(str)
     return wanted.astype(str)

@@ -127,7 +127,7 @@ def way_out(estimator: Any) -> str:
 
 
 def plain(estimator: Any) -> Any:
-    """A copy of the estimator without what a converter stumbles on and inference does not need.
+    """A copy of the estimator without settings that converters refuse and inference does not need.
 
     Columns are named by their places, since the exported model has one matrix as its input.
     """

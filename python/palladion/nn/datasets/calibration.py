@@ -51,8 +51,8 @@ def calibrated(
 
     ``data`` is a folder of MNIST's or CIFAR-10's files, whose training images are used, or an
     ``.npy`` or ``.npz`` file of inputs. A model with its own grids needs no data. The normalisation
-    describes what the model gets for a pixel. It is not applied to arrays. Without one, the pixels
-    of a folder are divided by 255.
+    describes the number that the model gets for a pixel. It is not applied to arrays. Without a
+    normalisation, the pixels of a folder are divided by 255.
 
     Raises
     ------
@@ -87,12 +87,12 @@ def pixels_of(shape: tuple[int, ...], normalisation: Normalisation) -> Pixels:
 
 
 def check_pictures(takes: Takes) -> None:
-    """Refuse pictures if the client computes the network's inputs from those of the model.
+    """Refuse pictures if the client computes the network's inputs from the model's inputs.
 
     Raises
     ------
     UsageError
-        If they are.
+        If the client computes the network's inputs.
     """
     if takes.head.model:
         raise UsageError("the model begins with decision trees or an imputer, which take arrays, "
@@ -110,7 +110,7 @@ def of_pictures(network: IntNetwork, normalisation: Normalisation) -> IntNetwork
 
 
 def inputs(data: Path, count: int, graph: Graph, pixels: Pixels | None) -> Array:
-    """Calibration inputs of the model. Those of a folder need ``pixels``."""
+    """Calibration inputs of the model. Inputs from a folder need ``pixels``."""
     if pixels is None or not data.is_dir():
         found = dataset.read_array(data)[:count]
         try:

@@ -124,7 +124,7 @@ def refuse_large(path: Path, file: BinaryIO) -> None:
     Raises
     ------
     DataError
-        Says how large it is, and what would be read.
+        If the file is refused. For a large file the message has its size and the largest size.
     """
     found = os.fstat(file.fileno())
     if not stat.S_ISREG(found.st_mode):
@@ -140,7 +140,7 @@ def refuse_large(path: Path, file: BinaryIO) -> None:
 
 
 LARGEST_ARRAYS: Final = 8_000_000_000
-"""Most bytes of arrays that are read, after they are unpacked: those of 10 million digits."""
+"""Most bytes of arrays that are read, after they are unpacked: the size of 10 million digits."""
 SAVE: Final = "np.savez('data.npz', x=inputs, y=labels) makes one"
 EXPECTED: Final = "an .npy file of inputs, or an .npz file of inputs x and labels y"
 

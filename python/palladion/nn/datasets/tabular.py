@@ -17,7 +17,7 @@ MOST_NAMED = 20
 
 
 def columns_of(given: Any) -> tuple[str, ...] | None:
-    """The names of a table's columns, or ``None`` for what has none."""
+    """The names of a table's columns, or ``None`` for data without names."""
     columns = getattr(given, "columns", None)
     if columns is None or not hasattr(given, "to_numpy"):
         return None
@@ -57,7 +57,7 @@ def numbers(table: Array, names: Sequence[str], what: str) -> Array:
 
 
 def check_columns(found: Sequence[str] | None, expected: Sequence[str], what: str) -> None:
-    """Refuse a table whose columns are not those of the model, in their order.
+    """Refuse a table whose columns are not the model's columns, in the model's order.
 
     Raises
     ------

@@ -49,7 +49,7 @@ class Input:
         """Finite numbers of shape (N, values), in order channel, row, column, as integers.
 
         ``single`` rounds quotients of single precision, like a model that rounds its own input.
-        Also returns what was clipped.
+        Also returns the record of the numbers that were clipped.
         """
         plane = self.values // self.shape[0]
         mean, std = (np.repeat(np.array(part), plane) for part in self.normalisation())

@@ -1,8 +1,9 @@
 """A model's inputs and outputs in its own shapes and units: both ends of an integer network.
 
 A network computes on integers of shape (channels, rows, columns). Its interface describes how
-arrays of the *model* become those integers, and how the resulting integers become the model's
-outputs. It is stored in the network's file and in programs, so that a client needs nothing else.
+arrays of the *model* become these integers, and how the resulting integers become the model's
+outputs. The interface is stored in the network's file and in programs, so that a client needs
+nothing else.
 """
 
 from __future__ import annotations
@@ -203,7 +204,7 @@ MOST_WARNINGS: Final = 200
 
 @dataclass(frozen=True)
 class Interface:
-    """Both ends of a network. ``warnings`` are those of the quantisation, which a user should read
+    """Both ends of a network. ``warnings`` come from the quantisation. A user should read them
     before trusting the outputs."""
 
     takes: Takes
@@ -311,9 +312,9 @@ class Interface:
     def deciding(
         self, outputs: Mapping[str, Array]
     ) -> tuple[str, Literal["label", "probability", "number", "numbers"] | None]:
-        """The output that determines the class, and what it is: the model's own label, a
-        probability, one real number whose sign is the class, or several, of which the class is the
-        largest."""
+        """The output that determines the class, and its kind: the model's own label, a
+        probability, one real number whose sign is the class, or several, of which the largest is
+        the class."""
         own, name = self._deciding(outputs)
         if name is None:
             return "", None

@@ -2,7 +2,8 @@
 
 Examples are a softmax, the name of a class, and another shape of an output. None of these needs a
 server. The tail is a small ONNX model. Its input is the real numbers that the network gives, and
-its outputs are those of the model. ONNX's reference implementation evaluates it after decryption.
+its outputs are the model's outputs. ONNX's reference implementation evaluates the tail after
+decryption.
 """
 
 from __future__ import annotations
@@ -69,9 +70,9 @@ ALLOWED: Final = {
 
 @dataclass(frozen=True)
 class Tail:
-    """The functions of a model's last real numbers. Without a model, those numbers themselves.
+    """The functions of a model's last real numbers. Without a model, the numbers themselves.
 
-    ``batched`` says that several inputs may be evaluated at once. Otherwise they go one by one.
+    ``batched`` is true if several inputs may be evaluated at once. Otherwise they go one by one.
     """
 
     model: bytes = b""
@@ -107,7 +108,7 @@ class Tail:
         return {name: np.concatenate(values) for name, values in found.items()}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickled and copied without what is made of the bytes: ONNX's evaluator stays here."""
+        """The state to pickle and copy. It has the model's bytes, but not ONNX's evaluator."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}
 
     @cached_property

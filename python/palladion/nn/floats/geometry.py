@@ -107,9 +107,9 @@ def convolve(x: Array, weights: Array, geometry: Geometry, groups: int = 1) -> A
 def gathered(x: Array, geometry: Geometry, multiple: int) -> Iterator[Array]:
     """The input of each tap of a kernel for each padded image: (channels, taps, positions).
 
-    With stride 1, positions are those of whole rows of the image, so that a tap reads one piece of
-    memory. Otherwise they are those of the output. They are filled up to a multiple of
-    ``multiple``. The array is reused.
+    With stride 1, positions are the positions of whole rows of the image, so that a tap reads one
+    piece of memory. Otherwise they are the positions of the output. Zeros fill them up to a
+    multiple of ``multiple``. The array is reused.
     """
     _, channels, height, width = x.shape
     rows, columns = geometry.with_pads((0, 0, 0, 0)).output((height, width))

@@ -30,7 +30,7 @@ class Node:
     shape: Shape
 
     def evaluate(self, *inputs: Array) -> Array:
-        """Values of shape (N, *shape) from those of the sources."""
+        """Values of shape (N, *shape), computed from the values of the sources."""
         raise NotImplementedError
 
     def describe(self) -> str:
@@ -198,7 +198,7 @@ class Softmax(Node):
 
 @dataclass(frozen=True)
 class Graph:
-    """A float network. ``notes`` say what its import left out or changed.
+    """A float network. ``notes`` name the parts that its import left out or changed.
 
     ``largest`` is the largest absolute value of its output over all inputs, if known.
     """

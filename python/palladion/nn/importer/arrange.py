@@ -43,7 +43,8 @@ def flat(labels: Array) -> Array:
 def arranged(op: Op, value: Value, wanted: Iterable[Array]) -> tuple[int, int] | None:
     """The first wanted arrangement that exists, and the node that has it.
 
-    Arrangements that cost nothing come before those that need a node. ``None`` if there is none.
+    Arrangements that cost nothing come before arrangements that need a node. ``None`` if no wanted
+    arrangement exists.
     """
     candidates = list(wanted)
     shape = op.builder.shape(value)

@@ -153,7 +153,7 @@ def depends(model: onnx.ModelProto, name: str, source: str) -> bool:
 
 
 def lenient(head: Head) -> Head:
-    """The head for trials on any numbers: an encoder gives zeros for what is no category."""
+    """The head for trials on any numbers: an encoder gives zeros for numbers of no category."""
     model = onnx.ModelProto.FromString(head.model)
     for node in model.graph.node:
         for attribute in node.attribute:

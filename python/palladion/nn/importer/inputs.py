@@ -76,8 +76,8 @@ class Source:
         ]
 
     def add(self, builder: Builder, arranged: Arrangement) -> Takes:
-        """Add the input node and the model's tensor to a new graph. Returns what the model
-        takes."""
+        """Add the input node and the model's tensor to a new graph. Returns the input that the
+        model takes."""
         builder.batch = self.batch
         channels = arranged.shape[0]
         grid = Grid(1.0, 0, 1) if self.kind == "b" else None  # truth values are exact

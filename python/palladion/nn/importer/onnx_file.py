@@ -25,7 +25,7 @@ WAYS_OUT: Final = {
     files.STARTS[b"version https://git-lfs"]: "`git lfs pull` fetches the file itself",
     files.OURS[b"PROG"][0]: "a program is compiled already, give it to `palladion keygen`",
 }
-"""For files of other kinds: where they come from, and what to do with them."""
+"""For files of other kinds: their origin, and the way out, as the message says it."""
 
 
 def read(path: str | os.PathLike[str]) -> onnx.ModelProto:

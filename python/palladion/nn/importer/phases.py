@@ -1,10 +1,10 @@
 """Images with interleaved rows and columns, as upsampling and transposed convolutions give them.
 
 Every ``f``-th row and column of an image is a *phase*: an image of its own, ``f`` times smaller.
-Taken as channels, the phases of an upsampled image are copies of the small image, and those of a
-transposed convolution are plain convolutions of it. A convolution of the large image is a
-convolution from phases to phases. So no matrix is needed, and the rows are interleaved by labels
-alone."""
+Taken as channels, the phases of an upsampled image are copies of the small image, and the phases
+of a transposed convolution are plain convolutions of it. A convolution of the large image is a
+convolution from phases to phases. The network therefore needs no matrix, and the rows are
+interleaved by labels alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unsupported operators: why they are not supported, and what to use instead."""
+"""Unsupported operators: the reasons, and the operators to use instead."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def geometry(op: Op, over: Picture, kernel: list[int]) -> Geometry:
 
 
 def pads(op: Op, over: Picture, geometry: Geometry) -> Pads:
-    """Explicit pads, or those of auto_pad."""
+    """Explicit pads, or the pads of auto_pad."""
     mode = op.text("auto_pad", "NOTSET")
     rank = over.rank
     if mode in ("NOTSET", ""):
@@ -149,8 +149,8 @@ def kernel_shape(op: Op) -> list[int]:
 def counts(over: Picture, explicit: Geometry, whole: Geometry, *, padded: bool) -> Array:
     """The number of values by which an average divides at each position.
 
-    ``explicit`` has the model's pads, which count if ``padded``. ``whole`` also has those of
-    ceil_mode, which never count.
+    ``explicit`` has the model's pads, which count if ``padded``. ``whole`` also has the
+    pads of ceil_mode, which never count.
     """
     counted = np.ones((1, 1, *over.size))
     geometry = whole

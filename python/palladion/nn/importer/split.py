@@ -4,8 +4,8 @@ The tail is the part after one tensor, the *cut*, if it contains only functions 
 :mod:`palladion.nn.ends.tail` allows. The cut lies as early as possible. But it lies after constants
 that are added to a linear map or multiplied with it, because they cost nothing there.
 
-Outputs that are functions of different tensors, as those of a network with several heads, are cut
-off each for itself. The network then gives their cuts one behind the other, as one tensor."""
+The outputs of a network with several heads are functions of different tensors. Each of them has a
+cut of its own. The network then gives the cuts one behind the other, as one tensor."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def cut_at_matrices(
     cuts += [name for name in outputs if not any(name in n.output for n in nodes if id(n) in own)]
     heads = tuple(dict.fromkeys(cuts))
     own -= {id(node) for node in needed(nodes, heads)}
-    for node in nodes:  # shapes of what the client computes
+    for node in nodes:  # shapes of the tensors that the client computes
         made = any(not {*node.input}.isdisjoint(other.output) for other in nodes
                    if id(other) in own)  # fmt: skip
         own |= {id(node)} if made else set()
@@ -186,7 +186,7 @@ def needed(nodes: Sequence[onnx.NodeProto], names: Iterable[str]) -> list[onnx.N
 
 
 def living(nodes: Sequence[onnx.NodeProto], source: str) -> set[str]:
-    """Tensors whose numbers depend on those of the input. A shape does not."""
+    """Tensors whose numbers depend on the numbers of the input. A shape does not."""
     live = {source}
     for node in nodes:
         if node.op_type != "Shape" and not live.isdisjoint(node.input):
@@ -247,7 +247,7 @@ def tail_of(
 ) -> Tail:
     """The tail as a model. ``known`` has the constants that it reads.
 
-    ``shapes`` has the shape of the cut, with the batch axis, or those of all heads.
+    ``shapes`` has the shape of the cut, with the batch axis, or the cuts of all heads.
     """
     if not parts.tail and not parts.heads:
         return Tail()

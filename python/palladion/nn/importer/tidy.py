@@ -24,7 +24,7 @@ BATCHES: Final = (2, 3)
 
 
 def tidied(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with its nodes in order and without what inference does not need.
+    """The model with its nodes in order and without nodes that inference does not need.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def tidied(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def ordered(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with nodes behind those that they read. Raises as :func:`tidied`."""
+    """The model with each node behind the nodes that it reads. Raises as :func:`tidied`."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     order(found.graph)
@@ -77,7 +77,7 @@ def as_tensors(model: onnx.ModelProto) -> None:
 
 
 def order(graph: onnx.GraphProto) -> None:
-    """Put nodes behind those that they read. An order that is right already stays."""
+    """Put each node behind the nodes that it reads. An order that is right already stays."""
     makers = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     waiting = [{makers[name] for name in reads(node) if name in makers} for node in graph.node]
     done: set[int] = set()
@@ -106,7 +106,7 @@ def order(graph: onnx.GraphProto) -> None:
 
 
 def reads(node: onnx.NodeProto) -> set[str]:
-    """The tensors that a node reads, those that its inner graphs take from outside included."""
+    """The tensors that a node reads, including tensors from outside that its inner graphs read."""
     found = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):
@@ -138,7 +138,7 @@ def inline_one(model: onnx.ModelProto) -> bool:
 def inlined(
     model: onnx.ModelProto, node: onnx.NodeProto, branch: onnx.GraphProto
 ) -> list[onnx.NodeProto]:
-    """The nodes of a branch under names of their own, and those that give the If's outputs."""
+    """The nodes of a branch under new names, and the nodes that give the outputs of the If."""
     prefix = f"{node.name or node.output[0]}."
     own = [*(t.name for t in branch.initializer), *(o for n in branch.node for o in n.output if o)]
     names = {name: prefix + name for name in own}
@@ -317,7 +317,7 @@ def without_first(
     first: onnx.NodeProto,
     sides: Sequence[int],
 ) -> onnx.ModelProto:
-    """The model that takes what its first node gives."""
+    """The model without its first node. Its input is the output of that node."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     nodes = [node for node in found.graph.node if node.output[:1] != first.output[:1]]
@@ -338,7 +338,7 @@ MOST_AXES: Final = 9
 
 
 def rowwise(model: onnx.ModelProto, source: str, held: Mapping[str, onnx.TensorProto]) -> bool:
-    """Whether every operator on what depends on the input does the same to rows of a matrix."""
+    """True if every operator on values of the input does the same to each row of a matrix."""
     live = {source}
     for node in model.graph.node:
         if live.isdisjoint(node.input):

@@ -15,9 +15,10 @@ Progress = Callable[[int], bool | None]
 class LayerStatistics:
     """Statistics of a layer over all images.
 
-    ``smallest`` and ``largest`` are accumulators, noise included. ``beyond_bound`` counts those of
-    all ``values`` for which an encrypted table gives garbage. ``changes`` counts by how much the
-    layer's own noise changed its outputs. Unchanged outputs are left out.
+    ``smallest`` and ``largest`` are accumulators, noise included. ``beyond_bound`` is the number
+    of accumulators, of all ``values``, for which an encrypted table gives garbage. ``changes`` has
+    the number of outputs for each difference that the layer's own noise made. Unchanged outputs
+    are left out.
     """
 
     name: str

@@ -2,8 +2,8 @@
 
 Weights, biases and tables are integer initialisers. A linear map is ``Conv`` or ``MatMul`` on
 floats that hold integers, since no runtime has these operators for all integers. Every sum of a
-layer fits the mantissa of its type: float32 up to 2^24, else float64. So no sum is ever rounded.
-Between maps everything is an integer. The network's own JSON is in ``metadata_props``."""
+layer fits the mantissa of its type: float32 up to 2^24, else float64. No sum is ever rounded.
+Between maps all values are integers. The network's own JSON is in ``metadata_props``."""
 
 from __future__ import annotations
 

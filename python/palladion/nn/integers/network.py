@@ -161,9 +161,9 @@ class IntNetwork:
         """Evaluate images of shape (images, inputs).
 
         With ``sigma``, a rounded Gaussian is added to every accumulator that enters a table, like
-        the rounding of an encrypted run. ``sigma`` is one deviation, or one for each table. Those
-        of a run are :meth:`sigmas`, or ``Program.sigmas`` of the compiled program. The same seed
-        gives the same noise on any number of threads.
+        the rounding of an encrypted run. ``sigma`` is one deviation, or one for each table. The
+        deviations of a run are :meth:`sigmas`, or ``Program.sigmas`` of the compiled program. The
+        same seed gives the same noise on any number of threads.
 
         Raises
         ------

@@ -57,8 +57,8 @@ class LayersReport:
     def of(
         cls, network: IntNetwork, quantised: Quantised | None, notes: tuple[str, ...] = ()
     ) -> LayersReport:
-        """The report of a quantisation, or of a network alone. ``notes`` are those of the
-        import."""
+        """The report of a quantisation, or of a network alone. ``notes`` are the notes of
+        the import."""
         if quantised is not None:
             rows = tuple(layer.to_dict() for layer in quantised.layers)
             return cls(rows, notes, quantised.warnings, quantised.answers)

@@ -7,7 +7,7 @@
 - ``grids`` makes a layer exact if its values lie on grids of the model's own. ``rounding`` makes
   every other layer: it rounds weights, and chooses units, bounds and tables on the data.
 - ``compare`` compares the integer network's answers with the float model's, and improves them.
-- ``write`` converts the layers to those of docs/int-network.md, and reports about them.
+- ``write`` converts the layers to layers of docs/int-network.md, and reports about them.
 """
 
 from palladion.nn.quantisation.quantise import Quantised, quantise

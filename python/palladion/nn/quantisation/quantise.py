@@ -148,7 +148,7 @@ def quantise(
 
 @dataclass(frozen=True)
 class Judge:
-    """Compares the answers of layers in integers with those of the float network."""
+    """Compares the answers of layers in integers with the answers of the float network."""
 
     graph: Graph
     first: Value
@@ -331,7 +331,7 @@ def calibrate_softmax(planned: Planned, values: dict[int, Value], settings: Sett
 def choose_input_grid(inputs: Array, settings: Settings) -> Grid:
     """The grid of the input: unsigned if no input is negative, otherwise symmetric.
 
-    Inputs that are small whole numbers become integers of the grid. So comparisons stay exact.
+    Inputs that are small whole numbers become integers of the grid, so comparisons stay exact.
     """
     if inputs.min() >= 0:
         most = 2**settings.inputs - 1

@@ -57,7 +57,7 @@ class Settings:
     the limit allows it. With the default, the rounding noise of a run, of deviation 8.45 units,
     changes one output in 7,000 by one step. 1 gives the smallest bounds."""
     correct_bias: bool = True
-    """Shift biases so that means over the calibration data equal those of the float network."""
+    """Shift biases so that means over the calibration data equal the means of the float network."""
     strict: bool = False
     """Refuse all warnings, and weights that the limit makes coarser."""
     exact: bool = True

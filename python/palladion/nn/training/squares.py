@@ -63,8 +63,8 @@ def with_squares(
     """The graph with squares in the place of ReLUs, trained from its own weights.
 
     ``images`` are the model's inputs of shape (N, C, H, W), as its first node takes them, and
-    ``blank`` is what fills the sides of shifted ones, for each channel. Of the settings, the rate
-    and the noise are those of integers and not used here.
+    ``blank`` is the number that fills the sides of shifted images, for each channel. The rate and
+    the noise of the settings are for integers and not used here.
 
     Raises
     ------

@@ -178,8 +178,8 @@ def hidden(
 
     ``components`` and the ``public`` key have a limb for each of ``moduli``, which come with the
     root of their transform. An encryption of zero under the key is added, and every other
-    coefficient of the first component is drawn anew. With ``flood_bits`` the sum of four numbers
-    of so many bits, less their mean, drowns the noise of each message.
+    coefficient of the first component is drawn anew. With ``flood_bits`` a flood drowns the noise
+    of each message: the sum of four random numbers of ``flood_bits`` bits, less their mean.
     """
     n = len(components[0][0])
     u, errors, seed = ternary(n), [gaussian(n) for _ in components], os.urandom(SEED)

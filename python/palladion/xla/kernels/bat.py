@@ -14,8 +14,8 @@ are five ways:
   in doubles, or in words of 64 bits.
 - :class:`Whole`: no matrix unit. One kernel multiplies whole words and adds the products up.
 
-Pieces are signed bytes in ``[-128, 127]``: signed times signed is what matrix units and XLA are
-fast at. A word is first centred: the prime is subtracted if the word is beyond the range of four
+Pieces are signed bytes in ``[-128, 127]``, because matrix units and XLA multiply signed by signed
+bytes fast. A word is first centred: the prime is subtracted if the word is beyond the range of four
 signed bytes, ``[-0x80808080, 0x7f7f7f7f]``. The result is in the range, which has 2^32 numbers.
 
 Source of BAT: Tong et al., "Leveraging ASIC AI chips for homomorphic encryption" (CROSS), section
@@ -212,7 +212,7 @@ class Chunks:
     def product(self, table: jax.Array, words: jax.Array, side: Side, own: Residues) -> jax.Array:
         """The products of three pieces of an entry with four of a word, added up by weight."""
         assert side == "left", "entries of at most 17 bits are left factors"
-        # Entries have the highest piece first, words the lowest. So all products of one weight are
+        # Entries have the highest piece first, words the lowest: all products of one weight are
         # one product of neighbouring columns with neighbouring rows.
         few = merge_axes(cut_pieces(table, -2)[..., ENTRY_PIECES - 1 :: -1, :], -2)
         cut = merge_axes(cut_pieces(words, -3), -3)
@@ -231,8 +231,8 @@ class Chunks:
 class Blocks:
     """Whole words times whole entries of at most 2^17, in doubles, in blocks of 64 terms.
 
-    An entry less 2^16 is at most 2^16 in size and a centred residue at most 2^31. So 64 products
-    are at most 2^53."""
+    An entry less 2^16 is at most 2^16 in size and a centred residue at most 2^31, so a sum of 64
+    products is at most 2^53."""
 
     name = "blocks-f64"
 

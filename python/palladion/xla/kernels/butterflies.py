@@ -9,8 +9,8 @@ operations before a stack into its loops, and begins the next kernel after it.
 The inverse takes ``x`` and ``y`` to ``x + y`` and ``(x - y) w``. That has only one product.
 
 The ``N`` words are a matrix of rows and columns. The first half of the stages pairs rows, with
-columns in vector registers. Then the matrix is transposed for the second half of the stages. So the
-innermost loop has at least 16 steps from N = 2^8 on. A transposition is a loop of its own, see
+columns in vector registers. Then the matrix is transposed for the second half of the stages. The
+innermost loop thus has at least 16 steps from N = 2^8 on. A transposition is a loop of its own, see
 :func:`transpose`."""
 
 from __future__ import annotations

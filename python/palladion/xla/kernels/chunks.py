@@ -4,8 +4,8 @@ A word is four chunks of 8 bits, and a product of two words is sixteen products 
 have seven weights ``2^(8 w)``. There are two ways on:
 
 - *Full*: the sums are added up by weight to a product of 64 bits, which is reduced.
-- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``. So there is no
-  carry, and one reduction at the end.
+- *Lazy*: the sums of the upper three weights are multiplied by ``2^(8 w) mod q``. This form
+  has no carry, and one reduction at the end.
 
 If one factor is known, its multiples ``2^(8 d) f mod q`` take the place of the weights: the
 basis-aligned transformation of one word. Then a product is four products of a chunk and a word, and

@@ -1,7 +1,7 @@
 """The transform as a loop of equal stages, which compiles quickly.
 
-A stage pairs words ``j`` and ``j + N/2``, and writes their results to ``2 j`` and ``2 j + 1``. So
-each stage rotates the bits of an index by one. After all stages a word is at the same place as
+A stage pairs words ``j`` and ``j + N/2``, and writes their results to ``2 j`` and ``2 j + 1``, so
+that each stage rotates the bits of an index by one. After all stages a word is at the same place as
 after butterflies in place. The node of pair ``j`` in stage ``s`` is ``2^s + (j mod 2^s)``.
 
 Source: Pease, "An adaptation of the fast Fourier transform for parallel processing", J. ACM 1968.

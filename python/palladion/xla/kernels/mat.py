@@ -5,13 +5,14 @@ the value at ``psi^(2 k + 1)`` with ``k = i + R j``, the power of ``psi`` splits
 
     psi^((2 k + 1)(r C + c)) = psi^((2 i + 1) r C)  psi^((2 i + 1) c)  psi^(2 R j c)
 
-So a transform is a matrix ``[i, r]`` from the left, a product word by word, and a matrix ``[c, j]``
-from the right. The place of ``k`` in the evaluation domain is ``k`` with its bits reversed, whose
-upper bits are those of ``i`` and whose lower ones are those of ``j``, reversed. So the rows of
-the left and the columns of the right matrix are in bit-reversed order: then results are in place.
+A transform is therefore a matrix ``[i, r]`` from the left, a product word by word, and a matrix
+``[c, j]`` from the right. The place of ``k`` in the evaluation domain is ``k`` with its bits
+reversed: its upper bits are the reversed bits of ``i``, its lower bits the reversed bits of ``j``.
+Results are in place if the rows of the left matrix and the columns of the right one are in
+bit-reversed order.
 
-With ``psi^g`` in place of ``psi`` the results are the values of the polynomial at ``X^g``. So an
-automorphism before a transform costs nothing. :class:`MatNtt` takes such a Galois element
+With ``psi^g`` in place of ``psi`` the results are the values of the polynomial at ``X^g``. An
+automorphism before a transform therefore costs nothing. :class:`MatNtt` takes such a Galois element
 for each row.
 
 Source: Tong et al., "Leveraging ASIC AI chips for homomorphic encryption" (CROSS), section 5.1,

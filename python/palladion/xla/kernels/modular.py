@@ -158,7 +158,7 @@ class Scale(OfResidues):
         quotient, rest = division.divide(factor, jnp.zeros_like(factor), high)
         if self.reduction == "montgomery":
             return montgomery(a, rest, column(tables.inverse, prime), q, high)
-        # The remainder is below 2 q, which may take 33 bits. So Shoup's product has 64 bits.
+        # The remainder is below 2 q and may take 33 bits: Shoup's product must have 64 bits.
         wide, modulus = a.astype(jnp.uint64), q.astype(jnp.uint64)
         guess = (wide * quotient.astype(jnp.uint64)) >> BITS
         difference = wide * factor.astype(jnp.uint64) - guess * modulus

@@ -1,6 +1,6 @@
 """Inner products in one kernel of Pallas. Digits times keys take most of the time of a key switch.
 
-On a GPU the kernel reads rows from the store by their numbers. So it reads a row once and writes
+On a GPU the kernel reads rows from the store by their numbers. It reads a row once and writes
 the result only. XLA copies all operands first.
 """
 

@@ -7,7 +7,7 @@ for pieces.
 
 The matrices have a factor 2^32. A bias makes each of the four sums of products positive. Added up
 by weight they are a number of at most 51 bits, in two words. Montgomery's reduction divides it by
-2^32, and the kernel subtracts the bias modulo the prime. So no number has more than 32 bits.
+2^32, and the kernel subtracts the bias modulo the prime. No word has more than 32 bits.
 """
 
 from __future__ import annotations

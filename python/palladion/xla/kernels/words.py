@@ -170,8 +170,8 @@ def of_rows(table: jax.Array | Words, prime: jax.Array) -> jax.Array:
     """The entry of each row's prime.
 
     XLA computes a gather of two rows or more once. It would fuse a gather of one row into every
-    kernel that reads the row: then a transform of one row takes five times as long on a CPU. So one
-    more row is gathered."""
+    kernel that reads the row, and a transform of one row would take five times as long on a CPU.
+    For this reason the function gathers one more row."""
     again = jnp.concatenate([prime, prime[:1]])
     return jnp.asarray(table)[again][: len(prime)]
 

@@ -53,7 +53,7 @@ class MeshRun:
         queries: Sequence[_native.Query],
         progress: Progress | None = None,
     ) -> tuple[list[_native.Answer], dict[str, Any]]:
-        """Run the program on queries. Before they are hidden, the answers equal those of the CPU.
+        """Run the program on queries. The answers equal the CPU's answers before they are hidden.
 
         The report has the fields of the report of :meth:`palladion.xla.run.Run.run`, and
         ``devices``. In place of ``raw_digest`` it has ``raw_digests``, one for each query.

@@ -1,7 +1,7 @@
 """Compares the answers of the integer network and of the float model on calibration data.
 
 Small errors of many layers can ruin an answer that no single layer ruins. The layers have been
-computed on the data already. So the comparison only costs the functions after the last layer."""
+computed on the data already, so the comparison only costs the functions after the last layer."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Finds one exact table for channels of different scales, by integer factors and offsets.
 
 Channel ``c`` has integer sums ``A``, which stand for ``scale_c A + shift_c``. A function maps these
-numbers to the integers of a grid: a staircase. A layer has one table for all its channels. So the
-network computes ``m_c A + o_c``. The integers ``m_c`` and ``o_c`` are chosen so that every possible
-sum lies between the same two steps of the table as its real value lies between steps of the
-function.
+numbers to the integers of a grid: a staircase. A layer has one table for all its channels. The
+network therefore computes ``m_c A + o_c``. The integers ``m_c`` and ``o_c`` are chosen so that
+every possible sum lies between the same two steps of the table as its real value lies between steps
+of the function.
 
 With the factors ``m_c`` fixed, this is a system of difference constraints in the offsets ``o_c``
 and the steps ``T_j``, which the algorithm of Bellman and Ford solves or refutes.

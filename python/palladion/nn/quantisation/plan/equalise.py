@@ -146,7 +146,7 @@ def measure_sizes(entry: ChannelStatistics, degree: int) -> Array:
 
 
 def scale_layer(layer: Planned, rows: Array, scales: list[Array]) -> Planned:
-    """A layer whose channels are multiplied by ``rows`` and those of its sources by ``scales``."""
+    """The layer with its channels times ``rows`` and the sources' channels times ``scales``."""
     if all(np.all(s == 1) for s in (rows, *(scales[t.source] for t in layer.form.terms))):
         return layer
     terms = []

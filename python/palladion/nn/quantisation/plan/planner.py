@@ -75,7 +75,7 @@ def is_sign(function: Expression) -> bool:
 def normalise_sign(form: Form, function: Expression) -> tuple[Form, Expression]:
     """Turns a sign of ``a x + b`` into a sign of ``x``, with a largest weight of 1 in each channel.
 
-    A positive factor does not change a sign. So channels of different scales become exact. Form
+    A positive factor does not change a sign, so channels of different scales become exact. Form
     and function stay unchanged if the function is no sign.
     """
     inner = function.arguments[0].affine() if function.operation == "bipolar" else None

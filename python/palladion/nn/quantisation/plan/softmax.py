@@ -1,9 +1,9 @@
 """Softmax in the three steps of Athena (MICRO 2025, section 3.2.3).
 
 The steps are a table of exponentials, a table of the scaled inverse of their sum, and the product
-of both. A table resolves only a few powers of e. So if the largest value differs much between
-inputs, it is subtracted first. It may be approximate, computed from requantised values: an error
-common to all channels does not change a softmax.
+of both. A table resolves only a few powers of e. If the largest value differs much between
+inputs, it is therefore subtracted first. It may be approximate, computed from requantised values:
+an error common to all channels does not change a softmax.
 """
 
 from __future__ import annotations
