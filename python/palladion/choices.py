@@ -98,8 +98,8 @@ def ranked(candidates: Sequence[Kind]) -> list[Kind]:
 
 
 def marked(forms: Sequence[Form]) -> tuple[Form, ...]:
-    """Forms, with marks at those with the fewest ciphertexts and products. Of several, at the
-    cheapest."""
+    """Forms, with marks at the form with the fewest ciphertexts and at the one with the fewest
+    products. If there are several, the mark is at the cheapest."""
     good = ranked(forms)
     if not good:
         return tuple(forms)

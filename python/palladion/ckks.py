@@ -242,17 +242,17 @@ class SecretKey(Stored):
         Raises
         ------
         NoiseError
-            If the message does not fit its modulus. Sizes show this: those of the values encrypted,
-            from which every operation computes that of its result. They stay in the process that
-            encrypted, and bytes do not contain them.
+            If the message does not fit its modulus. The sizes of the encrypted values show this:
+            from them every operation computes the size of its result. Sizes stay in the process
+            that encrypted, and bytes do not contain them.
         KeyMismatch
             If the ciphertext belongs to another secret key.
 
         Warns
         -----
         OverflowWarning
-            If the sizes do not show that the result is right, and it comes close to what the
-            modulus holds. :meth:`Ciphertext.bounded` states a size.
+            If the sizes do not show that the result is right, and the result comes close to the
+            largest number that the modulus holds. :meth:`Ciphertext.bounded` states a size.
         """
         slots, doubt = x.native.decrypt(self.native)
         if doubt is not None:
@@ -547,7 +547,7 @@ class Bootstrapper:
 
     For :meth:`Params.for_bootstrapping`, at N = 2^16, keys and tables take several GB of memory:
     ``keys.nbytes`` is the size of the keys. Other parameters must have levels of the same sizes.
-    The upper levels are those that bootstrapping takes.
+    Bootstrapping takes the upper levels.
 
     Messages of ``slots`` slots, a power of two, that repeat in all slots take less work and fewer
     keys. Their slots may all be equal. Without ``slots``, such messages lose precision to the sine

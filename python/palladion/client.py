@@ -189,12 +189,12 @@ class Client:
 
 
 def terms_of(source: _native.Terms | str | os.PathLike[str]) -> _native.Terms:
-    """Terms, or those in a client's file.
+    """The given terms, or the terms in a client's file.
 
     Raises
     ------
     UsageError
-        If they are neither, such as a compiled model, which has the weights.
+        If the argument is neither, such as a compiled model, which has the weights.
     """
     if isinstance(source, _native.Terms):
         return source

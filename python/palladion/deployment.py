@@ -69,8 +69,8 @@ class CompiledModel:
             If the network cannot be evaluated under encryption, or not with such moduli, or not
             with floods.
         UsageError
-            If so many inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is out
-            of range, or if ``failure`` is above -40.
+            If ``batch`` inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is
+            out of range, or if ``failure`` is above -40.
         """
         if words not in (None, 32):
             raise UsageError(f"words of {words!r} bits, expected 32, or None for any")

@@ -190,8 +190,8 @@ class Costs:
         return seconds_here(self.predicted_work)
 
     def wall_seconds(self, count: int | None = None) -> float:
-        """Predicted seconds of a run on ``count`` threads of this machine; by default those in
-        use."""
+        """Predicted seconds of a run on ``count`` threads of this machine. By default, on the
+        threads in use."""
         return wall_seconds(self.predicted_work, count or threads())
 
     @property

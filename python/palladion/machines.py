@@ -201,8 +201,8 @@ class Machine:
         return _native.simulate_fft_products(self.text, n, digit, exact)
 
     def bootstrap(self, parameters: BootstrapSet, multiplier: str = "direct") -> Bootstrapping:
-        """Tiles, time, power and energy of a blind rotation, and under ``whole`` those of a whole
-        bootstrapping.
+        """Tiles, time, power and energy of a blind rotation. ``whole`` has the same figures of a
+        whole bootstrapping.
 
         ``multiplier`` is ``direct``, ``fft`` or ``fft as printed``.
         """

@@ -173,9 +173,9 @@ class Model:
 
         It may be a multilayer perceptron, a logistic or linear model, a tree, a forest or boosted
         trees, with scalers before it. Boosted trees of XGBoost and LightGBM need onnxmltools.
-        ``options`` are those of :meth:`from_onnx`. The outputs are
-        those of scikit-learn: labels and probabilities. The export is compared with the estimator
-        on the calibration data. A difference is a :class:`NetworkError` with its size.
+        ``options`` are the options of :meth:`from_onnx`. The outputs are the outputs of
+        scikit-learn: labels and probabilities. The export is compared with the estimator on the
+        calibration data. A difference is a :class:`NetworkError` with its size.
         """
         from palladion.nn.convert.scikit_learn import exported
 
@@ -285,15 +285,16 @@ class Model:
             With 32 every modulus fits a word of 32 bits, for machines of such words. Keys are
             larger then, and runs on a CPU slower.
         hide_model
-            An answer shows its outputs and nothing else of the network, except by their noise: with
-            it a client can check a guess of all weights. With ``hide_model`` a flood hides that
-            noise. Runs are somewhat slower.
+            An answer shows its outputs and nothing else of the network, except by the noise of the
+            outputs: from the noise a client can check a guess of all weights. With ``hide_model`` a
+            flood hides the noise. Runs are somewhat slower.
         queries
-            With ``hide_model``: no so many answers, 1 to 2**40, can be told from answers without
-            that noise, with an advantage above 2**-40.
+            With ``hide_model``: the number of answers, 1 to 2**40, over which the noise is hidden.
+            Nobody can tell these answers from answers without the noise, with an advantage above
+            2**-40.
         link, reveal_accumulators, inputs_per_client
-            Of the mode ``"hybrid"``: see :meth:`palladion.HybridModel.of_network`. It takes none of
-            the others.
+            Options of the mode ``"hybrid"``: see :meth:`palladion.HybridModel.of_network`. That
+            mode takes none of the other options.
 
         Raises
         ------
@@ -301,8 +302,8 @@ class Model:
             If the network cannot be evaluated under encryption, or not with such moduli, or not
             with floods.
         UsageError
-            If so many inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is out
-            of range, or if an option is one of the other mode.
+            If ``batch`` inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is
+            out of range, or if an option belongs to the other mode.
         """
         if mode not in MODES:
             raise UsageError(f"the mode {mode!r}, expected one of {', '.join(MODES)}")

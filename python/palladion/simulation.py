@@ -1,7 +1,7 @@
 """Schedules of traces on simulated machines: time, energy, traffic and waits.
 
-``docs/machines.md`` explains the machines, and the fields of reports, which are those of
-``palladion simulate run --json``.
+``docs/machines.md`` explains the machines and the fields of reports. ``palladion simulate run
+--json`` has the same fields.
 """
 
 from __future__ import annotations
@@ -122,11 +122,11 @@ class Simulation:
         return records.read(SimulationReport, self._native.report())
 
     def series(self, parts: int) -> Series:
-        """How busy everything is over time, in so many parts of the run."""
+        """The use of each part of the machine over time, in equal parts of the run."""
         return records.read(Series, self._native.series(parts))
 
     def timeline(self, window: tuple[int, int] | None = None) -> bytes:
-        """A file for Perfetto: of all cycles, or of those from the first to before the second.
+        """A file for Perfetto: of all cycles, or from the first cycle given to before the second.
 
         Raises
         ------
@@ -155,7 +155,8 @@ def simulate(
     progress
         Called with the name of a pass, the amount done, and the total.
     order
-        Order of operations: ``hints``, those that share a key-switch hint together, or ``program``.
+        Order of operations: ``program``, or ``hints``: operations that share a key-switch hint
+        together.
     eviction
         The value that leaves a full scratchpad: ``belady``, the one read last, or ``lru``.
 

@@ -69,7 +69,7 @@ class ClientKey:
         Raises
         ------
         UsageError
-            If a value is not a bit, or if the parameters are those of integers.
+            If a value is not a bit, or if the parameters are parameters of integers.
         """
         data, single = bit_bytes(values)
         return Bits(_native.TfheBits.encrypt(self.native, data), single)
@@ -80,7 +80,7 @@ class ClientKey:
         Raises
         ------
         UsageError
-            If a value is not such a message, or if the parameters are those of gates.
+            If a value is not such a message, or if the parameters are parameters of gates.
         """
         data, single = natural_bytes(values)
         return Integers(_native.TfheIntegers.encrypt(self.native, data), single)
@@ -93,7 +93,7 @@ class ClientKey:
         Raises
         ------
         UsageError
-            If a value is not such a number, or if the parameters are those of gates.
+            If a value is not such a number, or if the parameters are parameters of gates.
         """
         digits = digits_of(self.params, natural("the number of bits", bits))
         data, single = natural_bytes(values)

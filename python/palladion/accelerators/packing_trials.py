@@ -98,9 +98,9 @@ class Layer:
 
         If the packing takes more than ``most`` products, rotations or ciphertexts, a part of the
         layer is run, which is a whole layer of its own. ``layer`` of the result names it. With
-        ``hear`` all parts are run, one after the other, and their results are those of the layer:
-        ``parts`` is their number, and ``hear(done, all)`` is called before each. A result of a part
-        of the channels is a sum that is completed after it is decrypted.
+        ``hear`` all parts are run, one after the other, and their results are the layer's results:
+        ``parts`` is their number, and ``hear(done, all)`` is called before each part. A result of a
+        part of the channels is a sum that is completed after it is decrypted.
         """
         parameters = (scheme, log_n)
         return _native.packing_trial(packing, self.shape, self.weights, parameters, most, hear)
@@ -164,4 +164,4 @@ SURVEY = {
         "100-37",
     ),
 }
-"""Shapes of the survey in ``docs/packings.md``, by network: those of ResNet-20 are all it has."""
+"""Shapes of the survey in ``docs/packings.md``, by network. ResNet-20 has no other shapes."""

@@ -84,7 +84,8 @@ def utilisation(title: str, report: SimulationReport, series: Series) -> Picture
 
 
 def traffic(title: str, report: SimulationReport) -> Picture:
-    """Bytes between memory and scratchpad by kind; what is not compulsory in another colour."""
+    """Bytes between memory and scratchpad by kind. Bytes that are not compulsory have another
+    colour."""
     kinds = report.traffic_bytes
     total = max(report.traffic_total, 1)
     figure = new(3.8)

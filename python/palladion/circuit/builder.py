@@ -32,7 +32,7 @@ class Circuit(Written):
     Raises
     ------
     UsageError
-        If the slots are no power of two, or more than those of the parameters. Also for parameters
+        If the slots are no power of two, or more than the parameters have. Also for parameters
         of TFHE: their circuits are :class:`TfheCircuit`.
     """
 

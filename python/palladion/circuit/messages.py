@@ -104,7 +104,7 @@ class Bit(Message):
         return ~(self | other)
 
     def xnor(self, other: Bit | bool) -> Bit:
-        """``~(x ^ y)``: whether they are equal."""
+        """``~(x ^ y)``: true if the bits are equal."""
         return ~(self ^ other)
 
     def and_not(self, other: Bit | bool) -> Bit:

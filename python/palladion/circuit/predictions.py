@@ -27,7 +27,7 @@ class KeysNeeded:
     conjugation: int | None
     """Level of the key for conjugation (CKKS) or the swap of rows (BGV, BFV), if there is one."""
     bootstrapping: bool = False
-    """Whether keys of bootstrapping are needed: to a sparse secret and back, or those of TFHE."""
+    """True if keys of bootstrapping are needed: to a sparse secret and back, or TFHE's keys."""
 
 
 @dataclass(frozen=True)

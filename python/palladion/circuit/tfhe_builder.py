@@ -19,7 +19,7 @@ class TfheCircuit(TfheWritten):
     Parameters
     ----------
     params
-        Parameters of TFHE: those of gates for bits, those of integers for integers.
+        Parameters of TFHE: a set of gates for bits, a set of integers for integers.
     name
         Name in its text.
     """

@@ -65,7 +65,7 @@ class TfheWritten:
         return self.native.counts()
 
     def keys_needed(self) -> KeysNeeded:
-        """The keys that the circuit needs: those of bootstrapping, if it has any."""
+        """The keys that the circuit needs: the keys of bootstrapping, if it bootstraps."""
         return KeysNeeded(None, {}, None, self.bootstrappings > 0)
 
     def text(self) -> str:
@@ -162,9 +162,9 @@ class TfheWritten:
     ) -> dict[str, Any]:
         """Run the circuit. Returns ``tfhe.Bits`` or ``tfhe.Integers`` by the names of its outputs.
 
-        Inputs are those of :meth:`encrypt`, or results of other operations with the noise of one
-        bootstrapping. Results have the ``keys``, for operators. Bootstrappings that do not depend
-        on each other run on all threads.
+        Inputs are the results of :meth:`encrypt`, or results of other operations with the noise of
+        one bootstrapping. Results have the ``keys``, for operators. Bootstrappings that do not
+        depend on each other run on all threads.
 
         Raises
         ------
@@ -189,7 +189,7 @@ class TfheWritten:
         """As :meth:`run`, by executing every instruction of :meth:`lower`, one by one.
 
         A trace multiplies exactly. A run multiplies by transforms of doubles, whose rounding is
-        part of the noise. So messages are those of :meth:`run`, but words are not.
+        part of the noise. The messages therefore equal those of :meth:`run`, but the words do not.
         """
         given = self._given(inputs)
         found = self.native.replay(self.params.native, lowered.circuit, given, keys.native)

@@ -92,7 +92,7 @@ class Value(Packed):
         """Slot ``i`` of the result is the sum of the ``count`` slots ``i``, ``i + stride``, and so
         on.
 
-        By default all slots are summed, in BGV and BFV those of each row. This takes at most
+        By default all slots are summed, in BGV and BFV all slots of each row. This takes at most
         ``2 log2(count)`` rotations and no level.
         """
         if count is None:

@@ -222,7 +222,8 @@ class Written:
     ) -> dict[str, Any]:
         """As :meth:`run`, by executing every instruction of :meth:`lower`, one by one.
 
-        The ciphertexts equal those of :meth:`run` to the last bit. It takes several times as long.
+        The ciphertexts equal the ciphertexts of :meth:`run` to the last bit. A replay takes several
+        times as long.
         """
         given = {name: self.given(name, value) for name, value in inputs.items()}
         native = self.native

@@ -195,7 +195,7 @@ def warned() -> Iterator[list[str]]:
 
 
 def given(option: str) -> bool:
-    """Whether the user has given an option of the current command."""
+    """True if the user has given an option of the current command."""
     return click.get_current_context().get_parameter_source(option) == ParameterSource.COMMANDLINE
 
 

@@ -29,7 +29,7 @@ def mnist_network() -> IntNetwork:
 
 
 def is_packaged(network: IntNetwork) -> bool:
-    """Whether a network equals the packaged one, whatever file it was read from."""
+    """True if a network equals the packaged one, whatever file it was read from."""
     packaged = mnist_network()
     if (network.name, network.input) != (packaged.name, packaged.input):
         return False
@@ -37,7 +37,7 @@ def is_packaged(network: IntNetwork) -> bool:
 
 
 def takes_digits(boundary: Boundary) -> bool:
-    """Whether a boundary is that of the packaged network, which takes pictures of digits."""
+    """True if a boundary belongs to the packaged network, which takes pictures of digits."""
     return boundary == mnist_network().boundary
 
 

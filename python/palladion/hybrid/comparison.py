@@ -28,7 +28,7 @@ class PackingComparison:
 
     @property
     def cheaper_in_slots(self) -> bool:
-        """Whether slots would be cheaper."""
+        """True if slots would be cheaper."""
         return self.slots_seconds is not None and self.slots_seconds < self.used_seconds
 
 

@@ -98,7 +98,7 @@ class HybridClientFacts:
     network: str
     program_hash: str
     reveals_accumulators: bool
-    """Whether the client sees every accumulator, and with them much of the weights."""
+    """True if the client sees every accumulator, and with them much of the weights."""
     keys: Predicted
     """Keys, once for a session."""
     material: Predicted

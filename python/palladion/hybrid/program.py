@@ -46,8 +46,8 @@ class HybridModel:
         """Compile an integer network for two parties, with layouts that suit a connection.
 
         Floods hide the weights from a client over ``inputs_per_client`` inputs together. With
-        ``reveal_accumulators`` the client applies the tables, and could compute weights from what
-        it sees.
+        ``reveal_accumulators`` the client applies the tables, and could compute weights from the
+        accumulators that it sees.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class HybridModel:
         inputs_per_client: int | None = None,
         least_rate: float = 0.5,
     ) -> None:
-        """Serve clients until ``hear`` raises or so many ``sessions`` have ended.
+        """Serve clients until ``hear`` raises or ``sessions`` sessions have ended.
 
         Parameters
         ----------

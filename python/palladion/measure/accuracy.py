@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 FLOATS_AT_ONCE = 100
 
 BOUND_DEVIATIONS = 6
-BOUND_DRAWS = 400  # with so many draws, a deviation is right within 4 %
+BOUND_DRAWS = 400  # with 400 draws, a deviation is right within 4 %
 
 
 class Steps(Protocol):

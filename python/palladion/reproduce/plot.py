@@ -17,7 +17,7 @@ NO_PLOTS = "plots need matplotlib, which is not installed: pip install 'palladio
 
 
 def plots_possible() -> bool:
-    """Whether matplotlib is installed."""
+    """True if matplotlib is installed."""
     try:
         require()
     except UsageError:

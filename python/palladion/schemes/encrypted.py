@@ -10,9 +10,9 @@ E = TypeVar("E", bound="Encrypted")
 class Encrypted:
     """An encrypted value, or a value of a circuit. Nobody but the key's owner can see it.
 
-    So ``if x:``, ``max(x, y)``, ``sorted``, ``x in [..]``, ``int(x)``, ``hash(x)`` and their like
-    raise ``TypeError`` with the way out. So does a comparison that the scheme does
-    not have.
+    For this reason ``if x:``, ``max(x, y)``, ``sorted``, ``x in [..]``, ``int(x)``, ``hash(x)`` and
+    their like raise ``TypeError`` with the way out. A comparison that the scheme does not have
+    raises it too.
     """
 
     comparisons = (

@@ -227,8 +227,8 @@ class Ciphertext(Packed):
 
     ``+``, ``-`` and ``*`` take ciphertexts of the same parameters, integers, and arrays of shape
     ``(k,)``, padded with zeros. Operands are in the plaintext space, but a single factor may be any
-    64-bit integer. Products of coefficients are those of polynomials modulo X^N + 1. Ciphertexts do
-    not change: an operation returns a new one. Products with ciphertexts and rotations need
+    64-bit integer. Products of coefficients are products of polynomials modulo X^N + 1. Ciphertexts
+    do not change: an operation returns a new one. Products with ciphertexts and rotations need
     :meth:`with_keys` once. Results computed from ``x`` have the keys of ``x``.
 
     Every operation raises

@@ -146,7 +146,7 @@ class EvaluationKeys(Stored):
 
     @property
     def conjugation(self) -> bool:
-        """Whether there is a key for conjugation (CKKS), or the swap of rows (BFV, BGV)."""
+        """True if there is a key for conjugation (CKKS), or the swap of rows (BFV, BGV)."""
         return self.native.conjugation()
 
     @property

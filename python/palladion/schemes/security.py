@@ -27,7 +27,7 @@ class Security:
     basis: str
     """The subject and the method of the estimate."""
     enough: bool
-    """Whether there are as many bits as every checked set has."""
+    """True if the security has at least as many bits as every checked set."""
     text: str
     """Everything in one line. It begins with INSECURE if the bits are not enough."""
 

@@ -34,7 +34,7 @@ class NamedSet:
     """A parameter set. Values that a paper does not give are ``None``, and so are values derived
     from them.
 
-    Bytes are those in a file, where residues take the bits of their moduli. Headers are not
+    Bytes are sizes of files, in which residues take the bits of their moduli. Headers are not
     included.
     """
 
@@ -61,7 +61,7 @@ class NamedSet:
 
     @property
     def secure(self) -> bool | None:
-        """Whether it is secure. ``None`` if the known moduli do not determine it."""
+        """True if the set is secure. ``None`` if the known moduli do not determine it."""
         return None if self.security is None else self.security.enough
 
     @property
@@ -139,7 +139,7 @@ class TfheSet:
     scheme: str
     name: str
     layout: str
-    """``gates``, or what its messages are."""
+    """``gates``, or the messages of the set in words."""
     message_bits: int
     carry_bits: int
     word_bits: int
@@ -174,7 +174,7 @@ class TfheSet:
 
 
 def tfhe_sets() -> dict[str, TfheSet]:
-    """All sets of TFHE, including those of papers, by name."""
+    """All sets of TFHE, including the sets of papers, by name."""
     return {
         name: read(TfheSet, TfheParams.named(name, True).describe()) for name in TfheParams.names()
     }

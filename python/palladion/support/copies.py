@@ -113,7 +113,7 @@ def refuse_secret(value: Any) -> NoReturn:
 
 
 def refuse_bound(value: Any) -> NoReturn:
-    """Refuse to pickle what stays in its process.
+    """Refuse to pickle an object that stays in its process.
 
     Raises
     ------

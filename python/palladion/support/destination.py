@@ -48,7 +48,7 @@ class Destination:
 
     @property
     def streams(self) -> bool:
-        """Whether bytes are sent on: to a pipe or a device, which is no file to replace."""
+        """True if bytes are sent on: to a pipe or a device, which is no file to replace."""
         if self.handle is not None:
             return True
         try:
@@ -59,7 +59,7 @@ class Destination:
 
     @property
     def is_stdout(self) -> bool:
-        """Whether bytes go where the process prints to."""
+        """True if bytes go to the standard output of the process."""
         return self.handle == 1
 
     def check(self, needed: int = 0) -> None:

@@ -129,7 +129,7 @@ def check(path: Path, needed: int = 0) -> None:
 
 
 def streams(path: Path) -> bool:
-    """Whether a path is a pipe or a device, so that no other file can lie beside it."""
+    """True if a path is a pipe or a device, so that no other file can lie beside it."""
     return Destination.of(path).streams
 
 

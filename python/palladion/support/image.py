@@ -1,8 +1,8 @@
 """Pictures in the form that networks take, and pictures of digits prepared like MNIST's.
 
 PNG and JPEG are read, in all their modes. Grey of 16 bits keeps its brightness in 8 bits, and
-pictures are turned as their EXIF data say. What has no single meaning is refused: other formats,
-animations, and pictures with transparent pixels, whose colour depends on what lies behind them.
+pictures are turned as their EXIF data say. Files without one meaning are refused: other formats,
+animations, and pictures with transparent pixels, whose colour depends on the picture behind them.
 Behind a digit lies white paper.
 
 MNIST's digits are white on black, scaled to 20x20 pixels with their proportions kept, and placed in

@@ -54,7 +54,7 @@ def _value(hint: Any, value: Any) -> Any:
 
 
 def to_json(value: Any) -> Json:
-    """The fields of a dataclass as data for JSON, with those of the dataclasses in them."""
+    """The fields of a dataclass as data for JSON, with the fields of the dataclasses in them."""
     data: Json = {}
     for field in fields(value):
         part = getattr(value, field.name)

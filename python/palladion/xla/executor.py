@@ -166,7 +166,7 @@ class Clock:
         return index + 1 == len(waves) or waves[index + 1].step != waves[index].step
 
     def waits(self, index: int) -> bool:
-        """Whether the time after this wave is needed."""
+        """True if the time after this wave is needed."""
         return self._profile or self._ends_step(index)
 
     def end_wave(self, index: int) -> None:

@@ -27,7 +27,7 @@ class Wave(NamedTuple):
     stage: int | None
     """Index of the stage; ``None`` for a load or a store."""
     stores: bool
-    """Whether the wave stores values."""
+    """True if the wave stores values."""
     first: int
     """First instruction: index in the stage, among the loads or among the stores."""
     length: int

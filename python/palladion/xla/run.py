@@ -83,7 +83,7 @@ class Run:
     checkpoint: bytes | None
     """The checkpoint from which the run goes on, if it does not begin at the start."""
     saving: bool
-    """Whether the run can make checkpoints."""
+    """True if the run can make checkpoints."""
 
     @staticmethod
     def of(

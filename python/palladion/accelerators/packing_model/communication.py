@@ -19,7 +19,7 @@ class Link:
     round_trip: float = 0.0
 
     def seconds(self, sent: int, rounds: int = 0) -> float:
-        """Time of so many bytes in so many rounds."""
+        """Time of a number of bytes in a number of rounds."""
         return 8 * sent / self.bits_per_second + rounds * self.round_trip
 
 

@@ -62,7 +62,7 @@ class Model:
     log_tree: bool = False
     """Sums of slots by a tree of rotations, which the paper mentions and does not use."""
     memory_bound: bool = False
-    """Whether a layer takes at least the time in which memory moves its words."""
+    """True if a layer takes at least the time in which memory moves its words."""
 
     @classmethod
     def published(cls) -> Model:
@@ -75,5 +75,5 @@ class Model:
         return cls(frozenset(Correction), log_tree, memory_bound)
 
     def has(self, correction: Correction) -> bool:
-        """Whether a correction is applied."""
+        """True if a correction is applied."""
         return correction in self.corrections

@@ -25,7 +25,7 @@ class Step:
     run: Run
 
     def to_dict(self) -> Json:
-        """Time, energy and traffic with this correction and those before it."""
+        """Time, energy and traffic with this correction and the corrections before it."""
         return {
             "step": self.name,
             "seconds": self.run.seconds,
@@ -37,7 +37,7 @@ class Step:
 def steps(network: Layers, packing: Packing, machine: PackingMachine, wanted: Run) -> list[Step]:
     """The published run, then one for each correction and option of ``wanted`` that changes it.
 
-    A published run that fails is left out: the corrections mend what it fails at.
+    A published run that fails is left out: the corrections mend the cause.
     """
     found: list[Step] = []
     for name, correction, model in models(wanted.model):
@@ -66,7 +66,7 @@ def models(wanted: Model) -> Iterator[tuple[str, Correction | None, Model]]:
 
 
 def differs(a: Run, b: Run) -> bool:
-    """Whether two runs differ in time, energy or traffic."""
+    """True if two runs differ in time, energy or traffic."""
     return (a.seconds, a.joules, a.traffic_bytes) != (b.seconds, b.joules, b.traffic_bytes)
 
 

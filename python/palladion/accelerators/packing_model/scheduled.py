@@ -1,7 +1,7 @@
 """Packed layers on a vector machine: circuits, traces and checked schedules in place of formulas.
 
-The layers are those of :mod:`shapes`, the circuits those of ``crates/packings``: complete, under
-CKKS at 128 bits, in words of 32 bits. Nothing is encrypted.
+The layers come from :mod:`shapes`, the circuits from ``crates/packings``: complete, under CKKS at
+128 bits, in words of 32 bits. Nothing is encrypted.
 """
 
 from __future__ import annotations

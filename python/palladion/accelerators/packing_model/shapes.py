@@ -63,8 +63,8 @@ class Shape:
 
     @property
     def windows(self) -> int:
-        """Windows that do not overlap, as the published model counts them: those at the border
-        are left out."""
+        """Windows that do not overlap, as the published model counts them: without windows at the
+        border."""
         (x, y), (r, s) = self.image, self.kernel
         return min(self.outputs, (x // r) * (y // s))
 

@@ -150,7 +150,7 @@ def simulate(
 
 
 def counted_layers(shapes: Sequence[Shape], model: Model) -> list[Shape]:
-    """The layers that count: in the published model the last of those with one name and sizes."""
+    """The layers that count: in the published model the last of several of one name and sizes."""
     if model.has(Correction.LAYERS):
         return list(shapes)
     return list({shape.key: shape for shape in shapes}.values())
@@ -230,7 +230,7 @@ def counts_of(run: Run) -> dict[str, int | float]:
 
 
 def traffic(parts: Iterable[tuple[Fraction, Traffic]]) -> dict[str, int | float]:
-    """Words by kind, and their total: each part so many times."""
+    """Words by kind, and their total: the words of each part times its number of runs."""
     kinds = ("inputs", "weights", "hints", "partial_sums", "total")
     found = dict.fromkeys(kinds, Fraction(0))
     for times, words in parts:

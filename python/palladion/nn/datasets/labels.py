@@ -39,7 +39,7 @@ def per_input(given: npt.ArrayLike, inputs: int, several: int = 0) -> Array:
 
 
 def one_hot(y: Array) -> bool:
-    """Whether each row has a single 1 and otherwise 0."""
+    """True if each row has a single 1 and otherwise 0."""
     if y.ndim != 2 or y.dtype.kind not in "fiub":
         return False
     return bool(((y == 0) | (y == 1)).all() and (y.sum(axis=1) == 1).all())

@@ -70,7 +70,7 @@ def load(folder: Path, part: Literal["train", "test"]) -> tuple[Bytes, Bytes]:
 
 
 def official(part: Literal["train", "test"], images: Bytes, labels: Bytes) -> bool:
-    """Whether these are MNIST's own data: other sets have files of the same names."""
+    """True if these are MNIST's own data: other sets have files of the same names."""
     given = {f"{_PREFIX[part]}-images-idx3-ubyte": images,
              f"{_PREFIX[part]}-labels-idx1-ubyte": labels}  # fmt: skip
     for name, values in given.items():

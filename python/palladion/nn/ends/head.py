@@ -36,7 +36,7 @@ class Head(Tail):
 
     @property
     def missing(self) -> bool:
-        """Whether NaN is a value: tests of trees and imputers take it."""
+        """True if NaN is a value: tests of trees and imputers take it."""
         return bool(self.model)
 
     def values(self, x: Array) -> Array:

@@ -77,7 +77,7 @@ class Pixels:
 
     @property
     def plain(self) -> bool:
-        """Whether the model takes unchanged pixels, 0 to 255."""
+        """True if the model takes unchanged pixels, 0 to 255."""
         return set(self.mean) == {0.0} and all(abs(255 * std - 1) < 1e-9 for std in self.std)
 
     def values(self, pixels: Array) -> Floats:
@@ -338,7 +338,7 @@ class Interface:
         return None if name is None else self.gives.tail.head_of(name)
 
     def _deciding(self, outputs: Mapping[str, Array]) -> tuple[bool, str | None]:
-        """The output that determines the class, and whether it has the model's own labels."""
+        """The output that determines the class, and true if it has the model's own labels."""
         for name, found in outputs.items():
             if found.dtype.kind not in "f" and found.size == len(found):
                 return True, name

@@ -156,7 +156,7 @@ class Tail:
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(found))
 
     def is_probability(self, output: str) -> bool:
-        """Whether an output is that of a Sigmoid, possibly in another shape."""
+        """True if an output is the output of a Sigmoid, possibly in another shape."""
         if not self.model:
             return False
         makers = {name: node for node in self.proto.graph.node for name in node.output}

@@ -116,7 +116,7 @@ class Expression:
         return None
 
     def rounds_only(self) -> bool:
-        """Whether this only rounds the variable to a grid."""
+        """True if this only rounds the variable to a grid."""
         return self.operation.startswith("quantise_") and self.arguments[0] == X
 
 

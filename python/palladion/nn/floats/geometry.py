@@ -38,7 +38,7 @@ class Geometry:
 
     @property
     def pointwise(self) -> bool:
-        """Whether the kernel is 1x1 at every position: output and input have the same size."""
+        """True if the kernel is 1x1 at every position: output and input have the same size."""
         return self.kernel == (1, 1) == self.stride and not any(self.pads)
 
     def output(self, size: Pair) -> Pair:

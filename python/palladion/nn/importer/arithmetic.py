@@ -279,7 +279,7 @@ def quotient(op: Op, left: Value, right: Value) -> Value:
 
 
 def fits(left: tuple[int, ...], right: tuple[int, ...]) -> bool:
-    """Whether each side of a factor equals that of another factor, or is 1."""
+    """True if each side of a factor equals the side of another factor, or is 1."""
     return all(r in (size, 1) for size, r in zip(left, right, strict=True))
 
 

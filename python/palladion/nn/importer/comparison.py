@@ -57,7 +57,7 @@ def with_zero(op: Op, value: Value, operation: str) -> Value:
 
 
 def equal(builder: Builder, value: Value, x: Expression, number: float) -> Expression:
-    """Whether ``x``, a function of the value, equals a number. Whole numbers need only be near."""
+    """True if ``x``, a function of the value, equals a number. Whole numbers need only be near."""
     if float(number).is_integer() and whole(builder, value.node):
         apart = apply("abs", apply("sub", x, constant(number)))
         return apply("less", apart, constant(0.5))
@@ -65,7 +65,7 @@ def equal(builder: Builder, value: Value, x: Expression, number: float) -> Expre
 
 
 def whole(builder: Builder, index: int) -> bool:
-    """Whether a node's values are known to be whole numbers."""
+    """True if a node's values are known to be whole numbers."""
     node: Node = builder.nodes[index]
     if isinstance(node, Activation):
         return node.function.operation in WHOLE
@@ -80,7 +80,7 @@ def whole(builder: Builder, index: int) -> bool:
 
 
 def half_of_sign(builder: Builder, node: Node) -> bool:
-    """Whether a node is ``(1 + sign) / 2`` or ``(1 - sign) / 2``."""
+    """True if a node is ``(1 + sign) / 2`` or ``(1 - sign) / 2``."""
     if not isinstance(node, Affine):
         return False
     before = builder.nodes[node.sources[0]]

@@ -29,7 +29,7 @@ class Constant:
 
     @property
     def finite(self) -> bool:
-        """Whether no element is NaN or infinite."""
+        """True if no element is NaN or infinite."""
         if self.kind != "f":
             return True
         with np.errstate(over="ignore"):
@@ -138,7 +138,7 @@ class Op:
         raise self.refusal(reason)
 
     def has(self, index: int) -> bool:
-        """Whether the input is given."""
+        """True if the input is given."""
         return index < len(self.proto.input) and self.proto.input[index] != ""
 
     def tensor(self, index: int) -> Constant | Value:
@@ -182,7 +182,7 @@ class Op:
         return None if given is None else [int(v) for v in np.atleast_1d(given)]
 
     def has_graph(self) -> bool:
-        """Whether the node contains graphs, as If and Loop do."""
+        """True if the node contains graphs, as If and Loop do."""
         return any(isinstance(value, onnx.GraphProto) for value in self.attributes.values())
 
     def text(self, attribute: str, default: str) -> str:

@@ -33,9 +33,9 @@ MODES: Final = {
     "BRANCH_EQ": ("Equal", True),
     "BRANCH_NEQ": ("Equal", False),
 }
-"""For each mode, the test and whether the true branch is taken if it holds. The operator
-TreeEnsemble numbers the modes in this order, followed by membership in a set. NaN passes none of
-these tests, as in ONNX."""
+"""For each mode, the test, and True if the test leads to the true branch where it holds. The
+operator TreeEnsemble numbers the modes in this order, followed by membership in a set. NaN passes
+none of these tests, as in ONNX."""
 
 Values = dict[int, float]
 """The values that a leaf adds to each target."""
@@ -53,7 +53,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Leaf:
-    """The conditions of a leaf (for each, whether one of its tests must hold), and its values."""
+    """The conditions of a leaf (for each, true if one of its tests must hold), and its values."""
 
     conditions: dict[tuple[Test, ...], bool]
     values: Values

@@ -148,7 +148,7 @@ def encoded(model: onnx.ModelProto, given: Source) -> Front | None:
 
 
 def depends(model: onnx.ModelProto, name: str, source: str) -> bool:
-    """Whether a tensor depends on the input's numbers."""
+    """True if a tensor depends on the input's numbers."""
     return name == source or name in living(model.graph.node, source)
 
 

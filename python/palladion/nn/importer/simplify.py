@@ -224,7 +224,7 @@ def added(graph: Graph, source: int, node: Node) -> Node | None:
 
 
 def moves_only(node: Conv) -> bool:
-    """Whether every output equals one input, or is 0."""
+    """True if every output equals one input, or is 0."""
     kernels = node.weights.reshape(len(node.weights), -1)
     ones = np.all((kernels == 0) | (kernels == 1)) and np.all(kernels.sum(axis=1) <= 1)
     return bool(ones) and not node.bias.any()

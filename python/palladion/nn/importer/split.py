@@ -73,7 +73,7 @@ def split(model: onnx.ModelProto, outputs: Collection[str] | None, kept: Collect
 
 
 def clients(nodes: Iterable[onnx.NodeProto], live: Collection[str]) -> bool:
-    """Whether an operator among them is one that only the client computes, such as ArgMax."""
+    """True if one of the nodes has an operator that only the client computes, such as ArgMax."""
     return any(node.op_type in REASONS and node.op_type in ALLOWED
                and any(name in live for name in node.output) for node in nodes)  # fmt: skip
 
@@ -211,7 +211,7 @@ def cuts_off(
     live: Collection[str],
     kept: Collection[str],
 ) -> bool:
-    """Whether all outputs are allowed functions of one tensor."""
+    """True if all outputs are allowed functions of one tensor."""
     behind = reached(name, nodes)
     made = {name}
     for node in nodes:
@@ -357,7 +357,7 @@ def inferred(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
 
 
 def goes_together(tail: Tail, shape: Sequence[int], *, fixed: bool = False) -> bool:
-    """Whether several inputs together give the same results as each input alone.
+    """True if several inputs together give the same results as each input alone.
 
     A model whose batch is ``fixed`` may have functions that only one input at a time has.
 
@@ -396,7 +396,7 @@ def goes_together(tail: Tail, shape: Sequence[int], *, fixed: bool = False) -> b
 
 
 def alike(alone: Array, together: Array) -> bool:
-    """Whether two arrays have the same numbers in the same order, in whatever shape."""
+    """True if two arrays have the same numbers in the same order, in whatever shape."""
     if alone.size != together.size:
         return False
     if alone.dtype.kind != "f":

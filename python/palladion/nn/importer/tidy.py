@@ -118,7 +118,7 @@ def reads(node: onnx.NodeProto) -> set[str]:
 
 
 def inline_one(model: onnx.ModelProto) -> bool:
-    """Replace one If by its branch, if its condition is known. Returns whether there was one."""
+    """Replace one If whose condition is known by its branch. Returns true if there was one."""
     for index, node in enumerate(model.graph.node):
         if node.op_type != "If" or node.domain not in ("", "ai.onnx"):
             continue
@@ -298,7 +298,7 @@ def first_axis(entry: onnx.ValueInfoProto) -> None:
 def gives_axis(
     node: onnx.NodeProto, sides: Sequence[int], held: Mapping[str, onnx.TensorProto]
 ) -> bool:
-    """Whether a node puts an axis of 1 before all axes of its input."""
+    """True if a node puts an axis of 1 before all axes of its input."""
     given = {a.name: helper.get_attribute_value(a) for a in node.attribute}
     named = len(node.input) > 1 and node.input[1] in held
     second = read(held[node.input[1]]) if named else None

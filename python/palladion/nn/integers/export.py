@@ -50,7 +50,7 @@ def to_onnx(network: IntNetwork) -> onnx.ModelProto:
 
 
 def is_ours(path: Path) -> bool:
-    """Whether a file is a model that :func:`to_onnx` made."""
+    """True if a file is a model that :func:`to_onnx` made."""
     return path.suffix.lower() == ".onnx" and NETWORK in _properties(onnx_file.read(path))
 
 

@@ -113,7 +113,7 @@ def shapes(found: Prediction) -> str:
 
 
 def whole(truth: Array, found: Prediction) -> bool:
-    """Whether labels of floating point are classes: whole numbers, for a classifier."""
+    """True if labels of floating point are classes: whole numbers, for a classifier."""
     classes, several = found.classes, found.several
     if several is not None and truth.shape == several.shape:
         return several.dtype.kind in "iu" and bool(np.array_equal(truth, np.rint(truth)))

@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 ORDERS: Final = (3, 7, 15, 31, 63)
 SCALES: Final = (25, 30, 35, 46)
-"""Bits of a scale: those of the figure, and 46 of table 1."""
+"""Bits of a scale: 25 to 35 from the figure, and 46 from table 1."""
 PRINTED_BITS: Final = 2
 """Bits that are right at a scale of 2^25, about (section 2.1.2)."""
 N: Final = 1 << 16

@@ -31,7 +31,7 @@ from palladion.reproduce.athena.paper import BENCHMARKS, Benchmark
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 PRECISIONS: Final = ((4, 4), (5, 5), (6, 6), (6, 7), (7, 7), (8, 8))
-"""Bits of weights and activations: those that section 5.6 names."""
+"""Bits of weights and activations that section 5.6 names."""
 BASE: Final = "w7a7"
 """The precision with which times are compared."""
 CALIBRATION: Final = 512

@@ -21,7 +21,7 @@ FIGURES: Final = ("seconds", "joules", "edp", "edap")
 
 
 def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
-    """Delay, energy, EDP and EDAP with fewer lanes of one unit, over those with all."""
+    """Delay, energy, EDP and EDAP with fewer lanes of one unit, divided by those with all lanes."""
     chosen = [*(benchmarks or ("MNIST",))]
     if len(chosen) > 1:
         raise UsageError(f"fig13 sweeps one network at a time, {len(chosen)} are given")
@@ -74,7 +74,7 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
 def point(
     machine: Machine, trace: Trace, unit: str, lanes: int, whole: SimulationReport
 ) -> SimulationReport:
-    """The report with so many lanes of one unit."""
+    """The report with ``lanes`` lanes of one unit."""
     own = lanes // 8 if unit == "automorphism" else lanes
     if lanes == LANES[-1]:
         return whole

@@ -15,7 +15,7 @@ from palladion.simulation import simulate
 
 MACHINES: Final = ("athena", "sharp", "craterlake", "f1")
 PRINTED: Final = {"sharp": 9.9, "craterlake": 3.8}
-"""Section 5.2.2: at least so many times slower than the Athena accelerator."""
+"""Section 5.2.2: the least factors by which these are slower than the Athena accelerator."""
 WORDS: Final = 32
 """Bits of a word of the programs, so that more than one machine can run them."""
 

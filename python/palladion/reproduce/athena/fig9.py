@@ -1,4 +1,4 @@
-"""Figures 9 and 10: what time and energy go to."""
+"""Figures 9 and 10: the parts of time and energy."""
 
 from __future__ import annotations
 

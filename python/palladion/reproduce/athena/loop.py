@@ -42,7 +42,7 @@ def milliseconds(cycles: float) -> float:
 
 @dataclass(frozen=True)
 class Table:
-    """Algorithm 2 for a table of so many entries."""
+    """Algorithm 2 for a table of ``entries`` entries."""
 
     entries: int = T - 1
 

@@ -39,7 +39,7 @@ def folder_of(values: int, data: Path) -> Path:
 
 
 def images_for(network: IntNetwork, data: Path | None, count: int | None) -> Dataset:
-    """The first test images. Without ``data``, those of the packaged sample if they fit.
+    """The first test images. Without ``data``, the images of the packaged sample if they fit.
 
     Raises
     ------

@@ -26,7 +26,7 @@ ROTATIONS: Final = ("rotate", "automorphism", "turn")
 
 
 def run(models: Path, benchmark: str, steps: Steps) -> Reproduction:
-    """Orders as printed, the counts of algorithm 2, and those of our program's trace."""
+    """Orders as printed, the counts of algorithm 2, and the counts of our program's trace."""
     network = network_of(benchmark, "w7a7", models)
     with steps.step(f"compile {benchmark}"):
         trace = CompiledModel.of_network(network).lower()

@@ -68,7 +68,8 @@ class Measured:
 
 
 def by_step(noise: list[Json], whole: float) -> dict[str, Measured]:
-    """Steps of a run. The whole budget is ``whole``. Each step uses up what the one before left."""
+    """Steps of a run. The whole budget is ``whole``. Each step uses up the budget that the one
+    before left."""
     found: dict[str, Measured] = {}
     left = whole
     for name, operations in LOOP.items():

@@ -52,7 +52,7 @@ def run(
     encrypted: int,
     steps: Steps,
 ) -> Reproduction:
-    """Accuracy of those networks that are in ``models``."""
+    """Accuracy of the networks that are in ``models``."""
     options = Options(data, models, onnx_folder, images, encrypted)
     rows: list[tuple[Cell, ...]] = []
     notes = list(NOTES)

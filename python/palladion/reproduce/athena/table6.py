@@ -24,7 +24,7 @@ from ResNet-20 by the paper's authors."""
 def run(
     benchmarks: Sequence[str], precisions: Sequence[str], models: Path, steps: Steps
 ) -> Reproduction:
-    """The printed time, what the paper's description adds up to, and our program simulated."""
+    """The printed time, the sum of the paper's description, and our program simulated."""
     runs = simulated(benchmarks, precisions, models, steps)
     names = [f"{each.benchmark}\n{each.precision}" for each in runs]
     return Reproduction(

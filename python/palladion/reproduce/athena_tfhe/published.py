@@ -14,8 +14,8 @@ SETS: Final = {
         "INSECURE: 115.0 bits (110 by the paper, 80 by its code)",
     ),
 }
-"""Table I of ATHENA. The security is that of ``crates/tfhe``. Set II has 3 digits, as in the
-paper's code and text. The table says 2. The digits of the key switch are those of the code."""
+"""Table I of ATHENA. The security comes from ``crates/tfhe``. Set II has 3 digits, as in the
+paper's code and text. The table says 2. The digits of the key switch come from the code."""
 
 SET_II_AS_PRINTED: Final = BootstrapSet(
     *("II, l = 2", 500, 1, 1024, (10, 2), (1, 15)), SETS["II"].security

@@ -1,4 +1,4 @@
-"""Table V's times of ATHENA by what they may contain: the blind rotation alone, or a whole
+"""Table V's times of ATHENA, read in two ways: as the blind rotation alone, or as a whole
 bootstrapping."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Table IV: multipliers, compared with those of other papers."""
+"""Table IV: multipliers, compared with the multipliers of other papers."""
 
 from __future__ import annotations
 

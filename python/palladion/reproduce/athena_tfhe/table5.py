@@ -38,8 +38,8 @@ def row(given: Bootstrapping, found: Simulated) -> tuple[Cell, ...]:
 
 
 def run(measured_here: bool, steps: Steps) -> Reproduction:
-    """The printed rows, with simulated figures beside those of the paper's design, and gates of its
-    sets measured on this CPU."""
+    """The printed rows. Beside the rows of the paper's design stand simulated figures, and gates of
+    its sets measured on this CPU."""
     found = simulated(steps)
     rows: list[tuple[Cell, ...]] = [(*printed(given), *[None] * 5) for given in TABLE_5]
     rows += [row(given, found[name]) for name, given in ATHENA.items()]

@@ -1,4 +1,4 @@
-"""Figure 4: what the operations are made of."""
+"""Figure 4: the parts of the operations."""
 
 from __future__ import annotations
 

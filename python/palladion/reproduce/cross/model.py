@@ -113,4 +113,4 @@ MOVED: Final = {
     **dict.fromkeys(("combination terms", "conversion terms", "quotients"), 1),
     **dict.fromkeys(("sampled", "constants", "loaded", "stored"), 0),
 }
-"""Limbs that a pass moves. What is loaded is moved by the pass that reads it."""
+"""Limbs that a pass moves. A loaded limb is moved by the pass that reads it."""

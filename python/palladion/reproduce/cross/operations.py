@@ -45,14 +45,14 @@ class Set:
         return [limb] * count, [special] * self.special[0]
 
     def within(self, bits: int) -> Set | None:
-        """The set with primes of at most so many bits: itself, or the one of `NARROW` for it."""
+        """The set with primes of at most ``bits`` bits: itself, or its set in `NARROW`."""
         if self.bits <= bits:
             return self
         narrow = NARROW.get(self.name)
         return narrow if narrow and narrow.bits <= bits else None
 
     def params(self) -> ckks.Params:
-        """The parameters. Those below 128 bits are made too: their names say insecure."""
+        """The parameters. Parameters below 128 bits are made too: their names say insecure."""
         levels, special = self.primes()
         return ckks.Params(
             self.log_n,
@@ -90,10 +90,11 @@ NARROW: Final = {
 }
 """Sets in words of 32 bits, with two primes for each wider one, by our name.
 
-Primes must be 1 modulo 2 N. Modulo 2^17 there are 60 of up to 26 bits. So each of the 45 primes of
-set 5 can be two, of which one has up to 26 bits, with a product of 51 to 53 bits. Modulo 2^18 there
-are 28, and set 3 has 44 primes of 52 bits. A chain has at most 96 moduli besides, and theirs would
-be 118. So set 3 has another cut of the same N and Q: 36 levels of 64 bits in 3 digits.
+Primes must be 1 modulo 2 N. Modulo 2^17 there are 60 such primes of up to 26 bits. Each of the 45
+primes of set 5 can therefore be two, of which one has up to 26 bits, with a product of 51 to 53
+bits. Modulo 2^18 there are 28 such primes, and set 3 has 44 primes of 52 bits. Also, a chain has at
+most 96 moduli, and the chain of set 3 would have 118. Set 3 therefore has another cut of the same N
+and Q: 36 levels of 64 bits in 3 digits.
 """
 
 WRITTEN: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
@@ -104,7 +105,7 @@ WRITTEN: Final[dict[str, tuple[int, Callable[..., Any]]]] = {
 }
 """Number of operands, and the operation on values of a circuit or on ciphertexts.
 
-A product is relinearised and rescaled. What is rescaled alone is a product with a number."""
+A product is relinearised and rescaled. ``rescale`` rescales a product with a number."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ WORDS: Final = 32
 def run(
     cross_sets: Sequence[str], measured: bool, through_xla_too: bool, runs: int, steps: Steps
 ) -> Reproduction:
-    """The printed times beside counts, a model, and what is measured here."""
+    """The printed times beside counts, a model, and times measured here."""
     chosen = [name for name in SETS if not cross_sets or name in cross_sets]
     rows: list[tuple[Cell, ...]] = []
     securities = []

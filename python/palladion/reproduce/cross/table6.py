@@ -15,7 +15,7 @@ PROGRAMS: Final = {
     "helr-f1-insecure": ("logistic regression", LOGISTIC_MS["CROSS"], 2),
     "lola-mnist": ("LoLa-MNIST", LOLA_MNIST_MS, 1),
 }
-"""Programs of ours: what the paper ran, its time, and limbs of a digit of key switching."""
+"""Programs of ours: the paper's program, its time, and limbs of a digit of key switching."""
 
 
 def run(steps: Steps) -> Reproduction:

@@ -40,7 +40,7 @@ def run(f1_benchmarks: Sequence[str], digit_limbs: Sequence[int], steps: Steps) 
 
 
 def row(each: Run, runs: Sequence[Run]) -> tuple[Cell, ...]:
-    """The paper's time, ours, and what ours is made of."""
+    """The paper's time, our time, and the parts of ours."""
     single = next((run.milliseconds for run in runs if run.made["digit_limbs"] == 1), None)
     made, passes = each.made, each.made["counts"]["passes"]
     paper = each.benchmark.f1_ms

@@ -18,12 +18,12 @@ KINDS: Final = {
     "loaded": ("results loaded",),
     "stored": ("results written",),
 }
-"""The figure's kinds, as those of our reports."""
+"""For each kind of the figure, the kinds of our reports."""
 COMPULSORY: Final = ("hints", "inputs", "constants", "outputs")
 
 
 def run(f1_benchmarks: Sequence[str], digit_limbs: Sequence[int], steps: Steps) -> Reproduction:
-    """Shares of each kind beside what the paper says of them."""
+    """Shares of each kind beside the shares that the paper states."""
     best = [fastest for fastest, _ in simulated(f1_benchmarks, digit_limbs, steps)]
     names = [each.label for each in best]
     shares = tuple(
@@ -45,7 +45,7 @@ def beyond(each: Run) -> float:
 
 
 def row(each: Run) -> tuple[Cell, ...]:
-    """Shares, and what the paper prints for this program."""
+    """Shares, and the paper's printed shares for this program."""
     if each.benchmark.name == "LoLa-CIFAR":
         paper = f"intermediates {INTERMEDIATES_CIFAR:.0f}"
     else:

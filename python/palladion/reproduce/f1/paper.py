@@ -11,7 +11,7 @@ class Benchmark:
     """A bar of figure 5. ``ours`` are programs of ours, the secure one first.
 
     Milliseconds of F1 and of the paper's CPU, a Xeon E3-1240v5 of 4 cores at 3.5 GHz. ``limbs``
-    are those that the program starts with, ``digit_limbs`` the sizes of digits that are tried.
+    is the number with which the program starts, ``digit_limbs`` the sizes of digits that are tried.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Figure 6: the accelerator's numbers, beside what follows from others."""
+"""Figure 6: the accelerator's numbers, beside numbers that follow from others."""
 
 from __future__ import annotations
 

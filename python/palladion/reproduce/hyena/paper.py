@@ -1,4 +1,4 @@
-"""Figures that the paper prints, and those of the notebook that drew its figures.
+"""Numbers that the paper prints, and numbers of the notebook that drew its figures.
 
 The paper's figures 3, 7, 8 and 9 print few numbers. The notebook of the public simulator,
 ``charts.ipynb`` of HEPack-Sim, has stored outputs of the cells that drew them.

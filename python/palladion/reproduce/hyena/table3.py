@@ -11,7 +11,7 @@ from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 UNITS: Final = ("MAC unit", "Rotate (Benes)", "NTT")
 FOR: Final = (2, 2, 1)
-"""How many VMults, rotations and NTTs the areas of table 4 are of: those of Hyena."""
+"""Numbers of VMults, rotations and NTTs of which the areas of table 4 are: Hyena's numbers."""
 
 
 def run(steps: Steps) -> Reproduction:

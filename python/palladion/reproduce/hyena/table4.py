@@ -18,7 +18,7 @@ GROUPS: Final = {
 
 
 def run(steps: Steps) -> Reproduction:
-    """The printed parts, their sums, and those of the machine ``hyena``."""
+    """The printed parts, their sums, and the parts of the machine ``hyena``."""
     steps.start_run()
     parts = {name: (watts, area) for name, area, watts in Machine.named("hyena").parts()}
     rows: list[tuple[Cell, ...]] = [

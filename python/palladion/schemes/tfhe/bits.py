@@ -76,7 +76,7 @@ class Bits(Batch):
         return self._gate("nor", other)
 
     def xnor(self, other: Bits | ArrayLike) -> Bits:
-        """``~(x ^ y)``: whether they are equal."""
+        """``~(x ^ y)``: true if the bits are equal."""
         return self._gate("xnor", other)
 
     def and_not(self, other: Bits | ArrayLike) -> Bits:

@@ -38,7 +38,7 @@ from palladion.xla.kernels.kernel import Wide
 from palladion.xla.kernels.words import BITS, Residues, high64, remainder
 
 Side = Literal["left", "right"]
-"""Whether the known matrix is the left factor or the right one."""
+"""The side of the known matrix in the product."""
 
 LARGEST: Final = np.uint32(0x7F7F7F7F)
 """The largest number that four signed bytes represent."""

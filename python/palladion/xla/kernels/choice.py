@@ -104,7 +104,7 @@ DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def fits(kernel: Any, platform: str) -> bool:
-    """Whether a kind of device can compile a kernel. Most kernels are for all devices."""
+    """True if a kind of device can compile a kernel. Most kernels are for all devices."""
     return platform in getattr(kernel, "platforms", (platform,))
 
 

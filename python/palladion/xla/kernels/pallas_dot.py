@@ -34,7 +34,7 @@ class PallasDot(OfPallas):
 
     @property
     def reads_store(self) -> bool:
-        """Whether :meth:`of_store` is faster than reading rows first."""
+        """True if :meth:`of_store` is faster than reading rows first."""
         return self.unit == "gpu"
 
     def apply(

@@ -1,4 +1,4 @@
-"""The packings of the paper, one file each: how a layer is cut, and what its pipelines do."""
+"""The packings of the paper, one file each: the cut of a layer, and the work of its pipelines."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def work(given: Given) -> Work:
 
 
 def tiles_of(given: Given, tile: tuple[int, int]) -> int:
-    """Tiles of the image; the published model leaves out those that are not whole."""
+    """Tiles of the image. The published model leaves out tiles that are not whole."""
     count = 1
     exact = given.has(Correction.TILES)
     for side, kernel, size in zip(given.shape.image, given.shape.kernel, tile, strict=True):

@@ -23,7 +23,7 @@ class Given:
     batch: int = 1
 
     def has(self, correction: Correction) -> bool:
-        """Whether a correction is applied."""
+        """True if a correction is applied."""
         return self.model.has(correction)
 
     @property

@@ -47,7 +47,7 @@ class Answers:
 
     @property
     def good(self) -> bool:
-        """Whether the answers need no improvement."""
+        """True if the answers need no improvement."""
         alike = self.agreement is None or self.agreement >= GOOD_AGREEMENT
         return alike and (self.limit is None or (self.error or 0.0) <= self.limit / 2)
 
@@ -60,7 +60,7 @@ class Answers:
 
     @property
     def differ(self) -> bool:
-        """Whether the answers differ enough for a warning."""
+        """True if the answers differ enough for a warning."""
         unlike = self.agreement is not None and self.agreement < LEAST_AGREEMENT
         return unlike or (self.limit is not None and (self.error or 0.0) > self.limit)
 
@@ -108,7 +108,7 @@ def compare_outputs(
 
 
 def sums_to_one(values: Array) -> bool:
-    """Whether the numbers of each input are probabilities of classes."""
+    """True if the numbers of each input are probabilities of classes."""
     flat = values.reshape(len(values), -1)
     several = flat.shape[1] > 1 and flat.min() >= 0
     return bool(several and np.allclose(flat.sum(axis=1), 1, atol=1e-3))

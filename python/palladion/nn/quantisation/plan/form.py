@@ -55,7 +55,7 @@ class Form:
         return np.where(largest > 0, largest, 1.0)
 
     def only_places(self) -> bool:
-        """Whether the form only places its sources beside each other along the channels."""
+        """True if the form only places its sources beside each other along the channels."""
         return not self.bias.any() and all(
             isinstance(t.map, Window) and t.map.geometry.pointwise for t in self.terms
         )

@@ -64,7 +64,7 @@ class Planned:
 
     @property
     def threshold(self) -> bool:
-        """Whether only the sign of an accumulator matters."""
+        """True if only the sign of an accumulator matters."""
         return self.function is not None and is_sign(self.function)
 
 
@@ -153,7 +153,7 @@ class Planner:
             self.products[index] = self.plan_softmax(node)
 
     def merges_rounding(self, index: int, node: Activation) -> bool:
-        """Whether to drop a rounding between a map and a sum. Then both are one accumulation.
+        """True if a rounding between a map and a sum may go. Then both are one accumulation.
 
         The rounding stays if it can be exact, so if the map's sums keep the limit for every input.
         """
@@ -165,7 +165,7 @@ class Planner:
         return form is not None and not (self.settings.exact and self.fits_limit(form))
 
     def fits_limit(self, form: Form) -> bool:
-        """Whether a form of values on grids has integer sums within the limit."""
+        """True if a form of values on grids has integer sums within the limit."""
         total = np.zeros(form.shape[0])
         for term in form.terms:
             before = self.layers[term.source - 1].function if term.source else None
@@ -213,7 +213,7 @@ class Planner:
         return self.emit(f"{node.name}.factor", wrap_value(source, node.shape), X)
 
     def is_product_read_once(self, index: int) -> bool:
-        """Whether a node is a product that exactly one other node reads."""
+        """True if a node is a product that exactly one other node reads."""
         pending = index in self.products and index not in self.values
         return pending and len(self.readers[index]) == 1
 
@@ -322,6 +322,6 @@ def make_unique(names: list[str]) -> list[str]:
 
 
 def is_nonnegative(function: Expression | None) -> bool:
-    """Whether a function is at least 0 at many points from -1000 to 1000."""
+    """True if a function is at least 0 at many points from -1000 to 1000."""
     samples = np.concatenate([np.linspace(-8, 8, 4001), np.linspace(-1000, 1000, 4001)])
     return function is not None and bool(np.min(function(samples)) >= 0)

@@ -60,7 +60,7 @@ def subtract_largest(form: Form, value: int, name: str, emit: Emit) -> Form:
 
 
 def needs_shift(largest: Array, settings: Settings) -> bool:
-    """Whether one shift for all inputs would leave some inputs with too small exponentials."""
+    """True if one shift for all inputs would leave some inputs with too small exponentials."""
     return float(largest.max() - largest.min()) > log(2**settings.activations / LEAST_EXPONENTIAL)
 
 

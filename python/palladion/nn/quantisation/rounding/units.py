@@ -36,7 +36,7 @@ class Unit:
 
     @property
     def exact(self) -> bool:
-        """Whether rounding the weights loses nothing."""
+        """True if rounding the weights loses nothing."""
         return self.step is not None
 
     def divide(self, parts: int) -> Unit:
@@ -94,7 +94,7 @@ def find_common_step(form: Form, scales: Scales) -> tuple[float, int] | None:
 
 
 def are_multiples(biases: Array, step: float) -> bool:
-    """Whether biases are integer multiples of a step, up to negligible differences."""
+    """True if biases are integer multiples of a step, up to negligible differences."""
     return np.allclose(biases / step, np.rint(biases / step), rtol=0, atol=1e-3)
 
 
