@@ -1,8 +1,8 @@
 //! The passes over limbs of each operation, in closed form.
 //!
-//! They equal those of the rules of `lower`, where each is derived. The number of additions of
-//! samples, and of choices of a packing's coefficients, depends on the packing. Here each is
-//! counted once.
+//! The numbers equal the passes of the rules of `lower`, where each number is derived. The number
+//! of additions of samples, and of choices of a packing's coefficients, depends on the packing.
+//! Here each is counted once.
 
 use rlwe::Params;
 use trace::Passes;

@@ -184,8 +184,8 @@ pub(crate) fn residue(q: &Modulus, v: f64) -> u64 {
 
 /// The centred coefficients as doubles, for a message of the given scale.
 ///
-/// It first reads only the moduli needed for the scale and messages of usual size. One more modulus
-/// shows whether they were enough.
+/// The function first reads only the moduli needed for the scale and messages of usual size. One
+/// more modulus shows whether these moduli were enough.
 fn centred(poly: &Poly<Eval>, scale: f64) -> Vec<f64> {
     const MESSAGE_BITS: f64 = 32.0;
     let basis = poly.basis();

@@ -10,11 +10,12 @@ use zeroize::Zeroizing;
 /// Coefficients of a message that was wrapped around are below it by chance, each with this
 /// probability.
 const DOUBTED: f64 = 1.0 / 64.0;
-/// The same for a message of unknown size, for which nothing but its result speaks against it.
+/// As [`DOUBTED`], for a message of unknown size, against which only its decrypted coefficients
+/// speak.
 const DOUBTED_UNKNOWN: f64 = 1.0 / 8.0;
 
-/// A decrypted message that may not have fitted its modulus, and be another one. Who knows that it
-/// does fit says so with [`Ciphertext::bounded`].
+/// A decrypted message that may not have fitted its modulus, and be another one. A caller who knows
+/// that it fits states this with [`Ciphertext::bounded`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Doubt {
     /// The largest coefficient found.

@@ -265,9 +265,9 @@ impl Evaluator {
 
     /// The message of `a` at another level and scale, computed by a product with 1 and a rescale.
     ///
-    /// It gives equal levels and scales to operands of a sum that were rescaled by different
-    /// moduli. The number 1 is encoded as the integer `q scale / a.scale`, with `q` the modulus of
-    /// `level + 1`. This integer should have about 20 bits or more.
+    /// The method gives equal levels and scales to operands of a sum that were rescaled by
+    /// different moduli. The number 1 is encoded as the integer `q scale / a.scale`, with `q` the
+    /// modulus of `level + 1`. This integer should have about 20 bits or more.
     ///
     /// # Errors
     /// [`Error::LevelExhausted`] unless `level` is below that of `a`, or both levels and both
@@ -288,7 +288,8 @@ impl Evaluator {
     /// Two ciphertexts with one level and scale, ready for a sum. The higher one is
     /// [adjusted](Evaluator::adjust) to the lower.
     ///
-    /// This costs no level unless both are at the same level and differ in scale.
+    /// The adjustment costs no level, unless both ciphertexts are at the same level and differ in
+    /// scale.
     ///
     /// # Errors
     /// [`Error::ScaleMismatch`] at level 0.

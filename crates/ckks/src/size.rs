@@ -318,7 +318,7 @@ impl Size {
         self.mean.norm() + self.mean_distance
     }
 
-    /// The same size, where each bound from above follows from the others if that is less.
+    /// This size, with each bound from above lowered to the bound that follows from the others.
     fn tightened(mut self) -> Self {
         let mean = self.most_mean();
         let root = self.root_mean_square[1].min(mean.hypot(self.deviation));

@@ -28,18 +28,18 @@ pub struct LayerChoices {
     pub tables: Vec<Candidate<TableShape, TableCost>>,
 }
 
-/// One of several alternatives.
+/// One of several alternatives that the compiler compares.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate<T, C> {
     /// The alternative.
     pub option: T,
-    /// Its predicted cost, or the reason why it was refused.
+    /// Predicted cost of the alternative, or the reason why it was refused.
     pub cost: std::result::Result<C, String>,
     /// True if the program uses it.
     pub chosen: bool,
 }
 
-/// How a layer's values lie in ciphertexts.
+/// The places of a layer's values in ciphertexts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormOption {
     /// True if the values are in slots, false if they are coefficients.
@@ -179,14 +179,14 @@ impl<T, C: Cost> Comparison<T, C> {
     }
 }
 
-/// Whether other parameters could avoid an error.
+/// Returns true if other parameters could avoid an error.
 pub(crate) fn is_of_parameters(error: &Error) -> bool {
     far(error) > 0
 }
 
-/// How far a candidate was from being possible: 0 if its parameters are not the reason, otherwise
-/// log2 of moduli that are too large. A chain that is too short says least, because a longer one
-/// was refused too.
+/// The distance of a candidate from being possible: 0 if its parameters are not the reason,
+/// otherwise log2 of moduli that are too large. A chain that is too short has the largest distance,
+/// because a longer chain was refused too.
 fn far(error: &Error) -> u32 {
     use bfv::Error::Rlwe;
     use circuits::Error::{Bfv, OutOfLevels};

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Result of the `compiler` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a network does not compile.
+/// The reason why a network does not compile.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -102,7 +102,7 @@ pub enum Error {
          tables smaller"
     )]
     NoParameters {
-        /// Why the attempt that came closest was refused.
+        /// The error of the attempt that came closest.
         reason: Box<Error>,
     },
 }

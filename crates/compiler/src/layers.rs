@@ -94,7 +94,7 @@ impl Fixed {
     }
 }
 
-/// How far beyond a layer's bound its table must be correct.
+/// The margin beyond a layer's bound within which its table must be correct.
 struct Borders {
     /// Width of the margin, in standard deviations of a value's rounding noise.
     deviations: f64,
@@ -103,7 +103,7 @@ struct Borders {
 
 impl Borders {
     /// Gives half of the allowed probability to the tables, in equal shares for all values that
-    /// enter one. A layer that is a factor of products is packed once more for each of them.
+    /// enter a table. A layer that is a factor of products is packed once more for each product.
     fn new(network: &IntNetwork, options: Options) -> Result<Self> {
         let shapes = network.shapes()?;
         let factor = |index: usize| {

@@ -49,12 +49,12 @@ pub(crate) struct Outputs {
     pub(crate) at: Vec<usize>,
 }
 
-/// Whether outputs that have the same sum, in the same coefficient, are written as one.
+/// The treatment of outputs that have the same sum in the same coefficient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
-    /// They are.
+    /// The outputs are written as one.
     Shared,
-    /// They are not: each is a part of a result, and is hidden by a number of its own.
+    /// Each output is written: it is a part of a result, and is hidden by a number of its own.
     Own,
 }
 

@@ -32,7 +32,8 @@ pub(crate) const NEVER: i32 = 20;
 pub(crate) struct Moments {
     /// The mean of `y^(i + j)` divided by the product of the means of `y^i` and `y^j`.
     pub(crate) secret: [[f64; DEGREES]; DEGREES],
-    /// The same ratio for `z`, divided by that for `y`. In effect it is the ratio for `x`.
+    /// The ratio for `z` in place of `y`, divided by the ratio for `y`. The quotient is in effect
+    /// the ratio for `x`.
     pub(crate) rounding: [[f64; DEGREES]; DEGREES],
 }
 
@@ -133,8 +134,8 @@ fn mean_energies(log2_bound: f64) -> [f64; LARGEST_DEGREE + 1] {
 /// log2 of the mean of `y^d` over exponential `y` up to `bound`, for each `d`:
 /// `d! - exp(-bound) sum_(k <= d) d!/k! bound^k`, by parts.
 fn mean_squares(bound: f64) -> [f64; LARGEST_DEGREE + 1] {
-    // The same as a sum without cancellation: bound^d exp(-bound) sum_(k > 0) bound^k d! / (d +
-    // k)!.
+    // The moment as a sum without cancellation:
+    // bound^d exp(-bound) sum_(k > 0) bound^k d! / (d + k)!.
     std::array::from_fn(|d| {
         let mut term = 1.0;
         let mut sum = 0.0;

@@ -32,11 +32,11 @@ const SQUARE_BOUND: f64 = -RARE * std::f64::consts::LN_2;
 
 /// Noise of a residual.
 ///
-/// It has two parts. The first is the variance of the residual, by the power of the secret. The
-/// second is a bound of the residual at every point of evaluation, for points far from the mean. It
-/// bounds the squared magnitude over `n`, whose mean over points is the variance. The bound holds
-/// if each rounding has energies of at most `log2_energy_beyond(RARE)`. It assumes that the terms
-/// of sums are as large as their bounds and in phase.
+/// The noise has two parts. The first is the variance of the residual, by the power of the secret.
+/// The second is a bound of the residual at every point of evaluation, for points far from the
+/// mean. The second part bounds the squared magnitude over `n`, whose mean over points is the
+/// variance. The bound holds if each rounding has energies of at most `log2_energy_beyond(RARE)`.
+/// The bound assumes that the terms of sums are as large as their bounds and in phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Variances over `2^exponent`. The largest is in `[1, 2)`, or all are 0.
@@ -209,12 +209,12 @@ fn log_sum(a: f64, b: f64) -> f64 {
 /// Dependence of the two factors of a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Factors {
-    /// Their residuals are independent, except that both contain the secret.
+    /// The factors' residuals are independent, except that both contain the secret.
     Apart,
-    /// Both were computed from one ciphertext, like powers of it. Their parts of degree 2 and more
-    /// come from the same residuals.
+    /// Both factors were computed from one ciphertext, like its powers. Their parts of degree 2 and
+    /// more come from the same residuals.
     Alike,
-    /// They are one ciphertext.
+    /// Both factors are one ciphertext.
     Same,
 }
 

@@ -1,4 +1,4 @@
-//! Where values lie in the slots.
+//! The places of values in the slots.
 
 use crate::error::{Error, Result};
 

@@ -1,4 +1,4 @@
-//! Which evaluation keys a program or a circuit needs.
+//! The evaluation keys that a program or a circuit needs.
 
 use crate::error::Result;
 use crate::layout::Layout;
@@ -181,28 +181,28 @@ impl Needs {
 pub enum Need {
     /// The relinearization key.
     Relinearization {
-        /// Its level.
+        /// Level of the key.
         level: usize,
     },
     /// A Galois key.
     Galois {
-        /// Its Galois element.
+        /// Galois element of the key.
         element: usize,
-        /// Its level.
+        /// Level of the key.
         level: usize,
     },
     /// A packing key.
     Packing {
-        /// Number of values that it packs.
+        /// Number of values that the key packs.
         values: usize,
-        /// Its level.
+        /// Level of the key.
         level: usize,
     },
     /// The key of the dimension switch.
     Dimension,
     /// The public key.
     Public {
-        /// Its level.
+        /// Level of the key.
         level: usize,
     },
 }

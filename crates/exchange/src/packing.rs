@@ -1,15 +1,15 @@
-//! Which parts of the LWE secret a packing key holds.
+//! The parts of the LWE secret that a packing key holds.
 //!
-//! Client and server must agree on this: the client encrypts the parts, and the server multiplies
-//! them with samples. Value `i` has `r` copies, and the `n` entries of the secret are spread over
-//! them: copy `c` takes part in `w = n / r` products, with the entries `c w .. (c + 1) w`. The
-//! products of baby step `b` are with the secret rotated by `b`. Every eighth baby step is key
-//! material, and the server makes the others from it.
+//! Client and server must agree on these parts: the client encrypts the parts, and the server
+//! multiplies them with samples. Value `i` has `r` copies, and the `n` entries of the secret are
+//! spread over them: copy `c` takes part in `w = n / r` products, with the entries `c w .. (c + 1)
+//! w`. The products of baby step `b` are with the secret rotated by `b`. Every eighth baby step is
+//! key material, and the server makes the others from it.
 
 use crate::layout::Layout;
 use crate::params::LoopParams;
 
-/// One baby step in this many is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as
+/// One of `STORED` baby steps is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as
 /// a key and 25 ms to make.
 pub const STORED: usize = 8;
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Result of the `executor` layer.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a trace was not executed.
+/// The reason why a trace was not executed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -1,4 +1,4 @@
-//! Where values of a trace come from and go to.
+//! The outside of a trace: the source and the sink of its values.
 
 use crate::error::{Error, Result};
 use ring::sample::Seed;

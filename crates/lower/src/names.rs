@@ -79,12 +79,12 @@ pub struct Held {
     pub done: usize,
     /// The step that made the value.
     pub step: usize,
-    /// Factor of its message: 1 for samples.
+    /// Factor of the value's message: 1 for samples.
     pub factor: u64,
 }
 
 impl Held {
-    /// Its name.
+    /// Name of the held result.
     pub fn name(&self) -> String {
         let Self { done, step, factor } = self;
         format!("{HELD}{done}/{step}/{factor}")

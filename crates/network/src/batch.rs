@@ -46,8 +46,8 @@ pub struct LayerStatistics {
     pub beyond_bound: u64,
     /// Number of accumulators.
     pub values: u64,
-    /// How often the layer's own noise changed its output, by size of the change: output with noise
-    /// minus output for the same inputs without noise. Unchanged outputs are not counted.
+    /// Number of outputs that the layer's own noise changed, by size of the change: output with
+    /// noise minus output for the same inputs without noise. Unchanged outputs are not counted.
     pub changes: BTreeMap<i64, u64>,
 }
 

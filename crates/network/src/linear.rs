@@ -72,7 +72,7 @@ pub struct Window {
     pub channels: usize,
 }
 
-/// How the windows of a map lie on a source.
+/// The places of a map's windows on a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sliding {
     /// Height and width of the kernel.
@@ -127,8 +127,8 @@ impl Grouped<'_> {
         kernel * self.row_len() % self.weights.len()
     }
 
-    /// The same map of a source of `inputs` channels with one value each, if the only window covers
-    /// all of the source. Otherwise the map as it is.
+    /// The map on a flattened source, if its only window covers all of the source: `inputs`
+    /// channels with one value each. Otherwise the map as it is.
     pub(crate) fn flattened(self, source: Shape) -> (Shape, Self) {
         let whole = Sliding {
             kernel: [source[1], source[2]],
@@ -201,7 +201,7 @@ impl Linear {
 }
 
 impl Conv {
-    /// How the windows of the convolution lie.
+    /// The places of the convolution's windows.
     pub fn sliding(&self) -> Sliding {
         let (kernel, stride, dilation, pads) = (self.kernel, self.stride, self.dilation, self.pads);
         Sliding {
@@ -214,7 +214,7 @@ impl Conv {
 }
 
 impl Window {
-    /// How the windows of the map lie.
+    /// The places of the map's windows.
     pub fn sliding(&self) -> Sliding {
         let (kernel, stride, dilation, pads) = (self.kernel, self.stride, self.dilation, self.pads);
         Sliding {

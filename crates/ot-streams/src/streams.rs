@@ -19,7 +19,7 @@ use crate::values::Values;
 /// Longest value that is read, in bytes. A longer one is an error before memory is taken for it.
 const MAX_VALUE: usize = 16 << 20;
 
-/// Why a stream could not be opened.
+/// The reason why a stream could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionError {
     /// A connection has no number left for another stream or sub-connection.

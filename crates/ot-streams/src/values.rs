@@ -1,4 +1,5 @@
-//! How values of streams become bytes: by `postcard`, which a value's type alone decides.
+//! The byte form of the values of streams, by `postcard`. The type of a value alone decides its
+//! form.
 
 use std::io;
 use std::marker::PhantomData;

@@ -11,7 +11,7 @@ use crate::layer::{Layer, pairs};
 use crate::writer::Writer;
 use program::circuit::ValueId;
 
-/// How a layer's tensors lie in blocks.
+/// The places of a layer's tensors in blocks.
 pub(crate) struct Blocks<'a> {
     pub(crate) layer: &'a Layer,
     row: usize,

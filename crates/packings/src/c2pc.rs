@@ -24,7 +24,7 @@ use crate::writer::Writer;
 /// Coefficients instead of slots.
 pub struct C2pc;
 
-/// How a layer's tensors lie in coefficients.
+/// The places of a layer's tensors in coefficients.
 struct Coefficients<'a> {
     layer: &'a Layer,
     n: usize,

@@ -68,7 +68,7 @@ impl Counts {
         }
     }
 
-    /// The same costs `times` times, with the same plaintexts.
+    /// These counts `times` times. The plaintexts are the same and count once.
     #[must_use]
     pub(crate) fn repeated(self, times: usize) -> Self {
         let times = times as u64;

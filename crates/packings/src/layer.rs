@@ -36,7 +36,7 @@ pub struct Layer {
 impl Layer {
     /// A convolution with stride 1, one group, and as much padding as keeps the size of the input.
     ///
-    /// It is the start of a shape: set the other fields, and call [`Layer::check`].
+    /// The result is the start of a shape: set the other fields, and call [`Layer::check`].
     pub fn conv(channels: usize, kernels: usize, side: usize, kernel: usize) -> Self {
         let around = (kernel.max(1) - 1) / 2;
         Self {
@@ -57,7 +57,7 @@ impl Layer {
         Self::conv(inputs, outputs, 1, 1)
     }
 
-    /// The same with another stride in both directions.
+    /// This layer with another stride in both directions.
     #[must_use]
     pub fn strided(self, stride: usize) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl Layer {
         }
     }
 
-    /// The same with groups.
+    /// This layer with groups.
     #[must_use]
     pub fn grouped(self, groups: usize) -> Self {
         Self { groups, ..self }

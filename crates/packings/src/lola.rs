@@ -20,7 +20,7 @@ use crate::packed::Packed;
 use crate::packing::Packing;
 use crate::writer::Writer;
 
-/// One weight a plaintext.
+/// The packing with one weight in a plaintext.
 pub struct Lola;
 
 impl Packing for Lola {

@@ -25,9 +25,9 @@ pub struct Contents {
 pub struct Packed {
     /// The circuit. It holds the weights.
     pub circuit: Circuit,
-    /// Where the layer's values lie in the encrypted inputs.
+    /// Places of the layer's values in the encrypted inputs.
     pub inputs: Vec<Contents>,
-    /// Where the layer's results lie in the outputs.
+    /// Places of the layer's results in the outputs.
     pub outputs: Vec<Contents>,
     /// Weights that are inputs in plain: constants of circuits have real slots, and the slots of a
     /// polynomial of weights are complex in approximate arithmetic.

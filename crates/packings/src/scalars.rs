@@ -13,7 +13,7 @@ use crate::writer::Writer;
 use program::circuit::ValueId;
 use std::collections::BTreeMap;
 
-/// How a batch lies in slots: lanes of images, numbered group, kernel.
+/// The places of a batch in slots: lanes of images, numbered group, kernel.
 struct Scalars<'a> {
     layer: &'a Layer,
     /// Slots of a lane: a power of two.

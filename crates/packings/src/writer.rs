@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
         Ok(self.b.rescale(sum)?)
     }
 
-    /// The same value `above` levels above the outputs.
+    /// The value at the level that is `above` levels above the outputs.
     pub(crate) fn drop_to(&mut self, value: ValueId, above: usize) -> Result<ValueId> {
         Ok(self.b.drop_to(value, above)?)
     }

@@ -61,7 +61,7 @@ impl Parameters {
     }
 }
 
-/// How a ciphertext's message is read.
+/// The form in which a ciphertext holds its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
     /// Coefficients.
@@ -76,7 +76,7 @@ pub enum Form {
 pub enum Type {
     /// A ciphertext.
     Ciphertext {
-        /// How its message is read.
+        /// Form of the message.
         form: Form,
         /// Level: the number of limbs minus one.
         level: usize,
@@ -87,7 +87,7 @@ pub enum Type {
     Samples,
 }
 
-/// How a table's polynomial is split.
+/// The split of a table's polynomial for its evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableShape {
@@ -150,9 +150,9 @@ pub struct Packed(pub usize, pub usize, pub usize, pub Vec<[usize; 2]>);
 pub struct Patch {
     /// Index of the image in the batch.
     pub image: usize,
-    /// Its range of channels: the first one, and the one after the last.
+    /// Channels of the patch: the first one, and the one after the last.
     pub channels: [usize; 2],
-    /// Coefficient of its first value.
+    /// Coefficient of the patch's first value.
     pub start: usize,
     /// Distance in coefficients between channels, and between rows.
     pub pitch: [usize; 2],
@@ -199,9 +199,9 @@ pub enum Op {
     Table {
         /// Indices of the table, in slots.
         value: ValueId,
-        /// Coefficients of its polynomial modulo `t`.
+        /// Coefficients of the table's polynomial modulo `t`.
         polynomial: ConstantId,
-        /// How the polynomial is evaluated.
+        /// Split of the polynomial.
         shape: TableShape,
         /// Indices at which the polynomial equals the table.
         indices: Indices,
@@ -210,7 +210,7 @@ pub enum Op {
     Product {
         /// One factor.
         left: ValueId,
-        /// Other factor. It has as many values.
+        /// Other factor, which has as many values as the first.
         right: ValueId,
     },
     /// Dense layer from slots. Output `o` is coefficient `o`.
@@ -366,8 +366,8 @@ pub struct Program {
     pub input_range: [i64; 2],
     /// Number of classes.
     pub classes: usize,
-    /// How the model's own arrays relate to the integers of its input and output. The network
-    /// states it, and the client uses it. A run does not use it.
+    /// The rules that convert between the model's own arrays and the integers of its input and
+    /// output. The network states the rules, and the client uses them. A run does not use them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<serde_json::Value>,
     /// For each of the client's ciphertexts, the parts of images in it.

@@ -21,7 +21,7 @@ type FileOffsets = (String, bool, [usize; 4]);
 /// Kind, name and stream, primes and rows of a value that crosses the border.
 type Crossing = (&'static str, String, u32, Vec<usize>, Vec<u32>);
 
-/// Where seeds and bodies lie in the payloads of the files of keys and of a query.
+/// The places of seeds and bodies in the payloads of the files of keys and of a query.
 #[pyfunction]
 pub(crate) fn file_places(py: Python<'_>, terms: Known) -> PyResult<Vec<FileOffsets>> {
     let places = guard(py, || files::offsets(&terms.0))?;

@@ -18,7 +18,7 @@ use crate::room::{LEAST, room};
 const PATIENCE: Duration = Duration::from_millis(50);
 
 static POOL: Mutex<Option<Own>> = Mutex::new(None);
-/// How many calls compute now.
+/// Number of calls that compute now.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 /// The location and message of the last panic.
 static FAULT: Mutex<Option<String>> = Mutex::new(None);

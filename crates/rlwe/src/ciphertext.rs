@@ -45,7 +45,7 @@ impl Ciphertext {
         }
     }
 
-    /// The same ciphertext, as one of the secret with the given identity.
+    /// This ciphertext, marked as belonging to the secret with the given identity.
     #[must_use]
     pub fn of_key(mut self, key: KeyId) -> Self {
         self.key = key;

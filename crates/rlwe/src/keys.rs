@@ -64,14 +64,14 @@ impl SecretKey {
         &self.coefficients
     }
 
-    /// The same secret, with the given identity.
+    /// This secret, with the given identity.
     #[must_use]
     pub fn of_key(mut self, id: KeyId) -> Self {
         self.id = id;
         self
     }
 
-    /// Its identity, which everything made under it carries.
+    /// Identity of the secret. All keys and ciphertexts under the secret carry it.
     pub fn id(&self) -> KeyId {
         self.id
     }
@@ -309,7 +309,8 @@ impl SwitchKey {
         }
     }
 
-    /// The same key, which switches from one secret to another, or within one.
+    /// This key, marked as switching from the secret `from` to the secret `to`, which may be the
+    /// same.
     #[must_use]
     pub fn of_keys(mut self, from: KeyId, to: KeyId) -> Self {
         self.ids = [from, to];
@@ -423,7 +424,7 @@ impl GaloisKeys {
             .ok_or(Error::MissingGaloisKey { element })
     }
 
-    /// The same keys, as ones of the secret with the given identity.
+    /// These keys, marked as belonging to the secret with the given identity.
     #[must_use]
     pub fn of_key(mut self, id: KeyId) -> Self {
         let keys = std::mem::take(&mut self.keys).into_iter();

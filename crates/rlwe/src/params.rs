@@ -105,9 +105,8 @@ impl Params {
         Self::build(spec, Some(weight), security)
     }
 
-    /// The same parameters, with digits that have no more bits than the special moduli.
-    /// `digit_limbs` is then the most limbs that a digit has. For chains of limbs of different
-    /// sizes.
+    /// These parameters, with digits that have no more bits than the special moduli. `digit_limbs`
+    /// is then the most limbs that a digit has. For chains of limbs of different sizes.
     #[must_use]
     pub fn with_bounded_digits(&self) -> Self {
         let inner = &self.0;

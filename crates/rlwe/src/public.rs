@@ -44,7 +44,7 @@ impl PublicKey {
         }
     }
 
-    /// The same key, as one of the secret with the given identity.
+    /// This key, marked as belonging to the secret with the given identity.
     #[must_use]
     pub fn of_key(mut self, id: KeyId) -> Self {
         self.zero = self.zero.of_key(id);

@@ -120,8 +120,8 @@ impl Security {
         }
     }
 
-    /// The same estimate, for an object assumed to be as hard to attack. `taken_as` says which
-    /// stands for which.
+    /// This estimate, for an object that is assumed to be as hard to attack. `taken_as` names the
+    /// object and the problem that stands for it.
     #[must_use]
     pub const fn by_analogy(self, taken_as: &'static str) -> Self {
         Self {

@@ -216,7 +216,7 @@ pub struct Decomposed {
     /// The polynomial itself. On its own limbs, a digit equals it.
     own: Poly<Eval>,
     digits: Vec<Range<usize>>,
-    /// The other limbs of each digit.
+    /// The limbs of each digit that are not its own.
     raised: Vec<Poly<Eval>>,
 }
 

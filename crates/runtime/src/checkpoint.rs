@@ -208,7 +208,7 @@ impl Checkpoint {
     /// The results that a run has stored before this checkpoint.
     ///
     /// # Errors
-    /// None occur: the names are those of results.
+    /// No error occurs: the names are names of results.
     pub fn results(&self, prepared: &Prepared) -> Result<Results> {
         let mut results = Results::default();
         let steps = &prepared.program().steps;

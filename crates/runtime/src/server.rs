@@ -36,7 +36,7 @@ pub enum Event<'e> {
     End {
         /// Number of the step.
         step: usize,
-        /// Its result.
+        /// Result of the step.
         value: &'e StepResult,
     },
 }

@@ -43,7 +43,7 @@ impl<S: Scheme> Ciphertext<S> {
     /// `-self`.
     ///
     /// # Errors
-    /// None today.
+    /// This version returns no error.
     pub fn negate(&self) -> Result<Self> {
         Ok(self.result(S::negate(self.params().evaluator(), self.raw())?))
     }

@@ -7,13 +7,13 @@ use crate::scheme::Scheme;
 use ring::sample::Seed;
 use std::sync::Arc;
 
-/// Where the values of a message are.
+/// The places of a message's values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Packing {
     /// In the slots: operators work on each slot.
     #[default]
     Slots,
-    /// In the coefficients of a polynomial: products are those of polynomials modulo `X^N + 1`.
+    /// In the coefficients of a polynomial: products are products of polynomials modulo `X^N + 1`.
     Coefficients,
 }
 
@@ -110,12 +110,12 @@ impl<S: Scheme> Ciphertext<S> {
         &self.params
     }
 
-    /// Where the values are.
+    /// The places of the values.
     pub fn packing(&self) -> Packing {
         self.packing
     }
 
-    /// The same ciphertext, read as one that holds its values elsewhere. Bytes do not say where.
+    /// This ciphertext, read as one with its values in other places. Bytes do not have the places.
     #[must_use]
     pub fn of_packing(&self, packing: Packing) -> Self {
         Self {

@@ -25,9 +25,9 @@ pub enum Error {
     /// An argument of a call.
     #[error("{what} is {found}, expected {expected}")]
     Argument {
-        /// The argument.
+        /// Name of the argument.
         what: &'static str,
-        /// Its value.
+        /// Value of the argument, as text.
         found: String,
         /// The values that are possible.
         expected: String,
@@ -49,7 +49,7 @@ pub enum Error {
     UnknownSet {
         /// The name.
         found: String,
-        /// The names that there are.
+        /// Names of all parameter sets.
         expected: String,
     },
     /// A parameter set of another scheme.
@@ -57,7 +57,7 @@ pub enum Error {
     OtherSet {
         /// Name of the set.
         name: String,
-        /// Its schemes.
+        /// Schemes of the set.
         found: String,
         /// The scheme asked for.
         expected: &'static str,
@@ -85,7 +85,7 @@ pub enum Error {
     OtherParameters {
         /// The object.
         what: &'static str,
-        /// Its parameters.
+        /// Parameters of the object.
         found: String,
         /// The parameters expected.
         expected: String,

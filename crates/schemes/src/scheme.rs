@@ -37,7 +37,7 @@ pub trait Scheme: Sealed + Sized + Send + Sync + 'static {
     type Value: Copy + Send + Sync + 'static;
     /// A number that is in every slot, as an operand.
     type Number: Copy + Send + Sync;
-    /// How values are encoded.
+    /// Options of the encoding of values.
     type Options: Clone + Default + Sync;
     /// The operations of the layer below, for one set of parameters.
     type Evaluator: Send + Sync;

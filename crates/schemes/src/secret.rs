@@ -92,7 +92,7 @@ impl<S: Scheme> SecretKey<S> {
     /// Makes evaluation keys, which are public: for whoever computes.
     ///
     /// # Errors
-    /// None today.
+    /// This version returns no error.
     pub fn keys(&self, needs: &Needs<'_>, rng: &mut impl CryptoRng) -> Result<EvaluationKeys<S>> {
         Ok(EvaluationKeys::generate(self, needs, rng))
     }

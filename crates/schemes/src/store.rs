@@ -10,7 +10,7 @@ impl<S: Scheme> Ciphertext<S> {
     /// The ciphertext as bytes, without keys. Half of a fresh one from a secret key is a seed.
     ///
     /// # Errors
-    /// None today.
+    /// This version returns no error.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let (raw, made_for) = (self.raw(), self.params().made_for());
         let (inner, number) = (S::inner(raw), S::number(raw));

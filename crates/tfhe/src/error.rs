@@ -36,7 +36,7 @@ pub enum Error {
     Insecure {
         /// The secret that is too weak.
         secret: &'static str,
-        /// Its estimated security.
+        /// Estimated security of the secret.
         security: Security,
         /// The smallest sufficient noise.
         sigma: f64,

@@ -85,8 +85,8 @@ impl Model {
 
     /// Variance that a key switch of either kind adds.
     ///
-    /// It comes from `k N l` products of a digit with noise under the small secret, and from the
-    /// rests of `k N` words times bits minus 1/2.
+    /// The variance comes from `k N l` products of a digit with noise under the small secret, and
+    /// from the rests of `k N` words times bits minus 1/2.
     pub fn key_switch(&self) -> f64 {
         let (digits, rounding) = match self.key_switch {
             KeySwitch::Lwe(digits) => (digits, 0.0),

@@ -1,4 +1,4 @@
-//! Where in a trace or a recording an error is.
+//! The location of an error in a trace or a recording.
 
 use crate::ir::ConstantId;
 use std::fmt::{Display, Formatter};

@@ -57,7 +57,7 @@ impl Network {
     /// no weight.
     ///
     /// # Errors
-    /// None: there are weights of every size.
+    /// No error occurs: synthetic tensors have every size.
     pub fn synthetic() -> Result<Self> {
         Self::of(&mut Synthetic::new())
     }

@@ -29,7 +29,7 @@ pub struct LinearTransform {
     giants: Vec<Vec<(usize, Diagonal)>>,
 }
 
-/// How the diagonals of a matrix are split into baby and giant steps.
+/// The split of a matrix's diagonals into baby and giant steps.
 struct Split {
     step: usize,
     babies: usize,

@@ -1,4 +1,4 @@
-//! Which limbs are dropped, and when. Noise comes down to that of a rounding, and hot values come
+//! The rules for dropping limbs. Noise comes down to the noise of a rounding, and hot values come
 //! down further.
 //!
 //! A value is *hot* if earlier products left it much larger at single points of evaluation than on

@@ -80,8 +80,8 @@ pub trait Operations: Sync {
     ) -> Result<Self::Ciphertext>;
 
     /// One giant step of a packing: `sum_k A_k z_k`, where `z_k` is the secret of the samples
-    /// rotated by `k`, and `A_k` the plaintext of the masks for it. The result is at `level`, with
-    /// factor 1.
+    /// rotated by `k`, and `A_k` the plaintext of the masks for `z_k`. The result is at `level`,
+    /// with factor 1.
     ///
     /// # Errors
     /// If a key is missing.

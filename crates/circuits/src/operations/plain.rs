@@ -13,9 +13,9 @@ pub enum Plain {
     /// Only in a recording: the result of [`Operations::rounded`](super::Operations::rounded) on a
     /// value of the recording.
     Rounded {
-        /// The value.
+        /// The value in the recording.
         value: program::recording::ValueId,
-        /// Its component.
+        /// Component of the value that is rounded.
         component: usize,
         /// Factor of the rounded coefficients.
         unit: u64,

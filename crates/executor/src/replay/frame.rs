@@ -12,11 +12,11 @@ pub(super) struct Uses {
 /// The last use of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// No instruction uses it.
+    /// No instruction uses the value.
     Never,
-    /// The instruction at this index uses it last.
+    /// The instruction at this index uses the value last.
     At(usize),
-    /// It is a result of the body.
+    /// The value is a result of the body.
     Result,
 }
 

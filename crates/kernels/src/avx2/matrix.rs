@@ -39,7 +39,7 @@ const MAX_PIECES: u32 = 4;
 /// `2^53`: doubles hold all integers up to it.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// How the rows of one modulus size are multiplied.
+/// The way to multiply the rows of one modulus size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plan {
     /// Words are cut into `pieces` pieces of `bits` bits. Sums are reduced after `terms` terms,

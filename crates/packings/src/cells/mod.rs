@@ -18,7 +18,7 @@ use crate::error::{Result, shape};
 use crate::frame::Frame;
 use crate::layer::{Layer, pairs};
 
-/// How a layer's tensors lie in cells.
+/// The places of a layer's tensors in cells.
 ///
 /// Slots of a row are numbered lane, cell, channel, place in the cell. A lane has an image, a group
 /// and a share of the group's kernels.

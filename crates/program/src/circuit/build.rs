@@ -56,8 +56,8 @@ impl CircuitBuilder {
         })
     }
 
-    /// The same builder, which writes no operation on ciphertexts twice: the value of one that
-    /// equals an earlier one is the earlier one's.
+    /// This builder, with repetitions removed. An operation on ciphertexts that equals an earlier
+    /// one is not written: its value is the value of the earlier operation.
     #[must_use]
     pub fn without_repetition(self) -> Self {
         Self {

@@ -41,12 +41,12 @@ pub fn sum_strided(
     Ok(sum)
 }
 
-/// How a circuit gets its weights.
+/// The way in which a circuit gets its weights.
 pub enum Weights<'a> {
     /// The weights are constants of the circuit, in plain.
     Plain,
-    /// Each vector of weights becomes an encrypted input. Its numbers are kept here by name, for
-    /// their owner to encrypt.
+    /// Each vector of weights becomes an encrypted input. The map has the numbers of each vector by
+    /// name, for their owner to encrypt.
     Encrypted(&'a mut BTreeMap<String, Vec<f64>>),
 }
 

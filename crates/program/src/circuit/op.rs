@@ -120,7 +120,7 @@ pub enum Op {
 pub enum Effect<'o> {
     /// An input of the circuit.
     Input {
-        /// Its name.
+        /// Name of the input.
         name: &'o str,
     },
     /// A constant.
@@ -146,7 +146,7 @@ pub enum Effect<'o> {
     Unary {
         /// The ciphertext.
         value: ValueId,
-        /// How its message is changed.
+        /// Change of the message.
         change: Change,
     },
 }
@@ -160,7 +160,7 @@ pub enum Change {
     Kept,
     /// The same message. Modulus and noise are divided by the last modulus of the operand's level.
     Divided,
-    /// The same message at another level, with other noise: that of a bootstrapping.
+    /// The same message at another level, with the noise of a bootstrapping.
     Refreshed,
     /// The message is multiplied by a number.
     Multiplied(Multiplier),

@@ -77,7 +77,7 @@ impl Gate {
         }
     }
 
-    /// Its name in the text form.
+    /// Name of the gate in the text form.
     pub fn name(self) -> &'static str {
         match self {
             Self::And => "and",
@@ -93,7 +93,7 @@ impl Gate {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
     /// Number of messages. `None` for a single message without a dimension.
     pub count: Option<usize>,
@@ -105,7 +105,7 @@ pub struct Input {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {
-    /// Its name.
+    /// Name of the output.
     pub name: String,
     /// True if it is one message without a dimension.
     pub single: bool,
@@ -118,7 +118,7 @@ pub struct Output {
 #[serde(deny_unknown_fields)]
 pub struct Circuit {
     pub(super) format: String,
-    /// Its name.
+    /// Name of the circuit.
     pub name: String,
     /// The messages that ciphertexts hold.
     pub messages: Messages,

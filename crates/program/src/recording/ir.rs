@@ -54,7 +54,7 @@ impl From<&crate::ir::Parameters> for Parameters {
     }
 }
 
-/// How a ciphertext holds its message.
+/// The form in which a ciphertext holds its message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Message {
     /// As a residual modulo `t`, with a factor: BFV and BGV.
@@ -81,7 +81,7 @@ pub struct Ciphertext {
     /// True if the ciphertext is multiplied by the special moduli and has limbs modulo these too.
     /// This is the result of a key switch before its division.
     pub extended: bool,
-    /// How the message is held.
+    /// Form of the message.
     pub message: Message,
 }
 
@@ -156,9 +156,9 @@ pub enum Secret {
 /// An RGSW ciphertext of the client: an encrypted polynomial by which ciphertexts are multiplied.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Rgsw {
-    /// Its name.
+    /// Name of the RGSW ciphertext.
     pub name: String,
-    /// Level for which it is made.
+    /// Level for which the RGSW ciphertext is made.
     pub level: usize,
 }
 

@@ -27,7 +27,7 @@ impl Digits {
     }
 }
 
-/// How a sample is switched from the big secret to the small one.
+/// The way to switch a sample from the big secret to the small one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeySwitch {
     /// By samples. Row `i count + j - 1` of the key is a sample under the small secret, for word

@@ -10,10 +10,10 @@ use circuits::operations::Run;
 use circuits::{DryValue, EncryptedValue, Engine};
 use exchange::Layout;
 
-/// A table with an entry for each of the values `0, 1, ..`. It is made once and used often.
+/// A table with an entry for each of the values `0, 1, ..`. A table is made once and used often.
 ///
-/// It is a polynomial modulo `t`, and a table of `k` entries takes about `log2(k) + 1` levels: one
-/// of all 65,537 values takes 17, which the set `bfv-tables` has.
+/// The table is a polynomial modulo `t`. A table of `k` entries takes about `log2(k) + 1` levels: a
+/// table of all 65,537 values takes 17, which the set `bfv-tables` has.
 ///
 /// ```
 /// use palladion_schemes::{Needs, bfv};

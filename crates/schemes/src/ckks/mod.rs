@@ -60,7 +60,7 @@ pub enum Number {
     Complex(Complex64),
 }
 
-/// How numbers are encoded.
+/// Options of the encoding of numbers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// The level. By default the highest.
@@ -129,7 +129,7 @@ impl crate::Params<Ckks> {
     /// of precision, or, if `precise`, 6 levels of 44 bits and 28 bits.
     ///
     /// # Errors
-    /// None today.
+    /// This version returns no error.
     pub fn for_bootstrapping(precise: bool) -> Result<Self> {
         Self::named(if precise {
             "ckks-bootstrap-precise"

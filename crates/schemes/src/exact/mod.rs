@@ -14,12 +14,12 @@ use crate::secret::SecretKey;
 use crate::sets;
 use crate::spec::{Bits, Spec};
 
-/// How integers are encoded.
+/// Options of the encoding of integers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExactOptions {
     /// The level. By default the highest.
     pub level: Option<usize>,
-    /// Where the integers are: in slots, or in the coefficients of a polynomial.
+    /// Places of the integers: slots, or the coefficients of a polynomial.
     pub packing: Packing,
 }
 

@@ -14,7 +14,7 @@ impl Bootstrapper {
     /// limbs. log2(QP) = 1733.
     ///
     /// # Errors
-    /// None occur: the parameters pass every check.
+    /// No error occurs: the parameters pass every check.
     pub fn params_2_16() -> Result<Params> {
         params_2_16([60, 40, 42, 60, 56], 9)
     }
@@ -24,7 +24,7 @@ impl Bootstrapper {
     /// Levels from the bottom: `q_0` of 66 bits, 6 and 4 of 44, 8 of 66, 4 of 58. log2(QP) = 1707.
     ///
     /// # Errors
-    /// None occur: the parameters pass every check.
+    /// No error occurs: the parameters pass every check.
     pub fn params_2_16_precise() -> Result<Params> {
         params_2_16([66, 44, 44, 66, 58], 6)
     }

@@ -15,7 +15,7 @@ use trace::Constant;
 pub struct RecordRing<'r> {
     recorder: &'r Recorder,
     params: Params,
-    /// How the following values hold their messages.
+    /// The form in which the following values hold their messages.
     message: Cell<Message>,
 }
 

@@ -62,7 +62,8 @@ enum Operand {
 /// ```
 #[derive(Clone, Debug)]
 pub struct AutoBuilder {
-    /// Its number, by which operands of other builders are refused.
+    /// Number of the builder. Operands with another number belong to other builders and are
+    /// refused.
     number: u32,
     b: CircuitBuilder,
     scales: Vec<f64>,

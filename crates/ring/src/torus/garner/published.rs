@@ -1,8 +1,8 @@
-//! The paper's algorithm 2 as printed, and how large its errors are.
+//! The paper's algorithm 2 as printed, and the size of its errors.
 //!
-//! It takes three primes of 21 bits, residues of 21 bits in single precision, one transform of
-//! each, one product, one inverse transform, rounding, and Garner's algorithm. There are two
-//! reasons why it fails. The first needs no error analysis:
+//! The algorithm takes three primes of 21 bits, residues of 21 bits in single precision, one
+//! transform of each, one product, one inverse transform, rounding, and Garner's algorithm. There
+//! are two reasons why it fails. The first needs no error analysis:
 //!
 //! - *No room.* A coefficient of the product of polynomials with residues of up to `p/2` is a sum
 //!   of `N` products. Its size is typically `sqrt(N) p^2 / 12`: about `2^43.4` for 21 bits and

@@ -51,8 +51,8 @@ pub struct Section {
 /// The element at position `place` of a chain. It computes coefficients `place * block ..` of each
 /// product.
 ///
-/// Its memory holds one polynomial of digits, one polynomial of words extended by its negative, and
-/// the block of results.
+/// The memory of an element holds one polynomial of digits, one polynomial of words extended by its
+/// negative, and the block of results.
 #[derive(Clone, Debug)]
 pub struct Element {
     block: usize,

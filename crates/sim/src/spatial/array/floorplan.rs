@@ -23,7 +23,7 @@ impl Parameters {
     /// Set I of the paper's table I, and the code's: CONCRETE's Boolean set.
     ///
     /// # Errors
-    /// None: the digits are in range.
+    /// No error occurs: the digits are in range.
     pub fn set_1() -> Result<Self> {
         Self::new(586, (2, 512), (8, 2))
     }
@@ -32,7 +32,7 @@ impl Parameters {
     /// steps). Table I prints 2.
     ///
     /// # Errors
-    /// None: the digits are in range.
+    /// No error occurs: the digits are in range.
     pub fn set_2() -> Result<Self> {
         Self::new(500, (1, 1024), (10, 3))
     }

@@ -51,7 +51,7 @@ pub enum Violation {
         instruction: usize,
         /// Name of its operation.
         kind: &'static str,
-        /// How often it is issued.
+        /// Number of times that the instruction is issued.
         times: usize,
     },
     /// An instruction is on a cluster or a unit that cannot execute it.
@@ -91,7 +91,7 @@ pub enum Violation {
         limb: u32,
         /// The cycle.
         cycle: u64,
-        /// Why the limb is not available.
+        /// The reason why the limb is not available.
         state: String,
     },
     /// Two users have one resource at the same time.

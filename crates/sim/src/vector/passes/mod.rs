@@ -88,15 +88,15 @@ pub struct Options {
     /// Number of instructions of a region that is executed limb by limb. 0 keeps the order of the
     /// instructions, and 1 makes each operation a region. `None` tries 0, 1 and 4,096.
     pub region: Option<usize>,
-    /// How many places an instruction may begin ahead of the first instruction that has not begun.
-    /// 1 keeps the order. `None` tries 64, 192, 256 and 1,024.
+    /// Number of places by which an instruction may begin ahead of the first instruction that has
+    /// not begun. 1 keeps the order. `None` tries 64, 192, 256 and 1,024.
     pub window: Option<usize>,
     /// The rule that brings instructions together which can run at the same time.
     pub spread: Spread,
     /// The rule that chooses the limb to leave a full scratchpad.
     pub eviction: Eviction,
-    /// Whether gaps are filled. If so, list scheduling on model machines orders the events;
-    /// otherwise they stay in the planned order.
+    /// True if gaps are filled: list scheduling on model machines then orders the events. Otherwise
+    /// the events stay in the planned order.
     pub listed: bool,
 }
 
@@ -113,8 +113,8 @@ impl Default for Options {
     }
 }
 
-/// How many operations ahead an operation may come for its hint. All candidates below are from
-/// docs/notes/vector-machines.md.
+/// Numbers of operations by which an operation may come earlier for its hint. All candidates below
+/// are from docs/notes/vector-machines.md.
 const AHEADS: [usize; 2] = [64, usize::MAX];
 /// Largest number of instructions for which all regions, windows and orders are tried, and each
 /// gets its cycles. For longer programs fewer are tried, and only the order with the least traffic

@@ -106,8 +106,8 @@ fn a_product_alone_passes_every_stage() {
     // forwarding.
     let there = n * logic + hop + (elements - 1) * (array + hop) + array;
     let computed = there + (closed_form(n, 64) - 2 * n) * array;
-    // Its predecessors have sent all but their last results meanwhile. It sends N words, faster
-    // than the channel takes them.
+    // The predecessors of the last element have meanwhile sent all but their last results. The last
+    // element sends N words, faster than the channel takes them.
     let out = computed + array + hop + n * logic;
     assert!(
         (timing.latency - machine.microseconds(out)).abs() < 0.1,
