@@ -1,15 +1,15 @@
 //! The circuit that reads a row of a table by an encrypted key.
 //!
-//! Rows lie in slots. A key is one or more words modulo `t`. Modulo a prime, `x^(t-1)` is 0 for `x
-//! = 0` and 1 for every other `x` (Fermat). Hence `(q - k)^(t-1) - 1` compares the word `k` of the
-//! row in each slot with the query's word `q`: it is -1 if they are equal, and 0 if not. The
+//! Rows lie in slots. A key is one or more words modulo `t`. Modulo a prime, `x^(t-1)` is 0 for
+//! `x = 0` and 1 for every other `x` (Fermat). Hence `(q - k)^(t-1) - 1` compares the word `k` of
+//! the row in each slot with the query's word `q`: it is -1 if they are equal, and 0 if not. The
 //! product of this selection and the table is the selected row, and does not tell where the row is.
 //! A key that no row has gives zeros.
 //!
-//! Several words are compared at once. The differences `x` and `y` of two words become `x^2 + x y +
-//! c y^2`, where `1 - 4 c` is not a square modulo `t`. Four times this form is `(2 x + y)^2 - (1 -
-//! 4 c) y^2`, which is 0 for `x = y = 0` alone: the norm of a number of the field of `t^2`
-//! elements. One power is therefore enough for all words.
+//! Several words are compared at once. The differences `x` and `y` of two words become
+//! `x^2 + x y + c y^2`, where `1 - 4 c` is not a square modulo `t`. Four times this form is
+//! `(2 x + y)^2 - (1 - 4 c) y^2`, which is 0 for `x = y = 0` alone: the norm of a number of the
+//! field of `t^2` elements. One power is therefore enough for all words.
 //!
 //! The table of `rows` times `columns` is read by its diagonals: the selection times diagonal `k`,
 //! rotated by `k`, has in slot `j` a value of column `j mod p`. The period `p` is the number of

@@ -11,13 +11,13 @@
 //! is that of the message and of the overflow `t u` of `c_0 + c_1 s = .. + Q u`: about
 //! `t |s|/sqrt 12`.
 //!
-//! *Size of `R`.* Centred components are below `Q/2`. Components of the tensor product are below `N
-//! Q^2/2`, and scaled below `t N Q/2`. `R > 2 t N Q` leaves them in `[-R/4, R/4]`, where the
+//! *Size of `R`.* Centred components are below `Q/2`. Components of the tensor product are below
+//! `N Q^2/2`, and scaled below `t N Q/2`. `R > 2 t N Q` leaves them in `[-R/4, R/4]`, where the
 //! conversion back is exact for every ciphertext, noisy or not.
 //!
 //! *Cost* in transforms of one limb, for `l` moduli, `r` auxiliary ones, and a relinearisation with
-//! `d` digits and `k` special moduli: `4l` (factors to coefficients) `+ 4r` (their extension) `+
-//! 3(l + r)` (tensor product to coefficients) `+ d (l + k)` (digits) `+ 2k + 2l` (mod down). The
+//! `d` digits and `k` special moduli: `4l` (factors to coefficients) `+ 4r` (their extension)
+//! `+ 3(l + r)` (tensor product to coefficients) `+ d (l + k)` (digits) `+ 2k + 2l` (mod down). The
 //! scaling gives the components in the coefficient domain. There `d_2` is cut into digits, and
 //! `d_0` and `d_1` are added to the remainder of the mod down before its transform. None of the
 //! three therefore needs transforms of its own. A square saves `2l + 2r`.

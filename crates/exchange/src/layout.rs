@@ -5,10 +5,10 @@ use crate::error::{Error, Result};
 /// A layout of `values` values in all `N` slots. Each value has `copies = N / values` slots.
 ///
 /// The slots are two rows of columns `0 .. N/2`. If there is more than one copy, value `i` is in
-/// every slot of each column congruent to `i` modulo `values`. Its copy `c` is in row `c /
-/// (copies/2)`, column `i + values (c mod copies/2)`. Hence a rotation by a multiple of `values`,
-/// or a swap of the rows, permutes the copies of every value. A layout of one copy has value `i` in
-/// slot `i`.
+/// every slot of each column congruent to `i` modulo `values`. Its copy `c` is in row
+/// `c / (copies/2)`, column `i + values (c mod copies/2)`. Hence a rotation by a multiple of
+/// `values`, or a swap of the rows, permutes the copies of every value. A layout of one copy has
+/// value `i` in slot `i`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Layout {
     slots: usize,

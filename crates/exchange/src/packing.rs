@@ -2,9 +2,9 @@
 //!
 //! Client and server must agree on these parts: the client encrypts the parts, and the server
 //! multiplies them with samples. Value `i` has `r` copies, and the `n` entries of the secret are
-//! spread over them: copy `c` takes part in `w = n / r` products, with the entries `c w .. (c + 1)
-//! w`. The products of baby step `b` are with the secret rotated by `b`. Every eighth baby step is
-//! key material, and the server makes the others from it.
+//! spread over them: copy `c` takes part in `w = n / r` products, with the entries
+//! `c w .. (c + 1) w`. The products of baby step `b` are with the secret rotated by `b`. Every
+//! eighth baby step is key material, and the server makes the others from it.
 
 use crate::layout::Layout;
 use crate::params::LoopParams;

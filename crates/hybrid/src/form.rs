@@ -39,9 +39,9 @@ impl Form {
     /// table has the value at the end, which is the form's `low` or `high`.
     ///
     /// The search for a table that rises in steps: value `v` begins at `x_v`. Hence the multiplier
-    /// `m`, the offset `o` and the shift `s` must satisfy `m x_v + o >= v 2^s` and `m (x_v - 1) + o
-    /// < v 2^s`. An offset exists if and only if for every two values `v < w` the intervals meet,
-    /// which bounds `m` from both sides.
+    /// `m`, the offset `o` and the shift `s` must satisfy `m x_v + o >= v 2^s` and
+    /// `m (x_v - 1) + o < v 2^s`. An offset exists if and only if for every two values `v < w` the
+    /// intervals meet, which bounds `m` from both sides.
     pub fn of_table(lut: &Lut, step: i64) -> Option<Self> {
         let steps = Steps::rising(lut, step);
         if let Some(steps) = steps {

@@ -1,11 +1,11 @@
 //! One iteration of the training. It takes 4 levels.
 //!
 //! `w` and `v` have each feature's value in all its slots. A batch is several ciphertexts `Z`,
-//! already multiplied by labels. With `x = Z v`, summed over features, the gradient is `sum x Z (A1
-//! + A3 x^2) + Z / 2`. This takes levels for `Z v`, for `x^2` and `x Z`, for their product, and for
-//! the mask of the sum over samples. Factors that would take a level are put into scales. The
-//! momentum differs between iterations, but scales do not. The momentum is therefore a plaintext,
-//! and a second mask has it as a factor.
+//! already multiplied by labels. With `x = Z v`, summed over features, the gradient is
+//! `sum x Z (A1 + A3 x^2) + Z / 2`. This takes levels for `Z v`, for `x^2` and `x Z`, for their
+//! product, and for the mask of the sum over samples. Factors that would take a level are put into
+//! scales. The momentum differs between iterations, but scales do not. The momentum is therefore a
+//! plaintext, and a second mask has it as a factor.
 
 use super::{IMAGINARY, Source, part};
 use crate::error::{Error, Result};

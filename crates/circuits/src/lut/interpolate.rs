@@ -11,8 +11,8 @@ use std::collections::HashMap;
 /// Returns the polynomial of degree at most `2 bound` whose value is `table(x)` at every `x` in
 /// `-bound ..= bound`.
 ///
-/// The polynomial has `2 bound + 1` coefficients in `[0, t)`, lowest first. With `bound = (t - 1) /
-/// 2` the table covers all of `Z_t`. Values of the table are taken modulo `t`.
+/// The polynomial has `2 bound + 1` coefficients in `[0, t)`, lowest first. With
+/// `bound = (t - 1) / 2` the table covers all of `Z_t`. Values of the table are taken modulo `t`.
 ///
 /// # Errors
 /// [`Error::Shape`] if `bound` exceeds `(t - 1) / 2`, or `t` is above 65537.

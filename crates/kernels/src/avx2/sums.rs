@@ -1,8 +1,8 @@
 //! Exact sums of products beyond 53 bits, in two `f64`.
 //!
 //! The *high* sum begins at `1.5 * 2^(52 + s)`, where doubles are the multiples of `2^s`. Hence
-//! `high + x y` is rounded to such a multiple. Both the growth of the high sum and the rest of `x
-//! y` are known exactly, and the rest goes to the *low* sum. A term of any size costs four
+//! `high + x y` is rounded to such a multiple. Both the growth of the high sum and the rest of
+//! `x y` are known exactly, and the rest goes to the *low* sum. A term of any size costs four
 //! operations:
 //!
 //! ```text

@@ -137,16 +137,17 @@ impl<T: Torus> Multiplier<T> for Fft {
         }
     }
 
-    /// Let `u = 2^-53` and `l = log2(N/2)`. A level of a butterfly multiplies by a rounded root (`u
-    /// / sqrt(2)`) with fused operations (`2 u`), and adds (`u`). A transform therefore has a
+    /// Let `u = 2^-53` and `l = log2(N/2)`. A level of a butterfly multiplies by a rounded root
+    /// (`u / sqrt(2)`) with fused operations (`2 u`), and adds (`u`). A transform therefore has a
     /// relative error of at most `(1 + 4u)^l - 1`: in the Euclidean norm, and also for a single
     /// point relative to the sum of the sizes of all inputs. (Brisebarre, Joldes, Muller, Naneş,
     /// Picot, "Error Analysis of Some Operations Involved in the Cooley-Tukey Fast Fourier
     /// Transform", ACM TOMS 46(2), 2020.) The first bound serves for the digits and the words. The
     /// second serves for the inverse transform, whose inputs are products: by Cauchy and Parseval
     /// the sum of their sizes over `N/2` is at most the product of the norms of digits and words.
-    /// Those norms are `digit sqrt(N)` and `sqrt(N) / 2`. Products and sums over rows add `(3 +
-    /// rows) u`, and rounding the words adds `u`. Terms of second order in `u` fit in another `u`.
+    /// These norms are `digit sqrt(N)` and `sqrt(N) / 2`. Products and sums over rows add
+    /// `(3 + rows) u`, and rounding the words adds `u`. Terms of second order in `u` fit in another
+    /// `u`.
     fn error_bound(&self, rows: usize, digit: f64) -> f64 {
         let n = self.table.n() as f64;
         let levels = (n / 2.0).log2();

@@ -4,9 +4,9 @@ use kernels::Modulus;
 
 /// Garner's algorithm with centred digits, for multipliers that compute modulo primes.
 ///
-/// An integer `v` with `2 |v| < p_0 p_1 ..` is `x_0 + p_0 (x_1 + p_1 (x_2 + ..))` with `2 |x_i| <
-/// p_i`. For odd `p_i` the digits `x_i` are unique. The digits need no comparison with half of the
-/// product, and the sum may wrap around.
+/// An integer `v` with `2 |v| < p_0 p_1 ..` is `x_0 + p_0 (x_1 + p_1 (x_2 + ..))` with
+/// `2 |x_i| < p_i`. For odd `p_i` the digits `x_i` are unique. The digits need no comparison with
+/// half of the product, and the sum may wrap around.
 ///
 /// *Source.* Garner, "The residue number system", IRE Transactions on Electronic Computers, 1959;
 /// mixed radix: Knuth, The Art of Computer Programming 2, section 4.3.2.

@@ -1,9 +1,9 @@
 //! The transform of the ring in single precision, with a proven bound on its error.
 //!
 //! A real polynomial modulo `X^N + 1` is a complex one modulo `X^(N/2) - i`: coefficient `j < N/2`
-//! is the real part of place `j`, and any other the imaginary part of place `j - N/2`. With `X = w
-//! Y` and `w^(N/2) = i`, it is a polynomial modulo `Y^(N/2) - 1`. A twist therefore comes before a
-//! cyclic transform of `N/2` points.
+//! is the real part of place `j`, and any other the imaginary part of place `j - N/2`. With
+//! `X = w Y` and `w^(N/2) = i`, it is a polynomial modulo `Y^(N/2) - 1`. A twist therefore comes
+//! before a cyclic transform of `N/2` points.
 
 use std::f64::consts::PI;
 

@@ -47,9 +47,10 @@ impl BootstrapSpec {
     /// Returns the spec for messages of `slots` slots that repeat.
     ///
     /// The coefficients of such messages may be as large as the message itself. In contrast, the
-    /// coefficients of many different slots are small. The sine is off by `(2 pi / 2^log_ratio)^2 /
-    /// 6` of the largest possible coefficient, and the noise is amplified by `2^log_ratio`. The
-    /// ratio is chosen so that both errors are equal for scales of 60 bits in the reduction.
+    /// coefficients of many different slots are small. The sine is off by
+    /// `(2 pi / 2^log_ratio)^2 / 6` of the largest possible coefficient, and the noise is amplified
+    /// by `2^log_ratio`. The ratio is chosen so that both errors are equal for scales of 60 bits in
+    /// the reduction.
     pub fn for_slots(slots: usize) -> Self {
         let coefficients = (slots.max(1) as f64).log2() / 2.0;
         Self {

@@ -1,11 +1,11 @@
 //! Products by definition on a chain of processing elements, each of which computes a block of the
 //! result.
 //!
-//! With `b_(-m) = -b_(N-m)`, coefficient `j` of a product in `Z[X]/(X^N + 1)` is the sum of `a_t
-//! b_(j-t)` over all `t`. Hence an element that has all of `a`, and `b` extended by its negative,
-//! computes any block of coefficients alone. Elements form a chain. Operands go from element to
-//! element, and so do results: each element sends those of the elements before it, then its own. No
-//! element needs more than two input and two output streams, for a chain of any length.
+//! With `b_(-m) = -b_(N-m)`, coefficient `j` of a product in `Z[X]/(X^N + 1)` is the sum of
+//! `a_t b_(j-t)` over all `t`. Hence an element that has all of `a`, and `b` extended by its
+//! negative, computes any block of coefficients alone. Elements form a chain. Operands go from
+//! element to element, and so do results: each element sends those of the elements before it, then
+//! its own. No element needs more than two input and two output streams, for a chain of any length.
 //!
 //! *Source.* Wu, Arafin, "ATHENA: Accelerating Torus Fully Homomorphic Encryption on
 //! Energy-Efficient Heterogeneous Architecture", section III-A2, equations 6 to 10 and figures 6 to
