@@ -40,11 +40,11 @@ pub struct Size {
     largest: [f64; 2],
     /// Largest absolute value of a coefficient, from below and from above.
     coefficients: [f64; 2],
-    /// Whether all slots are known to be real.
+    /// True if all slots are known to be real.
     real: bool,
 }
 
-/// Whether a message fits its modulus.
+/// The answer to the question if a message fits its modulus.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fit {
     /// The message fits.
@@ -286,12 +286,12 @@ impl Size {
         }
     }
 
-    /// Whether something is known.
+    /// Returns true if any bound is known.
     pub fn is_known(&self) -> bool {
         self.largest[1].is_finite()
     }
 
-    /// Whether the message fits, of `n` coefficients which must be below `room`.
+    /// Decides if the message fits: all of its `n` coefficients must be below `room`.
     pub(crate) fn fit(&self, room: f64, n: usize) -> Fit {
         let constant = self.mean.re.abs().max(self.mean.im.abs()) - self.mean_distance;
         let least = self.coefficients[0]

@@ -56,7 +56,7 @@ impl Floods {
         self.answers
     }
 
-    /// Whether the last layer reads a source.
+    /// Returns true if the last layer reads the source.
     pub(crate) fn is_read(&self, source: Source) -> bool {
         self.sources.contains(&source)
     }

@@ -17,13 +17,13 @@ pub(crate) fn channels(groups: &[Vec<&Operand<'_>>], shape: Shape) -> Vec<Vec<bo
     groups.iter().map(own).collect()
 }
 
-/// Whether several groups give parts of one channel.
+/// Returns true if several groups give parts of one channel.
 pub(crate) fn meet(channels: &[Vec<bool>]) -> bool {
     let count = |channel: usize| channels.iter().filter(|own| own[channel]).count();
     (0..channels.first().map_or(0, Vec::len)).any(|channel| count(channel) > 1)
 }
 
-/// Whether a term has a weight for an output channel.
+/// Returns true if a term has a weight for an output channel.
 fn gives(operand: &Operand<'_>, channel: usize) -> bool {
     let map = operand.linear.grouped(operand.tensor.shape);
     let weights = |kernel| &map.weights[map.weights_of(kernel)..][..map.row_len()];

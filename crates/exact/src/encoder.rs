@@ -64,7 +64,7 @@ impl Encoder {
         Some(Self { n, t, slots })
     }
 
-    /// Whether there are slots, that is whether `t` is a prime with `t = 1 mod 2N`.
+    /// Returns true if there are slots, that is, if `t` is a prime with `t = 1 mod 2N`.
     pub fn has_slots(&self) -> bool {
         self.slots.is_some()
     }

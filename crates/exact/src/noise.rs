@@ -255,7 +255,7 @@ pub struct Model {
     t: f64,
     /// Bound of energies. It is exceeded with the probability `2^RARE`.
     energy: f64,
-    /// Whether products bring their noise down to the size of a rounding, at all points of any run.
+    /// True if products bring their noise down to the size of a rounding, at all points of any run.
     settles: bool,
     moments: Arc<Moments>,
     /// By the degree `d` of a part: a power `z^(d - 1)` of its energy beyond which it escapes with

@@ -164,7 +164,7 @@ fn loaded(
     words.collect()
 }
 
-/// Whether a value with this name belongs to a query, and not to keys or constants.
+/// Returns true if a value with this name belongs to a query, and not to keys or constants.
 fn of_query(name: &str) -> bool {
     name.split('/').next() == Some(lower::names::QUERY)
 }

@@ -32,7 +32,7 @@ pub(crate) struct Image {
     /// The actual outputs of the encrypted layers so far.
     pub(crate) real: Vec<Vec<i64>>,
     /// The exact accumulators of the current layer for the actual outputs `real`. Then the
-    /// accumulators that entered its table, and whether each output has been compared.
+    /// accumulators that entered its table, and for each output true if it has been compared.
     pub(crate) expected: Vec<i64>,
     pub(crate) entered: Vec<Option<i64>>,
     pub(crate) left: Vec<bool>,

@@ -21,7 +21,7 @@ pub fn eval_automorphism_index(n: usize, g: usize) -> Vec<u32> {
         .collect()
 }
 
-/// The position in `[0, N)` to which `X -> X^g` sends coefficient `i`, and whether its sign
+/// The position in `[0, N)` to which `X -> X^g` sends coefficient `i`, and true if its sign
 /// changes.
 #[inline]
 pub(crate) fn coefficient_target(i: usize, g: usize, n: usize) -> (usize, bool) {

@@ -61,7 +61,7 @@ impl Modulus {
         self.bits
     }
 
-    /// Whether `q` has more than [`Modulus::FAST_BITS`] bits.
+    /// Returns true if `q` has more than [`Modulus::FAST_BITS`] bits.
     #[inline]
     pub fn is_wide(&self) -> bool {
         self.bits > Self::FAST_BITS

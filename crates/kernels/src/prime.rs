@@ -1,6 +1,6 @@
 //! Primality of words.
 
-/// Whether `n` is prime: Miller-Rabin, deterministic for every `u64`. Time depends on `n`.
+/// Returns true if `n` is prime: Miller-Rabin, deterministic for every `u64`. Time depends on `n`.
 ///
 /// # Source
 /// The first twelve primes as bases suffice below 3.3 * 10^24: Sorenson and Webster, "Strong

@@ -38,7 +38,7 @@ impl Terms {
     }
 
     /// The ciphertexts of an answer: moduli, pairs of the image and the coefficient or slot of each
-    /// output, the bits of the flood if there is one, and whether there are parts of outputs.
+    /// output, the bits of the flood if there is one, and true if there are parts of outputs.
     fn outputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let terms = self.exchange.terms();
         let outputs = terms.outputs.iter().map(|outputs| {

@@ -105,7 +105,8 @@ impl SecretKey {
         Ciphertext::new(vec![b, a]).of_key(self.id)
     }
 
-    /// Whether `basis` is that of one of the key's levels, at which it can encrypt and decrypt.
+    /// Returns true if `basis` belongs to one of the key's levels, at which it can encrypt and
+    /// decrypt.
     pub fn is_over(&self, basis: &Basis) -> bool {
         let level = basis.len().wrapping_sub(1);
         level <= self.params.max_level() && self.params.basis(level) == basis

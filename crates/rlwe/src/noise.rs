@@ -102,7 +102,7 @@ fn negate(a: &mut [u64]) {
     }
 }
 
-/// Whether `a < b`. The shorter number is extended with zeros.
+/// Returns true if `a < b`. The shorter number is extended with zeros.
 fn is_less(a: &[u64], b: &[u64]) -> bool {
     let word = |x: &[u64], i: usize| x.get(i).copied().unwrap_or(0);
     let mut places = (0..a.len().max(b.len())).rev();

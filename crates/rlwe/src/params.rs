@@ -164,7 +164,7 @@ impl Params {
         self.0.security
     }
 
-    /// Whether the [security](Self::security) is sufficient.
+    /// Returns true if the [security](Self::security) is sufficient.
     pub fn is_secure(&self) -> bool {
         self.0.security.is_enough()
     }

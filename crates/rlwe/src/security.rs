@@ -158,7 +158,8 @@ impl Security {
         }
     }
 
-    /// Whether it reaches [`TARGET_BITS`], with a margin if only primal attacks were estimated.
+    /// Returns true if the security reaches [`TARGET_BITS`], with a margin if only primal attacks
+    /// were estimated.
     pub fn is_enough(&self) -> bool {
         let margin = match self.basis {
             Basis::PrimalHybrid { .. } => PRIMAL_MARGIN,

@@ -143,7 +143,7 @@ impl<S: Scheme> Ciphertext<S> {
         self.seed.as_ref()
     }
 
-    /// Whether both are one ciphertext.
+    /// Returns true if `self` and `other` are one ciphertext.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.raw, &other.raw)
     }

@@ -108,7 +108,7 @@ pub enum Error {
         what: String,
         /// The rotations for which there are keys, separated by commas.
         rotations: String,
-        /// Whether there is a key of the conjugation.
+        /// True if there is a key of the conjugation.
         conjugation: bool,
     },
     /// Evaluation keys without those of bootstrapping.

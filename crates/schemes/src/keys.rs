@@ -111,7 +111,7 @@ impl<S: Scheme> EvaluationKeys<S> {
         (-quarter + 1..=quarter).filter(held).collect()
     }
 
-    /// Whether there is a key for the conjugation, or the swap of rows.
+    /// Returns true if there is a key for the conjugation, or the swap of rows.
     pub fn conjugation(&self) -> bool {
         self.has(galois::conjugation_element(self.params().n()))
     }

@@ -136,7 +136,7 @@ impl<T: Torus> GlweList<T> {
         self.bodies.len() / self.n
     }
 
-    /// Whether the list is empty.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()
     }

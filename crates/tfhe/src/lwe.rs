@@ -151,7 +151,7 @@ impl<T: Torus> LweList<T> {
         self.bodies.len()
     }
 
-    /// Whether the list is empty.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.bodies.is_empty()
     }

@@ -75,7 +75,7 @@ impl Trace {
         trace
     }
 
-    /// For each instruction of the main body, whether the rest from `border` on needs it.
+    /// For each instruction of the main body, true if the rest from `border` on needs it.
     fn kept(
         &self,
         border: usize,

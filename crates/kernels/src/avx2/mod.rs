@@ -43,7 +43,8 @@ macro_rules! dispatch {
     };
 }
 
-/// Whether this backend computes sums of products modulo `q`. Otherwise the scalar reference does.
+/// Returns true if this backend computes sums of products modulo `q`. Otherwise the scalar
+/// reference computes them.
 fn has_sums(q: &Modulus) -> bool {
     !q.is_wide() && q.bits() >= MIN_BITS
 }

@@ -42,7 +42,7 @@ pub(super) struct Sums {
     /// Let `r` be `2^s` modulo q, nearest to zero: `r / 2^s`, and that divided by q.
     shift: F,
     shift_over_q: F,
-    /// Whether low sums are so large that they are reduced before anything is added to them.
+    /// True if low sums are so large that they are reduced before anything is added to them.
     large: bool,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct Reduction {
     /// `floor(2^58 / q)`.
     ratio58: V,
     mask: V,
-    /// Whether the upper accumulator may exceed 2^51.
+    /// True if the upper accumulator may exceed 2^51.
     fold: bool,
 }
 

@@ -25,10 +25,10 @@ pub(crate) struct Circuit {
     pub(crate) circuit: program::circuit::Circuit,
 }
 
-/// Name, whether it is encrypted, level, scale.
+/// Name of an input or output, true if it is encrypted, level, scale.
 type Described<'a> = (&'a str, bool, usize, f64);
 /// For each kind of key, the highest level at which it is used: relinearization, rotations by
-/// steps, conjugation. Then whether bootstrapping needs keys of its own.
+/// steps, conjugation. Then true if bootstrapping needs keys of its own.
 type Needed = (Option<usize>, BTreeMap<usize, usize>, Option<usize>, bool);
 /// Bytes of the values, and of the mean squares of their errors; log2 of the probability of a wrong
 /// run.

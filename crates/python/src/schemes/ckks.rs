@@ -92,7 +92,7 @@ impl CkksCiphertext {
         })?))
     }
 
-    /// All slots, and a doubt whether they are right.
+    /// All slots, and a doubt if they may be wrong.
     fn decrypt<'py>(
         &self,
         py: Python<'py>,

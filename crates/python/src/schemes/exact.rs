@@ -12,7 +12,7 @@ use super::switch::SchemeSwitch;
 use super::table::BfvTable;
 use crate::guard::{guard, guard_bytes};
 
-/// A ciphertext of BFV or BGV. Whether it holds slots or coefficients is known to Python.
+/// A ciphertext of BFV or BGV. Only Python knows if it holds slots or coefficients.
 #[pyclass(frozen, module = "palladion._native")]
 pub(crate) struct ExactCiphertext(pub(super) Exact);
 

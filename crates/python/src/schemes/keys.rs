@@ -172,7 +172,7 @@ impl SchemeKeys {
         each!(&self.0, keys => keys.rotations())
     }
 
-    /// Whether there is a key for the conjugation, or the swap of rows.
+    /// Returns true if there is a key for the conjugation, or the swap of rows.
     fn conjugation(&self) -> bool {
         each!(&self.0, keys => keys.conjugation())
     }

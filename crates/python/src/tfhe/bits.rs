@@ -150,7 +150,7 @@ impl TfheBits {
         })
     }
 
-    /// The bits, and whether they are a single one.
+    /// The bits, and true for a single bit without a dimension.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, params: &TfheParams, data: &[u8]) -> PyResult<(Self, bool)> {
         guard(py, || {

@@ -286,7 +286,7 @@ impl TfheIntegers {
         })
     }
 
-    /// The integers, and whether they are a single one.
+    /// The integers, and true for a single integer without a dimension.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, params: &TfheParams, data: &[u8]) -> PyResult<(Self, bool)> {
         guard(py, || {

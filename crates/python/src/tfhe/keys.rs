@@ -24,7 +24,7 @@ pub(crate) struct TfheServer {
     pub(crate) seeded: Seeded,
 }
 
-/// Whether the parameters' words have 32 bits.
+/// Returns true if the parameters' words have 32 bits.
 pub(crate) fn short(params: &TfheParams) -> bool {
     params.get().spec().word_bits == 32
 }

@@ -240,7 +240,7 @@ impl TfheNumbers {
         })
     }
 
-    /// The numbers, and whether they are a single one.
+    /// The numbers, and true for a single number without a dimension.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, params: &TfheParams, data: &[u8]) -> PyResult<(Self, bool)> {
         guard(py, || {

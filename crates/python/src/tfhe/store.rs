@@ -26,7 +26,7 @@ pub(crate) enum Item {
 /// The header before the ciphertexts.
 pub(crate) struct Header {
     pub(crate) item: Item,
-    /// Whether it is a single value, not a batch of one.
+    /// True for a single value that is not a batch of one.
     pub(crate) single: bool,
     /// Digits of a number.
     pub(crate) blocks: usize,
@@ -77,7 +77,7 @@ pub(crate) fn seal(params: &TfheParams, header: &Header, fresh: bool, inner: &[u
     w.seal(&BATCH, params.get().fingerprint())
 }
 
-/// The header, whether the ciphertexts are seeded, and their bytes.
+/// The header, true if the ciphertexts are seeded, and their bytes.
 pub(crate) fn open<'a>(
     params: &TfheParams,
     expected: Item,

@@ -36,7 +36,8 @@ impl Residues {
         &self.moduli
     }
 
-    /// Whether residues determine every integer of at most `bound` in size: `2 bound < p_0 p_1 ..`.
+    /// Returns true if residues determine every integer of at most `bound` in size:
+    /// `2 bound < p_0 p_1 ..`.
     pub(super) fn hold(&self, bound: u128) -> bool {
         let product = self
             .moduli

@@ -99,7 +99,7 @@ pub(crate) struct Usage {
 pub(crate) struct Network {
     tiles: Vec<Running>,
     streams: Vec<Stream>,
-    /// Whether words are computed, or only their times.
+    /// True if words are computed, false if only their times are.
     words: bool,
 }
 

@@ -58,7 +58,7 @@ fn descend<const LAZY: bool, const WORDS: bool>(t: &Context<LAZY>, block: &mut [
 }
 
 impl<const LAZY: bool> Context<'_, LAZY> {
-    /// Whether the stage of `node` reduces its values.
+    /// Returns true if the stage of `node` reduces its values.
     #[inline]
     fn reduces(&self, node: usize) -> bool {
         !LAZY && node.ilog2().is_multiple_of(self.period)

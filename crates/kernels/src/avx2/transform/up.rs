@@ -63,7 +63,7 @@ fn ascend<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
 }
 
 impl<const LAZY: bool> Context<'_, LAZY> {
-    /// Whether the stage that makes blocks of `words` words reduces its sums.
+    /// Returns true if the stage that makes blocks of `words` words reduces its sums.
     #[inline]
     fn reduces_sums(&self, words: usize) -> bool {
         !LAZY && words.ilog2().is_multiple_of(self.period)

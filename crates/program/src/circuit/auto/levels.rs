@@ -111,7 +111,7 @@ impl AutoBuilder {
         self.at(value, level, false)
     }
 
-    /// Brings two terms of a sum to one level and scale. Also returns whether they wait for a
+    /// Brings two terms of a sum to one level and scale. Also returns true if the terms wait for a
     /// rescale.
     pub(super) fn alike(&mut self, a: ValueId, b: ValueId) -> Result<([ValueId; 2], bool)> {
         let level = self.b.ty(a).level.min(self.b.ty(b).level);

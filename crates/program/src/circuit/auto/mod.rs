@@ -72,7 +72,8 @@ pub struct AutoBuilder {
     numbers: BTreeMap<u64, OperandId>,
     /// Products that wait for their rescale.
     waiting: BTreeSet<ValueId>,
-    /// The value made from a value at a level, by whether it waits.
+    /// Values made from a value: by the value, the level, and true for a result that waits for its
+    /// rescale.
     made: BTreeMap<(ValueId, usize, bool), ValueId>,
     /// Plaintexts by operand, level and bits of the scale.
     placed: BTreeMap<(OperandId, usize, u64), ValueId>,

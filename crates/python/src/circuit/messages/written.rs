@@ -21,8 +21,8 @@ pub(crate) struct MessageCircuit {
 
 /// Name, number of messages (`None` for a single one), bits of each.
 type Input<'a> = (&'a str, Option<usize>, u32);
-/// Name, whether it is single, and for each message: the smallest value, the largest value, and the
-/// number added to it in a ciphertext.
+/// Name of an output, true if it is a single message, and for each message: the smallest value, the
+/// largest value, and the number added to it in a ciphertext.
 type Output<'a> = (&'a str, bool, Vec<(i64, i64, i64)>);
 
 #[pymethods]

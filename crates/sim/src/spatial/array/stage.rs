@@ -63,7 +63,7 @@ impl Stage {
         self.garner.n()
     }
 
-    /// Whether both parts of a value go to one stream.
+    /// Returns true if both parts of a value go to one stream.
     fn merges(&self) -> bool {
         self.role == Role::Forward(stages(self.n()) - 1)
     }

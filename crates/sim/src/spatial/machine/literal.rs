@@ -63,7 +63,7 @@ pub struct Tile {
     pub scalars: usize,
     /// Vector operations.
     pub vectors: usize,
-    /// Whether inner loops of multiplications are software-pipelined.
+    /// True if inner loops of multiplications are software-pipelined.
     pub pipelined: bool,
 }
 

@@ -57,7 +57,7 @@ pub struct Cluster {
     /// one kind.
     pub kind: usize,
     register_file_bytes: u64,
-    /// For each operation, whether this cluster executes it.
+    /// For each operation, true if this cluster executes it.
     executes: [bool; Operation::ALL.len()],
 }
 

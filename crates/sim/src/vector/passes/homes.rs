@@ -38,7 +38,7 @@ pub(super) struct Queues<'a> {
     units: Vec<u64>,
     /// For each class of instructions and each cluster, the waiting events.
     queues: Vec<Vec<Heap>>,
-    /// For each class, one bit for each cluster: whether an event waits there.
+    /// For each class, one bit for each cluster, which is set if an event waits there.
     waiting: Vec<Vec<u64>>,
     /// Length of a queue from which idle clusters take work.
     long: usize,

@@ -75,7 +75,7 @@ struct List<'a> {
     instructions: Queues<'a>,
     memory: Channel,
     generators: Channel,
-    /// Whether the machine has generators.
+    /// True if the machine has generators.
     generates: bool,
     model: Model<'a>,
 }

@@ -26,8 +26,8 @@ use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
 /// Plans a scratchpad of `slots` limbs for instructions in an order. Every instruction must fit the
-/// slots. `streamed` is the number of eighths of the limbs of hints that stream. `kept` says
-/// whether results that were not written stay for twice as long.
+/// slots. `streamed` is the number of eighths of the limbs of hints that stream. `kept` is true if
+/// results that were not written stay for twice as long.
 pub(super) fn plan(
     work: &Work,
     uses: &Uses,
@@ -100,7 +100,7 @@ struct Pad<'a> {
     eviction: Eviction,
     /// Eighths of the limbs of hints that stream.
     streamed: u32,
-    /// Whether results that were not written stay for twice as long.
+    /// True if results that were not written stay for twice as long.
     kept: bool,
     /// Distance of the next use, in instructions, beyond which a limb that streams leaves.
     far: u32,
@@ -113,17 +113,17 @@ struct Pad<'a> {
     ranks: BinaryHeap<u64>,
     /// Number of free slots.
     free: usize,
-    /// For each limb, whether it is in the scratchpad.
+    /// For each limb, true if it is in the scratchpad.
     here: Vec<bool>,
-    /// For each limb, whether it can be had again from memory or from a seed.
+    /// For each limb, true if it can be had again from memory or from a seed.
     saved: Vec<bool>,
-    /// For each limb, whether it is an output.
+    /// For each limb, true if it is an output.
     output: Vec<bool>,
     events: Vec<u32>,
     /// For each limb, the number of events up to its last production, load or read.
     touched: Vec<u32>,
     /// Limbs that leave because other limbs need their room. Each has the number of events after
-    /// which it leaves, its number, and whether it is written before.
+    /// which it leaves, its number, and true if it is written before.
     leaves: Vec<(u32, u32, bool)>,
 }
 

@@ -70,7 +70,7 @@ struct Turns<'a> {
     undone: Vec<u32>,
     /// For each operation, how many of its readers are not done.
     readers: Vec<u32>,
-    /// For each operation, whether it is done.
+    /// For each operation, true if it is done.
     done: Vec<bool>,
     /// The first operation that is not done.
     oldest: usize,

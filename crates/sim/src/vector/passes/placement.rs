@@ -79,7 +79,7 @@ struct Placer<'a> {
     machine: &'a Machine,
     work: &'a Work,
     schedule: Schedule,
-    /// For each limb, the cycle from which it can be read, and whether it last came from outside.
+    /// For each limb, the cycle from which it can be read, and true if it last came from outside.
     ready: Vec<u64>,
     fetched: Vec<bool>,
     /// For each limb, the cycle from which no event that was issued needs it.

@@ -17,8 +17,8 @@ use crate::vector::work::{NONE, Work};
 use std::collections::BinaryHeap;
 
 /// Chooses the limbs to keep. Returns for each instruction one bit for each operand, in order,
-/// which says whether it is in the register file, and [`INSIDE`] if the result is needed nowhere
-/// else. `sequences` has the instructions of each cluster, in order.
+/// which is set if the operand is in the register file, and [`INSIDE`] if the result is needed
+/// nowhere else. `sequences` has the instructions of each cluster, in order.
 pub(super) fn keep(
     machine: &Machine,
     work: &Work,

@@ -161,7 +161,7 @@ struct Spread<'a> {
     uses: Vec<u32>,
     /// For each instruction, how many operands are not available yet.
     waits: Vec<u32>,
-    /// For each instruction, whether it has begun.
+    /// For each instruction, true if it has begun.
     begun: Vec<bool>,
     /// Instructions that have begun, in order.
     spread: Vec<u32>,

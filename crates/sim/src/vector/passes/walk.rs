@@ -71,7 +71,7 @@ fn regions(work: &Work, order: &[u32], size: usize) -> Vec<u32> {
     regions
 }
 
-/// For each instruction, whether its own region reads it and nothing else does.
+/// For each instruction, true if its own region reads it and nothing else does.
 fn read_within(work: &Work, regions: &[u32]) -> Vec<bool> {
     let mut inner = vec![false; regions.len()];
     let mut outer = vec![false; regions.len()];

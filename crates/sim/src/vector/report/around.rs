@@ -16,7 +16,7 @@ pub(super) struct Readers {
     /// Readers of all results: the readers of result `i` are `all[first[i]..first[i + 1]]`.
     all: Vec<u32>,
     first: Vec<u32>,
-    /// For each instruction, whether its result is an output.
+    /// For each instruction, true if its result is an output.
     output: Vec<bool>,
 }
 

@@ -125,8 +125,8 @@ impl Chains {
             return self;
         }
         let arrival = arrival(machine, work);
-        // `read`: whether an instruction of the same operation reads the result. `reads`: whether
-        // the instruction reads a result of its own operation.
+        // `read` is true if an instruction of the same operation reads the result. `reads` is true
+        // if the instruction reads a result of its own operation.
         let (mut read, mut reads) = (vec![false; count], vec![false; count]);
         for (i, reads) in reads.iter_mut().enumerate() {
             for limb in work.operands(i).filter(|&limb| (limb as usize) < count) {
