@@ -3,13 +3,13 @@
 use crate::error::{Error, Result};
 use program::TableShape;
 
-/// Everything that was compared while a network was compiled, in the order of the decisions. First
-/// forms are compared on a trial chain. From them follows the chain's length. Then the ways to cut
-/// digits are compared, each with its cheapest tables.
+/// All alternatives that were compared while a network was compiled, in the order of the decisions.
+/// First forms are compared on a trial chain. The forms determine the chain's length. Then the ways
+/// to cut digits are compared, each with its cheapest tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choices {
-    /// Number of limbs of the chain on which forms were compared. It is longer than the program's
-    /// and has other digits.
+    /// Number of limbs of the chain on which forms were compared. This chain is longer than the
+    /// program's chain and has other digits.
     pub trial_limbs: usize,
     /// Layers with a table, in the network's order.
     pub layers: Vec<LayerChoices>,
@@ -22,9 +22,9 @@ pub struct Choices {
 pub struct LayerChoices {
     /// The layer's name.
     pub name: String,
-    /// Forms of its values.
+    /// Forms of the layer's values.
     pub forms: Vec<Candidate<FormOption, FormCost>>,
-    /// Shapes of its table in the chosen form, with the program's parameters.
+    /// Shapes of the layer's table in the chosen form, with the program's parameters.
     pub tables: Vec<Candidate<TableShape, TableCost>>,
 }
 
@@ -115,7 +115,7 @@ impl Cost for f64 {
     }
 }
 
-/// The candidates so far, and the reason for refusing the one that was least far from being
+/// The candidates so far, and the reason for refusing the candidate that came closest to being
 /// possible.
 pub(crate) struct Comparison<T, C> {
     candidates: Vec<Candidate<T, C>>,
@@ -144,7 +144,7 @@ impl<T, C: Cost> Comparison<T, C> {
         self.candidates[index].cost = Err(self.note(error));
     }
 
-    /// Keeps the reason that says most, and of equal ones the last.
+    /// Keeps the reason of the candidate that came closest, and of several the last.
     fn note(&mut self, error: Error) -> String {
         let words = error.to_string();
         let kept = self.reason.as_ref().map_or(u32::MAX, far);
@@ -173,7 +173,7 @@ impl<T, C: Cost> Comparison<T, C> {
         candidates.map(tell).collect()
     }
 
-    /// The reason why none was chosen. `None` if no candidate was refused.
+    /// The reason why no candidate was chosen. `None` if no candidate was refused.
     pub(crate) fn reason(self) -> Option<Error> {
         self.reason
     }

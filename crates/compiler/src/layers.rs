@@ -124,8 +124,8 @@ impl Borders {
 
     /// The indices of a layer's table: its accumulators, and the margin that noise can reach. Each
     /// term that is added up as samples brings noise of its own. Near `t / 2` the margin is
-    /// smaller. It must be enough for a single value; whether it is enough for the whole run is
-    /// checked when the program is complete.
+    /// smaller. The margin must be enough for a single value. A check of the complete program shows
+    /// if it is enough for the whole run.
     fn indices(&self, layer: &Layer, params: &LoopParams) -> Result<Indices> {
         let half = (params.bfv().t().value() as i64 - 1) / 2;
         let samples = layer.most_samples();
@@ -201,7 +201,7 @@ impl Accumulators {
 
 /// A layer's values in the form that the next layers read.
 enum Values {
-    /// With the level at which a dense layer reads them.
+    /// Values in slots, with the level at which a dense layer reads them.
     Slots(ValueId, Layout, usize),
     Coefficients(Tensor),
 }

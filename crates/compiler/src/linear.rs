@@ -3,11 +3,11 @@
 //! The values are at the positions of a [`Raster`]. One product with a kernel polynomial gives an
 //! output channel at every place of the image. Output `(y, x)` comes to the position where its
 //! window's values would begin without padding. Tap `(c, i, j)` has the exponent that moves the
-//! value it reads to that position. Where the raster has no zeros, windows that reach out of the
-//! image would read other rows. They leave out those taps. Outputs therefore fall into *classes* by
-//! the taps that their windows leave out, and each class has its own product. If the ring has room,
-//! kernels stand side by side in one polynomial. A group whose terms are all windows, with the same
-//! kernel for each channel, gives all channels at once.
+//! value of the tap to that position. Where the raster has no zeros, windows that reach out of the
+//! image would read other rows. Such windows leave out the taps outside of the image. Outputs
+//! therefore fall into *classes* by the taps that their windows leave out, and each class has its
+//! own product. If the ring has room, kernels stand side by side in one polynomial. A group whose
+//! terms are all windows, with the same kernel for each channel, gives all channels at once.
 //!
 //! Terms whose outputs come to the same positions add up under encryption. Other terms add up as
 //! LWE samples.
@@ -153,9 +153,9 @@ pub(crate) fn accumulate(
     Ok(outputs)
 }
 
-/// The outputs that no term gives, because windows leave channels out or lie in the padding. They
-/// are the bias alone. They are only written if the bias is not 0, or if this is the last layer: an
-/// empty sum is 0 already.
+/// The outputs that no term gives, because windows leave channels out or lie in the padding. Such
+/// outputs equal the bias. They are only written if the bias is not 0, or if this is the last
+/// layer: an empty sum is 0 already.
 pub(crate) fn only_bias(
     b: &mut Builder<'_>,
     layer: &Layer,
@@ -264,7 +264,7 @@ fn taps(windows: &Sliding) -> impl Iterator<Item = [i64; 2]> + '_ {
     })
 }
 
-/// Output channels of one product, and where their outputs begin.
+/// Output channels of one product, and the positions where their outputs begin.
 struct Bundle {
     channels: Vec<usize>,
     /// Distance in positions between the outputs of two neighbouring channels.

@@ -36,8 +36,8 @@ const N: usize = 1 << 15;
 const LWE_DIMENSION: usize = 1024;
 const Q0_BITS: u32 = 26;
 const LWE_DIGIT_BITS: u32 = 3;
-/// Largest limb that is tried if runs would be wrong too often. With it, the probability that
-/// products grow at any point is 2^-200.
+/// Largest limb that is tried if runs would be wrong too often. With such limbs, the probability
+/// that products grow at any point is 2^-200.
 const LARGEST_LIMB: u32 = 36;
 /// Number of limbs that [`Moduli::wider_bits`] makes larger.
 const WIDER_LIMBS: usize = 2;
@@ -238,7 +238,7 @@ fn choose_for(
                 };
                 return Ok((program, choices));
             }
-            // Other digits would not help: the cause is the size of the limbs, or a border.
+            // Other digits would not help: the size of the limbs or a border is the cause.
             Err(error @ Error::Failure { .. }) => return Err(error),
             Err(error) => comparison.refuse(index, error),
         }
@@ -323,8 +323,9 @@ fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     cuts
 }
 
-/// Sizes with special moduli that 128-bit security has room for beside a chain of so many limbs. If
-/// they are too small for their digits, the noise says so.
+/// Sizes of moduli, with the special moduli made small enough for 128-bit security beside a chain
+/// of `limbs` limbs. Special moduli that are too small for their digits show in the predicted
+/// noise.
 fn fitting(moduli: Moduli, limbs: usize, special: usize) -> Moduli {
     let wider = WIDER_LIMBS as u32 * moduli.wider_bits;
     let chain = Q0_BITS + (limbs as u32 - 1) * moduli.limb_bits + wider;
@@ -375,7 +376,7 @@ struct Planner<'a> {
     fixed: &'a Fixed,
     params: &'a LoopParams,
     reach_bits: f64,
-    /// Plans by length of the polynomial, layout, operation that follows, and whether the last
+    /// Plans by length of the polynomial, layout, operation that follows, and true if the last
     /// layer reads the result and floods its outputs.
     known: HashMap<(usize, Layout, Next, bool), Rc<Planned>>,
 }
@@ -444,8 +445,8 @@ struct Task<'a> {
 }
 
 impl Task<'_> {
-    /// Plans the table in one shape. It starts at the lowest level from which the next linear layer
-    /// can use its result.
+    /// Plans the table in one shape. The table starts at the lowest level from which the next
+    /// linear layer can use its result.
     ///
     /// First the table starts at the top. If it ends too high, it starts lower by as many levels.
     /// Then it ends at the right level in most cases. It does not if digits of key switching are
@@ -510,8 +511,7 @@ impl Task<'_> {
     }
 
     /// Returns true if products with the next layers' weights still decrypt. A dense layer from
-    /// slots has a plaintext as large as `t`, whatever its weights. For that the level alone
-    /// decides.
+    /// slots has a plaintext as large as `t`, whatever its weights, so the level alone decides.
     fn goes_on(&self, params: &LoopParams, end: &DryValue, end_level: usize) -> Result<bool> {
         let engine = dry_engine(params);
         let reaches = || {

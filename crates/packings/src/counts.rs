@@ -1,4 +1,5 @@
-//! Numbers of operations and ciphertexts: of a built circuit, of our formulas, and of the paper's.
+//! Numbers of operations and ciphertexts: of a built circuit, of our formulas, and of the paper's
+//! formulas.
 
 use program::circuit::{Circuit, Op};
 use std::ops::AddAssign;

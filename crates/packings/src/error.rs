@@ -9,10 +9,10 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// From the scheme of approximate numbers.
+    /// An error of the scheme of approximate numbers.
     #[error(transparent)]
     Ckks(#[from] ckks::Error),
-    /// From the scheme of exact numbers.
+    /// An error of the scheme of exact numbers.
     #[error(transparent)]
     Exact(#[from] bgv::Error),
     /// No packing has this name.
@@ -23,13 +23,13 @@ pub enum Error {
         /// Names of all packings.
         expected: String,
     },
-    /// From the circuit's builder.
+    /// An error of the circuit's builder.
     #[error(transparent)]
     Program(#[from] program::Error),
-    /// From the ring.
+    /// An error of the ring.
     #[error(transparent)]
     Ring(#[from] ring::Error),
-    /// From the runtime.
+    /// An error of the runtime.
     #[error(transparent)]
     Evaluate(#[from] evaluate::Error),
     /// A layer, or numbers for it, of a shape that no packing takes.

@@ -3,8 +3,8 @@
 //!
 //! Source: Zhang, Xin, Wu, "GALA", NDSS 2021; Hyena (IEEE S&P 2024), section 7.2.
 //!
-//! *Dataflow.* That of [`Channel`](crate::Channel), with one rotation for each diagonal of an
-//! output, however many ciphertexts the input has.
+//! *Dataflow.* The dataflow of [`Channel`](crate::Channel), with one rotation for each diagonal of
+//! an output, however many ciphertexts the input has.
 
 use crate::counts::{Counts, Letters, Published, power_of_two};
 use crate::diagonals;

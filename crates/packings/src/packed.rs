@@ -1,4 +1,4 @@
-//! A layer in a packing: its circuit, and which value lies in which slot.
+//! A layer in a packing: its circuit, and the places of values in slots.
 
 use crate::error::{Result, shape};
 use crate::frame::Frame;
@@ -14,9 +14,9 @@ pub type Messages = BTreeMap<String, Vec<Complex64>>;
 pub struct Contents {
     /// Name of the input or output.
     pub name: String,
-    /// For each slot, or coefficient, the number of its value. Of an input, other slots are zero;
-    /// of an output, they are of no use. The list of an input may be shorter than the slots: then
-    /// it repeats.
+    /// For each slot, or coefficient, the number of its value. Slots without a value are zero in an
+    /// input, and have no meaning in an output. The list of an input may be shorter than the slots:
+    /// then it repeats.
     pub values: Vec<Option<u32>>,
 }
 

@@ -35,7 +35,7 @@ impl Candidate {
 pub struct Choice {
     /// The packings by price.
     pub candidates: Vec<Candidate>,
-    /// Names of the packings that cannot compute the layer, and why.
+    /// Names of the packings that cannot compute the layer, with the errors.
     pub refused: Vec<(&'static str, Error)>,
 }
 

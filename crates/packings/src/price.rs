@@ -108,7 +108,7 @@ impl Counts {
         let decomposition = |limbs: u64| limbs + limbs * limbs;
         let switched = |limbs: u64| 2 * limbs * (limbs + 1);
         let weighted = self.products - self.masks;
-        // Sums of rotated inputs are those with masks, or if there is none all of them.
+        // Sums of rotated inputs are the sums with masks, or all sums if there is no mask.
         let moved = self.sums - self.outer;
         let wide = u64::from(self.masks == 0 && self.early > 0);
         Passes {

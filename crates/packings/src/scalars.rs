@@ -54,12 +54,12 @@ impl<'a> Scalars<'a> {
         self.layer.group_kernels().div_ceil(self.kernels)
     }
 
-    /// Each slot's image, and the numbers of its group and kernel.
+    /// For each slot, the numbers of its image, group and kernel.
     fn places(&self, images: usize, groups: usize) -> impl Iterator<Item = [usize; 3]> {
         let lanes = self.groups * self.kernels;
         (0..self.period).map(move |slot| {
             let (lane, image) = (slot / self.images, slot % self.images);
-            // A lane without a group has the number of a group that there is not.
+            // A lane without a group gets a number beyond the layer's groups.
             let group = if lane < lanes {
                 lane / self.kernels
             } else {
@@ -70,8 +70,8 @@ impl<'a> Scalars<'a> {
         })
     }
 
-    /// The windows' rows, or columns, that each output has of the input: pairs of a tap and a
-    /// place.
+    /// The taps of an output's window that read a row, or column, of the input: pairs of the tap
+    /// and its place in the padded input.
     fn seen(&self, axis: usize, output: usize) -> Vec<(usize, usize)> {
         let taps = (0..self.layer.kernel[axis]).map(|tap| {
             (

@@ -4,16 +4,16 @@ use crate::layer::{Layer, pairs};
 use std::array::from_fn;
 use std::ops::Range;
 
-/// A part of a layer that is a layer of its own, and where it lies.
+/// A part of a layer that is a layer of its own, and its place in the whole layer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// The part. Around its input are the zeros that its windows read, and no others.
     pub layer: Layer,
     images: Range<usize>,
     groups: Range<usize>,
-    /// Of each group.
+    /// Channels of each group.
     channels: Range<usize>,
-    /// Of each group.
+    /// Kernels of each group.
     kernels: Range<usize>,
     /// Rows and columns of the input.
     reads: [Range<usize>; 2],
@@ -25,8 +25,8 @@ pub struct Tile {
 /// and columns as `part`, which is one of its [slices](crate::slice).
 ///
 /// A result of the layer is the sum over all tiles that have some of its channels. Tiles that read
-/// the same input with other kernels follow each other. Windows that see nothing but zeros around
-/// the input are in no tile, if a tile has only such.
+/// the same input with other kernels follow each other. A tile whose windows all read only zeros
+/// around the input is left out.
 pub fn tiles(layer: &Layer, part: &Layer) -> Vec<Tile> {
     let (all, sizes) = (extents(layer), extents(part));
     let mut cuts = vec![all.map(|all| 0..all)];
@@ -98,7 +98,7 @@ impl Tile {
         })
     }
 
-    /// The part's values among those of the whole layer.
+    /// The part's values, taken from the values of the whole layer.
     pub fn values(&self, whole: &Layer, x: &[i64]) -> Vec<i64> {
         let mut own = Vec::with_capacity(self.layer.inputs());
         for (image, group) in grid(&self.images, &self.groups) {
@@ -114,7 +114,7 @@ impl Tile {
         own
     }
 
-    /// The part's weights among those of the whole layer.
+    /// The part's weights, taken from the weights of the whole layer.
     pub fn weights(&self, whole: &Layer, weights: &[i64]) -> Vec<i64> {
         let mut own = Vec::with_capacity(self.layer.weights());
         for (group, kernel) in grid(&self.groups, &self.kernels) {
@@ -127,7 +127,7 @@ impl Tile {
         own
     }
 
-    /// Adds the part's results to those of the whole layer.
+    /// Adds the part's results to the results of the whole layer.
     pub fn add_to(&self, whole: &Layer, results: &mut [i64], own: &[i64]) {
         let mut own = own.iter();
         for (image, group) in grid(&self.images, &self.groups) {

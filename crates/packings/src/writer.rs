@@ -5,7 +5,7 @@ use crate::frame::Frame;
 use crate::packed::{Contents, Messages, Packed};
 use program::circuit::{CircuitBuilder, MAX_TERMS, Type, ValueId};
 
-/// A circuit, and where values lie in its inputs and outputs.
+/// A circuit, and the places of values in its inputs and outputs.
 pub(crate) struct Writer<'a> {
     b: CircuitBuilder,
     frame: &'a Frame,
@@ -124,8 +124,8 @@ impl<'a> Writer<'a> {
         Ok(sum)
     }
 
-    /// In every slot, the sum of `count` slots from there on, `stride` apart. It takes one rotation
-    /// for each doubling, and one for each further bit of `count`.
+    /// The sum of `count` slots that are `stride` apart, from each slot on. The sum takes one
+    /// rotation for each doubling, and one for each further bit of `count`.
     pub(crate) fn fold(&mut self, x: ValueId, stride: usize, count: usize) -> Result<ValueId> {
         let (mut power, mut total) = (x, None);
         let mut covered = 0;

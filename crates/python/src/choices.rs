@@ -42,7 +42,7 @@ fn layer<'py>(py: Python<'py>, found: &LayerChoices) -> PyResult<Bound<'py, PyDi
     Ok(entry)
 }
 
-/// Candidates as dictionaries: the entries of `describe`, and those that all candidates have.
+/// Candidates as dictionaries: the entries of `describe`, and the entries that all candidates have.
 fn list<'py, T, C: Cost>(
     py: Python<'py>,
     candidates: &[Candidate<T, C>],

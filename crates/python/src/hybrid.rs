@@ -75,8 +75,9 @@ impl HybridProgram {
         Ok(Self { program })
     }
 
-    /// Serves clients until `hear` raises or `sessions` have ended. `clients` are the hashes of
-    /// their certificates; without any, whoever connects is served.
+    /// Serves clients until `hear` raises or `sessions` sessions have ended. `clients` are the
+    /// hashes of the certificates of clients that are served. Without hashes, every client that
+    /// connects is served.
     ///
     /// `hear` is called with the text of a JSON object for each event.
     #[pyo3(signature = (listen, hear, *, identity, clients, sessions, at_once, of_address,
@@ -122,7 +123,7 @@ impl HybridProgram {
             |py, event: Value| hear.call1(py, (event.to_string(),)).map(drop),
             |line| {
                 let server = Server::new(&self.program, most_inputs)?;
-                // As many as keep the sum of all distances within the bound.
+                // The number of inputs that keeps the sum of all distances within the bound.
                 let hidden = (-f64::from(STATISTICAL) - server.log2_distance()).exp2();
                 let limits = Limits {
                     sessions,
@@ -139,7 +140,7 @@ impl HybridProgram {
     }
 }
 
-/// Serves clients and tells of it, until the caller wants no more.
+/// Serves clients and reports each event, until the caller asks to stop.
 fn serve(
     server: &Server,
     (listener, identity): (&TcpListener, &Identity),
@@ -228,7 +229,7 @@ fn report_json(report: &Report) -> Value {
 /// A client that has met a server.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct HybridClient {
-    /// Taken by the session: nothing of it can be used again.
+    /// The client. A session takes it out, and it cannot be used again.
     client: Mutex<Option<Client<::hybrid::Connection>>>,
     public: ::hybrid::PublicProgram,
     hash: String,

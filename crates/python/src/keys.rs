@@ -113,7 +113,7 @@ impl SecretKey {
 
 #[pymethods]
 impl EvaluationKeys {
-    /// The terms of the program that it was made for.
+    /// The terms of the program for which the keys were made.
     fn terms(&self) -> Terms {
         Terms::of(&self.exchange)
     }

@@ -33,7 +33,7 @@ impl Query {
         self.query.images
     }
 
-    /// The terms of the program that it was made for.
+    /// The terms of the program for which the query was made.
     fn terms(&self) -> Terms {
         Terms::of(&self.exchange)
     }
@@ -57,7 +57,7 @@ impl Answer {
         PyBytes::new(py, self.answer.query())
     }
 
-    /// The terms of the program that it was made for.
+    /// The terms of the program for which the answer was made.
     fn terms(&self) -> Terms {
         Terms::of(&self.exchange)
     }

@@ -167,10 +167,11 @@ fn set_traffic(entry: &Bound<'_, PyDict>, traffic: &Traffic) -> PyResult<()> {
     entry.set_item("key_bytes", traffic.keys)
 }
 
-/// Runs a layer in a packing, encrypted. If it takes more than `most` products, rotations or
-/// ciphertexts, a part of it is run, or if `hear` is given, all parts one after the other: then
-/// `hear(done, all)` is called with the number of parts before each. Values are random, and so are
-/// the weights unless a whole layer with its own weights is run.
+/// Runs a layer in a packing, encrypted. If the layer takes more than `most` products, rotations or
+/// ciphertexts, only a part of it is run. With `hear`, all parts are run, one after the other, and
+/// `hear(done, all)` is called before each part with the number of parts that have run and the
+/// number of all parts. Values are random. Weights are random too, unless a whole layer with its
+/// own weights is run.
 #[pyfunction]
 pub(crate) fn packing_trial<'py>(
     py: Python<'py>,
@@ -268,7 +269,7 @@ pub(crate) fn packing_workload<'py>(
         } else {
             let counts = packing.counts(&whole, &frame)?;
             let most = if counts.products.max(counts.rotations) > COUNTED {
-                // As many as there are rotations, or fewer: one for each distance.
+                // At most as many keys as rotations, and at most one for each distance.
                 let distances = (frame.n() / 2) as u64 - 1;
                 counts.rotations.min(distances) * key_limbs(depth)
             } else {

@@ -23,7 +23,8 @@ use crate::traces::counts_dict;
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Program {
     pub(crate) verified: Verified,
-    /// Prepared when a run, its costs or a trace need it. Clients and facts do not.
+    /// The program prepared for runs, from the first run, costs or trace on. Clients and facts do
+    /// not need it.
     prepared: OnceLock<Prepared>,
 }
 

@@ -1,14 +1,15 @@
 //! Tensors in cells: the values of a window lie next to each other. Shared by Hyena and Hyena+.
 //!
 //! A *cell* is a rectangle of the padded input, and cells do not overlap. Windows that begin at the
-//! corners of cells do not overlap either. They give the results of class (0, 0). A window of class
-//! (a, b) begins `a` steps of the stride further down and `b` further right, and reaches into the
-//! next cells. There are as many classes as steps in a cell: 9 for a 3x3 kernel of stride 1. The
-//! paper's dataflow computes `(R-1)(S-1)+1`, so 5 of these; ours computes all.
+//! corners of cells do not overlap either. These windows give the results of class (0, 0). A window
+//! of class (a, b) begins `a` steps of the stride further down and `b` further right, and reaches
+//! into the next cells. There are as many classes as steps in a cell: 9 for a 3x3 kernel of stride
+//! 1. The paper's dataflow computes `(R-1)(S-1)+1`, so 5 of these; ours computes all.
 //!
-//! The ciphertexts of another class are those of class (0, 0) with every value moved. No rotation
-//! does this: values that stay in their cell move by another distance than those that enter it from
-//! a neighbour. It is a sum of up to four rotations, each with a mask.
+//! The ciphertexts of another class are the ciphertexts of class (0, 0) with every value moved. No
+//! single rotation moves all values: those that stay in their cell move by another distance than
+//! those that enter it from a neighbour. The move is a sum of up to four rotations, each with a
+//! mask.
 
 mod write;
 

@@ -21,7 +21,7 @@ pub(super) enum Exact {
     Bgv(Ciphertext<Bgv>),
 }
 
-/// A ciphertext that `work` computes from one, in the same scheme.
+/// A ciphertext that `work` computes from another one, in the same scheme.
 macro_rules! compute {
     ($py:expr, $x:expr, |$one:ident| $work:expr) => {
         match &$x.0 {

@@ -65,8 +65,8 @@ fn checked<'a>(
     Ok(found)
 }
 
-/// Refuses messages with carry, and noise that is not fresh. Whether messages have few enough bits
-/// depends on whoever encrypted them.
+/// Refuses messages with carry, and noise that is not fresh. Nothing shows if messages have few
+/// enough bits: the client who encrypts must see to it.
 fn check_items<T: Torus>(input: &Input, items: &[Integer<T>], messages: i64) -> PyResult<()> {
     let most = messages as u64 - 1;
     let largest = items.iter().map(Integer::max).max().unwrap_or(0);
