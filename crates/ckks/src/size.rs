@@ -286,7 +286,7 @@ impl Size {
         }
     }
 
-    /// Returns true if any bound is known.
+    /// Returns true if the slots have a finite bound from above.
     pub fn is_known(&self) -> bool {
         self.largest[1].is_finite()
     }

@@ -1,8 +1,8 @@
 //! The fold over a circuit: computes a value for each step in order, from the values of its
 //! operands, and frees each value after its last use.
 //!
-//! A run in the clear, a run on ciphertexts and a prediction of noise are each a [`Meaning`]. It
-//! only defines the effect of an operation on its kind of values.
+//! A run in the clear, a run on ciphertexts and a prediction of noise are each a [`Meaning`]. A
+//! meaning only defines the effect of an operation on its kind of values.
 
 use crate::error::Result;
 use program::circuit::{Circuit, Effect, Op, Type, ValueId};

@@ -145,7 +145,7 @@ class MeshExecutor(Executor):
 
     def run_stage(self, stage: int, first: int, count: int) -> None:
         """Run ``count`` instructions of a stage. Each device runs its share."""
-        # A share's lists have other indices than the plan's lists: the key is the wave's number.
+        # A share's lists have other indices than the plan's: the wave's number finds the entry.
         super().run_stage(stage, self._ordinals[stage, first], count)
 
     def read(self, store: int) -> list[bytes]:
