@@ -38,6 +38,7 @@ STANDS_ON: dict[str, set[str]] = {
     # Shared by both halves, then the halves: docs/adr/0021-client-and-server-are-crates.md.
     "exchange": {"bfv", "program"},
     "client": {"exchange"},
+    "seal": {"client"},
     # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
     "circuits": {*SCHEMES, "exchange", "cost"},
     # The schemes for users, whole: what owner and server of a key do.
@@ -64,11 +65,12 @@ STANDS_ON: dict[str, set[str]] = {
     "cryprot-net": set(),
     "mpc": {"cryprot-net"},
     # The door for users of Rust: features choose what is behind it.
-    "palladion": {"client", "schemes", "compiler", "runtime", "evaluate", "sim"},
+    "palladion": {"client", "seal", "schemes", "compiler", "runtime", "evaluate", "sim"},
     "python": {
         "runtime",
         "inspect",
         "timing",
+        "seal",
         "compiler",
         "applications",
         "schemes",
@@ -84,12 +86,12 @@ RESERVED = {"pyo3": {"python"}}
 MAY_HOLD_SECRETS = {
     *{"ring", "rlwe", "exact", "circuits"},
     *SCHEMES,
-    *{"client", "inspect", "timing", "python", "hybrid", "schemes", "palladion"},
+    *{"client", "seal", "inspect", "timing", "python", "hybrid", "schemes", "palladion"},
 }
 # Words of crates that stand on no holder of secrets: they only look like such a type.
 NAMESAKES = {"mpc": {"Client"}}  # a variant of `Role`
 # The crates of a client in a browser, and what they may not use.
-PORTABLE = {"exchange", "client"}
+PORTABLE = {"exchange", "client", "seal"}
 SYSTEM = re.compile(r"\bstd::(?:env|fs|net|os|process|thread|time)\b")
 
 # A row is a module, or a folder without the modules that have rows of their own.
@@ -123,7 +125,10 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "targets": {"runs", "xla"},
     "traces": {"support.files", "targets"},
     "choices": {"support.records"},
-    "client": {"facts", "nn", "runs", "support.memory"},
+    "secret": {"support.files", "_native"},
+    "key_files": {"secret", "support.records", "support.text"},
+    "identity": {"key_files"},
+    "client": {"facts", "key_files", "nn", "runs", "support.memory"},
     "deployment": {"choices", "client", "traces"},
     "hybrid": {"nn", "runs"},
     "model": {"deployment", "hybrid"},
@@ -141,7 +146,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "reproduce": {"accelerators.packing_model", "circuit", "measure", "xla"},
     # Commands use the facade: not the core.
     "cli": {
-        *{"accelerators.packing_trials", "accelerators.pictures", "measure", "model"},
+        *{"accelerators.packing_trials", "accelerators.pictures", "identity", "measure", "model"},
         *{"support.fetch", "support.image"},
     },
     # The package's own names.

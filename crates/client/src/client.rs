@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use crate::keys::ClientKeys;
+use crate::secret::ClientSecret;
 use crate::system_rng;
 use exchange::files::KeysWriter;
-use exchange::{EvaluationKeys, Exchange};
+use exchange::{EvaluationKeys, Exchange, Needs};
 use rand::CryptoRng;
 use std::io::Write;
 
@@ -12,29 +13,40 @@ use std::io::Write;
 #[derive(Clone)]
 pub struct Client {
     exchange: Exchange,
+    secret: ClientSecret,
     keys: ClientKeys,
 }
 
 impl Client {
-    /// Generates fresh secrets from the operating system's randomness.
+    /// Makes a client that has a secret already. Clients of several programs may share one.
+    ///
+    /// # Errors
+    /// As [`ClientSecret::keys`].
+    pub fn new(exchange: &Exchange, secret: &ClientSecret) -> Result<Self> {
+        Ok(Self {
+            exchange: exchange.clone(),
+            keys: secret.keys(exchange.params())?,
+            secret: secret.clone(),
+        })
+    }
+
+    /// Generates a fresh secret from the operating system's randomness.
     pub fn generate(exchange: &Exchange) -> Self {
         Self::generate_from(exchange, &mut system_rng())
     }
 
-    /// Generates secrets from the given generator. For tests that must repeat.
+    /// Generates a secret from the given generator. For tests that must repeat.
+    #[expect(clippy::missing_panics_doc, reason = "a seed fits all parameters")]
     pub fn generate_from(exchange: &Exchange, rng: &mut impl CryptoRng) -> Self {
-        Self::from_keys(exchange, ClientKeys::generate(exchange.params(), rng))
+        Self::new(exchange, &ClientSecret::generate(rng)).expect("a seed fits all parameters")
     }
 
-    /// Makes a client from the given secrets.
-    pub fn from_keys(exchange: &Exchange, keys: ClientKeys) -> Self {
-        Self {
-            exchange: exchange.clone(),
-            keys,
-        }
+    /// The secret, apart from the program.
+    pub fn secret(&self) -> &ClientSecret {
+        &self.secret
     }
 
-    /// The secrets.
+    /// The secrets for the parameters of the program.
     pub fn keys(&self) -> &ClientKeys {
         &self.keys
     }
@@ -52,18 +64,26 @@ impl Client {
         let needs = self.exchange.needs();
         let keys = self.keys.evaluation_keys(&needs, &mut system_rng())?;
         ring::release_pool(); // runs need buffers of other sizes
-        Ok(keys)
+        Ok(keys.labelled(*self.secret.label()))
     }
 
-    /// Makes the evaluation keys that the program needs and writes their file. Keys are made one at
-    /// a time, and none stays in memory.
+    /// Makes the evaluation keys `needs` and writes their file. Keys are made one at a time, and
+    /// none stays in memory. The needs of the program are [`Exchange::needs`]; fewer are written
+    /// where the server has some already, and more where the keys also serve other programs of the
+    /// same parameters.
     ///
     /// # Errors
-    /// As [`evaluation_keys`](Self::evaluation_keys), and [`exchange::Error::Io`].
-    pub fn write_evaluation_keys(&self, rng: &mut impl CryptoRng, out: impl Write) -> Result<()> {
-        let mut file = KeysWriter::new(&self.exchange, out)?;
-        let needs = self.exchange.needs();
-        self.keys.each_evaluation_key(&needs, rng, |key| {
+    /// [`Error::Key`](crate::Error::Key) for a key that the parameters do not have,
+    /// [`exchange::Error::Shape`] if the number of values of a packing is no power of two, and
+    /// [`exchange::Error::Io`].
+    pub fn write_evaluation_keys(
+        &self,
+        needs: &Needs,
+        rng: &mut impl CryptoRng,
+        out: impl Write,
+    ) -> Result<()> {
+        let mut file = KeysWriter::new(self.exchange.params(), needs, self.secret.label(), out)?;
+        self.keys.each_evaluation_key(needs, rng, |key| {
             file.write(key)?;
             ring::release_pool();
             Ok(())

@@ -32,8 +32,8 @@ impl Client {
     /// # Errors
     /// [`exchange::Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a
     /// wrong number of images or results, [`exchange::Error::Bytes`] for a query of another
-    /// program, [`Error::NoMargin`] if the noise is larger than predicted or the results are
-    /// encrypted under another key.
+    /// program, [`rlwe::Error::KeyMismatch`] for a query or an answer under another secret,
+    /// [`Error::NoMargin`] if the noise is larger than predicted.
     pub fn decrypt(&self, answer: &Answer, query: &Query) -> Result<Decrypted> {
         query.check_program(self.exchange())?;
         let expected = query.hash();
@@ -41,6 +41,11 @@ impl Client {
             return Err(
                 exchange::Error::other_query("this answer", answer.query(), &expected).into(),
             );
+        }
+        // Ciphertexts of another secret decrypt to noise.
+        let own = self.secret().label().key;
+        for (what, found) in [("query", query.key()?), ("answer", answer.key()?)] {
+            own.join(what, found).map_err(rlwe::Error::from)?;
         }
         if answer.images() != query.images {
             return Err(Error::Image {

@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::system_rng;
-use exchange::Query;
+use exchange::{Binding, Query};
 use program::Patch;
 use ring::sample::Masks;
 
@@ -66,7 +66,7 @@ impl Client {
             })
             .collect::<Result<_>>()?;
         Ok(Query {
-            fingerprint: *self.exchange().fingerprint(),
+            binding: Binding::Layout(self.exchange().input_layout()),
             seed: *masks.seed(),
             images: count,
             ciphertexts,

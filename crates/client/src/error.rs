@@ -48,6 +48,12 @@ pub enum Error {
     },
 }
 
+impl From<rlwe::Error> for Error {
+    fn from(error: rlwe::Error) -> Self {
+        Self::Exchange(error.into())
+    }
+}
+
 impl From<rlwe::bytes::BytesError> for Error {
     fn from(error: rlwe::bytes::BytesError) -> Self {
         Self::Exchange(error.into())

@@ -1,14 +1,14 @@
 //! The client's half of a run. Only this half holds secrets.
 //!
-//! *Concept.* A [`Client`] has the secrets of one program. It makes the evaluation keys that the
-//! program needs, all at once or one at a time into an output, encrypts images into a query and
-//! decrypts the answer. Its secrets have a file of their own. [`circuit_keys`] makes the keys of a
-//! circuit.
+//! *Concept.* A [`Client`] is a [`ClientSecret`] at work for one program. It makes the evaluation
+//! keys that the program needs, all at once or one at a time into an output, encrypts images into a
+//! query and decrypts the answer. A secret may serve many programs. Its file is a [`StoredSecret`],
+//! which may have a [`Seal`]. [`circuit_keys`] makes the keys of a circuit.
 //!
 //! *May use* `exchange` and the layers beneath it, but no circuits, no lowering and no server. A
 //! client in a browser is built from this crate, so the only thing it asks of the operating system
-//! is randomness. *Invariant*: secrets are overwritten when dropped, and [`Client::to_bytes`] is
-//! their only byte form.
+//! is randomness. *Invariant*: secrets are overwritten when dropped, and [`StoredSecret`] is their
+//! only byte form.
 
 #![forbid(unsafe_code)]
 
@@ -18,11 +18,14 @@ mod encrypt;
 mod error;
 mod file;
 mod keys;
+mod secret;
 
 pub use client::Client;
 pub use decrypt::Decrypted;
 pub use error::{Error, Result};
+pub use file::{Seal, StoredSecret};
 pub use keys::{ClientKeys, circuit_keys};
+pub use secret::ClientSecret;
 
 use ring::sample::SecretRng;
 

@@ -51,7 +51,7 @@ fn a_client() {
     let verified = files::program_from_bytes(&std::fs::read(path).unwrap()).unwrap();
     let client = Client::generate(&verified);
     client
-        .write_evaluation_keys(&mut system_rng(), sink())
+        .write_evaluation_keys(&verified.needs(), &mut system_rng(), sink())
         .unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

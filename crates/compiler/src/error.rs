@@ -96,6 +96,18 @@ pub enum Error {
         /// Error of the last attempt.
         reason: Box<Error>,
     },
+    /// The network cannot be compiled for keys that exist.
+    #[error(
+        "the key profile does not hold this network: {what} is {found}, expected {expected}; without --profile the network gets parameters of its own, and clients make new keys"
+    )]
+    Profile {
+        /// Name of what does not fit.
+        what: &'static str,
+        /// The value of the profile.
+        found: String,
+        /// The value that the network needs.
+        expected: String,
+    },
     /// No parameters of 128-bit security can evaluate the network.
     #[error(
         "no parameters of 128-bit security hold this network: {reason}: quantise with a lower --limit, which makes \

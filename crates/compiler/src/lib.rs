@@ -25,6 +25,7 @@ mod raster;
 pub use choices::{Candidate, Choices, Cost, Cut, FormCost, FormOption, LayerChoices, TableCost};
 pub use error::{Error, Result};
 
+use exchange::LoopParams;
 use network::IntNetwork;
 use program::{MAX_BATCH, MAX_LOG2_FAILURE, Program};
 
@@ -178,6 +179,28 @@ pub fn compile(network: &IntNetwork, options: Options) -> Result<Program> {
 /// # Errors
 /// As [`compile`].
 pub fn compile_with_choices(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+    compile_from(network, options, None)
+}
+
+/// Compiles `network` with the moduli, the digits and the baby steps of `like`, so that evaluation
+/// keys made for them serve the program. Keys that they do not have can be made later. The sizes of
+/// moduli in `options` are not used.
+///
+/// # Errors
+/// As [`compile`], and [`Error::Profile`] if these parameters do not hold the network.
+pub fn compile_like(
+    network: &IntNetwork,
+    options: Options,
+    like: &LoopParams,
+) -> Result<(Program, Choices)> {
+    compile_from(network, options, Some(like))
+}
+
+fn compile_from(
+    network: &IntNetwork,
+    options: Options,
+    like: Option<&LoopParams>,
+) -> Result<(Program, Choices)> {
     network.check()?;
     if options.batch == 0 {
         return Err(Error::EmptyBatch);
@@ -199,10 +222,12 @@ pub fn compile_with_choices(network: &IntNetwork, options: Options) -> Result<(P
         return Err(Error::Answers { found: answers });
     }
     match (
-        parameters::choose(network, options),
+        parameters::choose(network, options, like),
         options.flooded_answers,
     ) {
-        (Err(reason), Some(answers)) if holds_without_floods(network, options) => {
+        (Err(reason), Some(answers))
+            if like.is_none() && holds_without_floods(network, options) =>
+        {
             Err(Error::Flood {
                 answers,
                 reason: Box::new(reason),
@@ -217,5 +242,5 @@ fn holds_without_floods(network: &IntNetwork, options: Options) -> bool {
         flooded_answers: None,
         ..options
     };
-    parameters::choose(network, options).is_ok()
+    parameters::choose(network, options, None).is_ok()
 }

@@ -59,9 +59,16 @@ const SHORTER_LIMBS_32: usize = 5;
 /// Largest number of bits of a chain that is tried: 24 limbs of the default size.
 const MAX_CHAIN_BITS: u32 = 24 * 34;
 
-/// Compiles with the best parameters found. With floods, larger low limbs are compared with more
-/// limbs.
-pub(crate) fn choose(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+/// Compiles with the parameters `like`, or with the best ones found. With floods, larger low limbs
+/// are compared with more limbs.
+pub(crate) fn choose(
+    network: &IntNetwork,
+    options: Options,
+    like: Option<&LoopParams>,
+) -> Result<(Program, Choices)> {
+    if let Some(like) = like {
+        return choose_like(network, options, like);
+    }
     let found = choose_limbs(network, options);
     if options.flooded_answers.is_none() || options.moduli.words != WordSize::Any {
         return found;
@@ -111,15 +118,10 @@ fn choose_limbs(network: &IntNetwork, options: Options) -> Result<(Program, Choi
 /// end too noisy for a dense layer from slots, but not for coefficients, because slots to
 /// coefficients drops a limb. The second attempt therefore has no dense layers from slots.
 fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let trial = spec(
-        options.moduli,
-        max_limbs(options.moduli),
-        (special_limbs(options.moduli, 5), 5),
-    )?;
-    let trial = loop_params(&trial, options.moduli, true)?;
+    let trial = trial(options.moduli)?;
     let fixed = &Fixed::new(network, options, &trial)?;
     let (mut first, mut best) = (None, None);
-    for special in [Special::Fast, Special::Fitting] {
+    for special in [Sizes::Fast, Sizes::Fitting] {
         for dense in [true, false] {
             match choose_for(network, options, (fixed, &trial), (special, dense)) {
                 Err(error @ Error::NoParameters { .. }) => first = first.or(Some(error)),
@@ -141,22 +143,85 @@ fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choic
     }
 }
 
-/// Sizes of special moduli.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Special {
-    /// Special moduli of [`Moduli::special_bits`] bits.
-    Fast,
-    /// Special moduli as large as 128-bit security allows beside the chain, and at most of
-    /// [`Moduli::special_bits`] bits.
-    Fitting,
+/// Compiles with the moduli, the digits and the baby steps of `like`, so that keys made for them
+/// serve the program too. The chain may be longer than the network needs.
+fn choose_like(
+    network: &IntNetwork,
+    options: Options,
+    like: &LoopParams,
+) -> Result<(Program, Choices)> {
+    let (found, expected) = ([like.bfv().n(), like.dimension()], [N, LWE_DIMENSION]);
+    if found != expected {
+        return Err(Error::Profile {
+            what: "its degree and its LWE dimension",
+            found: format!("{found:?}"),
+            expected: format!("{expected:?}"),
+        });
+    }
+    let options = Options {
+        moduli: sizes_of(like.bfv().rlwe().spec(), options.moduli),
+        ..options
+    };
+    let trial = trial(options.moduli)?;
+    let fixed = &Fixed::new(network, options, &trial)?;
+    let mut reason = None;
+    for dense in [true, false] {
+        let sizes = (Sizes::Like(like), dense);
+        match choose_for(network, options, (fixed, &trial), sizes) {
+            Err(error @ Error::NoParameters { .. }) => reason = reason.or(Some(error)),
+            found => return found,
+        }
+    }
+    let reason = reason.map_or_else(String::new, |error| error.to_string());
+    Err(Error::Profile {
+        what: "its chain",
+        found: format!("too short or too noisy: {reason}"),
+        expected: "the profile of a larger network".into(),
+    })
 }
 
-/// As [`choose_with`], with special moduli of one kind, with or without dense layers from slots.
+/// Sizes of the moduli that are given.
+fn sizes_of(spec: &ParamsSpec, others: Moduli) -> Moduli {
+    let bits = |q: Option<&u64>| q.map_or(0, |q| 64 - q.leading_zeros());
+    let limb_bits = bits(spec.q.last());
+    let largest = spec.q.iter().chain(&spec.p).max();
+    let fits_32 = largest.is_some_and(|&q| q <= WordSize::Bits32.largest());
+    Moduli {
+        limb_bits,
+        wider_bits: bits(spec.q.get(1)).saturating_sub(limb_bits),
+        special_bits: bits(spec.p.first()),
+        words: match fits_32 {
+            true => WordSize::Bits32,
+            false => WordSize::Any,
+        },
+        ..others
+    }
+}
+
+/// Parameters with a long chain. Nothing is encrypted with them.
+fn trial(moduli: Moduli) -> Result<LoopParams> {
+    let spec = spec(moduli, max_limbs(moduli), (special_limbs(moduli, 5), 5))?;
+    loop_params(&spec, moduli, true)
+}
+
+/// Which moduli are tried.
+#[derive(Clone, Copy, Debug)]
+enum Sizes<'a> {
+    /// Chains as long as the network needs, and special moduli of [`Moduli::special_bits`].
+    Fast,
+    /// The same chains, and special moduli as large as 128-bit security allows beside the chain, at
+    /// most as large as the fast ones.
+    Fitting,
+    /// The moduli, digits and baby steps of these parameters.
+    Like(&'a LoopParams),
+}
+
+/// As [`choose_with`], with moduli of one kind, with or without dense layers from slots.
 fn choose_for(
     network: &IntNetwork,
     options: Options,
     (fixed, trial): (&Fixed, &LoopParams),
-    (special, dense): (Special, bool),
+    (sizes, dense): (Sizes<'_>, bool),
 ) -> Result<(Program, Choices)> {
     let mut planner = Planner::new(network, fixed, trial);
     let room = [N, LWE_DIMENSION];
@@ -176,7 +241,10 @@ fn choose_for(
     let packings: Vec<(Layout, usize)> = packings
         .map(|((_, layout, _), count)| (layout, count))
         .collect();
-    let baby_steps = pack::cheapest_baby_steps(LWE_DIMENSION, &packings);
+    let baby_steps = match sizes {
+        Sizes::Like(params) => params.baby_steps(),
+        _ => pack::cheapest_baby_steps(LWE_DIMENSION, &packings),
+    };
     let limbs = planned
         .values()
         .map(|p| p.plan.start_level)
@@ -193,18 +261,27 @@ fn choose_for(
         WordSize::Bits32 => SHORTER_LIMBS_32,
     };
     let shortest = limbs.saturating_sub(shorter).max(2);
-    let lengths = (shortest..=limbs).rev();
-
-    for (limbs, (special_limbs, digit_limbs)) in lengths.flat_map(|limbs| {
-        cuts(options.moduli, limbs)
-            .into_iter()
-            .map(move |cut| (limbs, cut))
-    }) {
-        let sizes = match special {
-            Special::Fast => options.moduli,
-            Special::Fitting => fitting(options.moduli, limbs, special_limbs),
-        };
-        let spec = spec(sizes, limbs, (special_limbs, digit_limbs))?;
+    let candidates: Vec<ParamsSpec> = match sizes {
+        Sizes::Like(params) => vec![params.bfv().rlwe().spec().clone()],
+        _ => {
+            let lengths = (shortest..=limbs).rev();
+            let cuts = lengths.flat_map(|limbs| {
+                let cuts = cuts(options.moduli, limbs).into_iter();
+                cuts.map(move |cut| (limbs, cut))
+            });
+            let specs = cuts.map(|(limbs, (special, digit))| {
+                let moduli = match sizes {
+                    Sizes::Fitting => fitting(options.moduli, limbs, special),
+                    _ => options.moduli,
+                };
+                spec(moduli, limbs, (special, digit))
+            });
+            specs.collect::<Result<_>>()?
+        }
+    };
+    for spec in candidates {
+        let (limbs, special_limbs) = (spec.q.len(), spec.p.len());
+        let digit_limbs = spec.digit_limbs;
         let moduli = spec.q.iter().chain(&spec.p);
         let cut = Cut {
             limbs,

@@ -8,6 +8,7 @@ use program::{Flood, Outputs};
 use rand::{CryptoRng, Rng};
 use ring::sample::{Seed, uniform_from_seed};
 use ring::{Coeff, Poly};
+use rlwe::KeyId;
 use rlwe::bytes::{Fingerprint, Writer};
 
 /// An answer before it is hidden: the ciphertexts that the last steps of a run make. They show more
@@ -57,6 +58,15 @@ impl Answer {
     /// One ciphertext per `output` step.
     pub fn ciphertexts(&self) -> &[bfv::Ciphertext] {
         &self.ciphertexts
+    }
+
+    /// Identity of the secret that decrypts it.
+    ///
+    /// # Errors
+    /// [`rlwe::Error::KeyMismatch`] if there are several.
+    pub fn key(&self) -> Result<KeyId> {
+        let parts = self.ciphertexts.iter().map(bfv::Ciphertext::rlwe);
+        Ok(rlwe::Ciphertext::common_key(parts)?)
     }
 }
 

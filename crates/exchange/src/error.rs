@@ -1,5 +1,7 @@
 //! Errors of the `exchange` layer.
 
+use crate::needs::Need;
+use rlwe::KeyId;
 use rlwe::bytes::{BytesError, Fingerprint};
 use thiserror::Error;
 
@@ -19,6 +21,16 @@ pub enum Error {
     /// The bytes of a file are wrong.
     #[error(transparent)]
     Bytes(#[from] BytesError),
+    /// Images were encrypted for another input layout.
+    #[error(
+        "these images were encrypted for other parameters or another input layout: {found}, expected {expected}; encrypt them again with the client's file of this program"
+    )]
+    Layout {
+        /// First bytes of the layout found.
+        found: String,
+        /// First bytes of the layout expected.
+        expected: String,
+    },
     /// An answer or a checkpoint belongs to another query than the query beside it.
     #[error("{what} belongs to another query: it names the hash {found}, expected {expected}")]
     OtherQuery {
@@ -41,6 +53,43 @@ pub enum Error {
         /// Values of the layout.
         values: usize,
     },
+    /// Keys or ciphertexts are of other parameters.
+    #[error(
+        "these keys are for other parameters: {what} is {found}, expected {expected}; make keys for this program, or compile it with --profile and these keys"
+    )]
+    Profile {
+        /// The first parameter that differs.
+        what: &'static str,
+        /// Value of the keys.
+        found: String,
+        /// Value of the program.
+        expected: String,
+    },
+    /// The evaluation keys lack some that the program needs.
+    #[error(
+        "the evaluation keys lack {count} of the keys that the program needs, such as {first}: `palladion keygen` makes the missing ones with --secret and --have"
+    )]
+    MissingKeys {
+        /// How many are missing.
+        count: usize,
+        /// The first of them.
+        first: Need,
+    },
+    /// The life of keys has ended.
+    #[error(
+        "{what} of key {key} ended their life {} before now: `palladion keys rotate` makes new ones",
+        days(.now.saturating_sub(*.expires))
+    )]
+    Expired {
+        /// The keys.
+        what: &'static str,
+        /// Identity of their secret.
+        key: KeyId,
+        /// Seconds since 1970 at which their life ended.
+        expires: u64,
+        /// Seconds since 1970 now.
+        now: u64,
+    },
     /// An output could not be written.
     #[error("cannot write: {0}")]
     Io(#[from] std::io::Error),
@@ -56,15 +105,36 @@ pub enum Error {
     },
 }
 
+/// The first bytes of a hash.
+fn short(hash: &Fingerprint) -> String {
+    hash[..6].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A time in words: days, or hours below two days.
+fn days(seconds: u64) -> String {
+    let hours = seconds / 3600;
+    match hours {
+        0..48 => format!("{hours} hours"),
+        _ => format!("{} days", hours / 24),
+    }
+}
+
 impl Error {
     /// Returns the error for `what`, which names the query `found` but was given with the query
     /// `expected`.
     pub fn other_query(what: &'static str, found: &Fingerprint, expected: &Fingerprint) -> Self {
-        let words = |hash: &Fingerprint| hash[..6].iter().map(|b| format!("{b:02x}")).collect();
         Self::OtherQuery {
             what,
-            found: words(found),
-            expected: words(expected),
+            found: short(found),
+            expected: short(expected),
+        }
+    }
+
+    /// Returns the error for images of the layout `found`, where `expected` is needed.
+    pub(crate) fn other_layout(found: &Fingerprint, expected: &Fingerprint) -> Self {
+        Self::Layout {
+            found: short(found),
+            expected: short(expected),
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The evaluation keys of a program: public, made by the client for the server.
 
 use crate::error::{Error, Result};
-use crate::needs::Need;
+use crate::label::Label;
+use crate::needs::{Need, Needs};
 use bfv::Ciphertext;
 use ring::sample::Seed;
 use rlwe::{DimensionKey, GaloisKeys, KeyId, PublicKey, SwitchKey};
@@ -61,6 +62,16 @@ impl PackingKey {
         }
     }
 
+    /// The same key, as one of the secret with the given identity.
+    #[must_use]
+    pub fn of_key(mut self, id: KeyId) -> Self {
+        let baby_steps = self.baby_steps.get_mut().into_iter().flatten();
+        for ct in self.ciphertexts.iter_mut().chain(baby_steps) {
+            ct.rlwe_mut().set_key(id);
+        }
+        self
+    }
+
     /// Seed of the ciphertexts' masks.
     pub fn seed(&self) -> &Seed {
         &self.seed
@@ -91,9 +102,105 @@ pub struct EvaluationKeys {
     packing: BTreeMap<usize, PackingKey>,
     switch: Option<DimensionKey>,
     public: Option<PublicKey>,
+    label: Label,
 }
 
 impl EvaluationKeys {
+    /// The same keys with a label. All of them belong to the secret that it names.
+    #[must_use]
+    pub fn labelled(self, label: Label) -> Self {
+        let id = label.key;
+        let packing = self.packing.into_iter();
+        Self {
+            relinearization: self.relinearization.map(|key| key.of_keys(id, id)),
+            galois: self.galois.of_key(id),
+            packing: packing
+                .map(|(values, key)| (values, key.of_key(id)))
+                .collect(),
+            switch: self.switch,
+            public: self.public.map(|key| key.of_key(id)),
+            label,
+        }
+    }
+
+    /// Name and life of the keys. Keys from files before version 3 have none.
+    pub fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// The keys that are here.
+    pub fn needs(&self) -> Needs {
+        let relinearization = self.relinearization.iter();
+        let galois = self.galois.iter();
+        let packing = self.packing.iter();
+        let level = |key: &PackingKey| key.ciphertexts.first().map_or(0, Ciphertext::level);
+        relinearization
+            .map(|key| Need::Relinearization { level: key.level() })
+            .chain(galois.map(|(element, key)| Need::Galois {
+                element,
+                level: key.level(),
+            }))
+            .chain(packing.map(|(&values, key)| Need::Packing {
+                values,
+                level: level(key),
+            }))
+            .chain(self.switch.iter().map(|_| Need::Dimension))
+            .chain(
+                self.public
+                    .iter()
+                    .map(|key| Need::Public { level: key.level() }),
+            )
+            .collect()
+    }
+
+    /// Adds keys of the same secret. Where both sets have a key, that of the higher level stays.
+    ///
+    /// # Errors
+    /// [`rlwe::Error::KeyMismatch`] if they are of another secret.
+    pub fn merge(&mut self, other: Self) -> Result<()> {
+        let joined = self.id()?.join("set of evaluation keys", other.id()?);
+        let mut label = self.label;
+        label.key = joined.map_err(rlwe::Error::from)?;
+        let lives = [self.label.expires, other.label.expires];
+        label.expires = lives.into_iter().flatten().min();
+        let has = self.needs();
+        let mut add = |key: EvaluationKey| {
+            if !has.covers(key.need()) {
+                self.insert(key);
+            }
+        };
+        other
+            .relinearization
+            .map(EvaluationKey::Relinearization)
+            .map(&mut add);
+        for (element, key) in other.galois.into_keys() {
+            add(EvaluationKey::Galois(element, key));
+        }
+        for (values, key) in other.packing {
+            add(EvaluationKey::Packing(values, key));
+        }
+        other.switch.map(EvaluationKey::Dimension).map(&mut add);
+        other.public.map(EvaluationKey::Public).map(&mut add);
+        self.label = label;
+        Ok(())
+    }
+
+    /// Checks that the keys that a program needs are here.
+    ///
+    /// # Errors
+    /// [`Error::MissingKeys`].
+    pub fn check(&self, needed: &Needs) -> Result<()> {
+        let has = self.needs();
+        let mut missing = needed.each().filter(|need| !has.covers(*need));
+        match missing.next() {
+            None => Ok(()),
+            Some(first) => Err(Error::MissingKeys {
+                count: 1 + missing.count(),
+                first,
+            }),
+        }
+    }
+
     /// Makes the keys from their parts.
     pub fn from_parts(
         relinearization: Option<SwitchKey>,
@@ -107,6 +214,7 @@ impl EvaluationKeys {
             packing,
             switch,
             public: None,
+            label: Label::default(),
         }
     }
 
@@ -173,8 +281,8 @@ impl EvaluationKeys {
             .ok_or(Error::MissingKey { what: "public key" })
     }
 
-    /// Checks that all keys belong to one secret, and returns its identity. Keys from files do not
-    /// state one.
+    /// Checks that all keys belong to one secret, and returns its identity. Keys from files before
+    /// version 3 do not state one.
     ///
     /// # Errors
     /// [`rlwe::Error::KeyMismatch`].

@@ -39,6 +39,25 @@ impl Needs {
         }
     }
 
+    /// Asks for a key. A higher level that was asked for before stays.
+    pub fn add(&mut self, need: Need) {
+        match need {
+            Need::Relinearization { level } => self.relinearize(level),
+            Need::Galois { element, level } => self.galois(element, level),
+            Need::Packing { values, level } => {
+                self.packing(values, level);
+            }
+            Need::Dimension => self.switch(),
+            Need::Public { level } => self.public(level),
+        }
+    }
+
+    /// The keys that `has` does not cover.
+    #[must_use]
+    pub fn without(&self, has: &Self) -> Self {
+        self.each().filter(|need| !has.covers(*need)).collect()
+    }
+
     /// Asks for the relinearization key at a level. A higher level that was asked for before stays.
     pub fn relinearize(&mut self, level: usize) {
         self.relinearize = self.relinearize.max(Some(level));
@@ -120,6 +139,29 @@ impl Needs {
             .chain(self.public.map(|level| Need::Public { level }))
     }
 
+    /// Whether one of the keys serves as `need`. A key of a higher level serves lower ones.
+    pub fn covers(&self, need: Need) -> bool {
+        let at_least = |has: Option<usize>, level| has.is_some_and(|has| has >= level);
+        match need {
+            Need::Relinearization { level } => at_least(self.relinearize, level),
+            Need::Galois { element, level } => at_least(self.galois.get(&element).copied(), level),
+            Need::Packing { values, level } => at_least(self.packing.get(&values).copied(), level),
+            Need::Dimension => self.switch,
+            Need::Public { level } => at_least(self.public, level),
+        }
+    }
+
+    /// Whether a key of the kind, element and number of values of `need` is needed, at any level.
+    pub fn has(&self, need: Need) -> bool {
+        match need {
+            Need::Relinearization { .. } => self.relinearize.is_some(),
+            Need::Galois { element, .. } => self.galois.contains_key(&element),
+            Need::Packing { values, .. } => self.packing.contains_key(&values),
+            Need::Dimension => self.switch,
+            Need::Public { .. } => self.public.is_some(),
+        }
+    }
+
     /// Memory that the keys take, in bytes. It is
     /// [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) before the first packing.
     ///
@@ -173,6 +215,14 @@ impl Needs {
             Ok(ciphertexts(params, layout) * 2 * (level + 1) * params.bfv().n() * size_of::<u64>())
         };
         self.packing.iter().map(of_packing).sum()
+    }
+}
+
+impl FromIterator<Need> for Needs {
+    fn from_iter<I: IntoIterator<Item = Need>>(each: I) -> Self {
+        let mut needs = Self::default();
+        each.into_iter().for_each(|need| needs.add(need));
+        needs
     }
 }
 

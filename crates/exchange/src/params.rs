@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result};
 use bfv::Params;
-use rlwe::DimensionParams;
+use program::Parameters;
 use rlwe::noise::{log2_sum, log2_two_sided_tail};
 use rlwe::security::Security;
+use rlwe::{DimensionParams, ParamsSpec};
 use std::collections::BTreeMap;
 
 /// Default of [`LoopParams::slack_bits`].
@@ -35,6 +36,25 @@ impl LoopParams {
             slack_bits: SLACK_BITS,
             baby_steps: BABY_STEPS,
         })
+    }
+
+    /// Makes the parameters that a program or a profile names.
+    ///
+    /// # Errors
+    /// If they name no ring, or are not secure. They must pass
+    /// [`Parameters::verify`](program::Parameters::verify).
+    pub fn of(p: &Parameters) -> Result<Self> {
+        let spec = ParamsSpec {
+            n: p.n,
+            q: p.q.clone(),
+            p: p.p.clone(),
+            digit_limbs: p.digit_limbs,
+        };
+        let bfv = Params::new(&spec, p.t)?;
+        let params = Self::new(&bfv, p.lwe_dimension, p.lwe_digit_bits)?;
+        params
+            .with_slack(p.slack_bits)
+            .with_baby_steps(p.baby_steps)
     }
 
     /// As [`LoopParams::new`], without the security check of the dimension switch. For unit tests.

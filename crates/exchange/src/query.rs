@@ -1,22 +1,32 @@
 //! The query of a client: encrypted images.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::files::query_to_bytes;
 use crate::terms::Exchange;
 use ring::sample::Seed;
+use rlwe::KeyId;
 use rlwe::bytes::{BytesError, Fingerprint, fingerprint};
 
 /// Encrypted images of one run. The masks expand from the seed.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// Fingerprint of the program that the images are for.
-    pub fingerprint: Fingerprint,
+    /// The layout or the program that the images are for.
+    pub binding: Binding,
     /// Seed of the masks.
     pub seed: Seed,
     /// Number of images, at most a batch.
     pub images: usize,
-    /// The ciphertexts.
+    /// The ciphertexts. They carry the identity of their secret.
     pub ciphertexts: Vec<bfv::Ciphertext>,
+}
+
+/// The programs that take a query. The file of a query says it, and its hash depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// An [input layout](Exchange::input_layout): every program with this layout takes the query.
+    Layout(Fingerprint),
+    /// One program, by its fingerprint. Files before version 2 say no more.
+    Program(Fingerprint),
 }
 
 impl Query {
@@ -26,16 +36,49 @@ impl Query {
         fingerprint(&query_to_bytes(self))
     }
 
-    /// Refuses images that were encrypted for another program.
+    /// Identity of the secret under which the images are encrypted.
     ///
     /// # Errors
-    /// [`Error::Bytes`](crate::Error::Bytes) with both fingerprints.
+    /// [`rlwe::Error::KeyMismatch`] if there are several.
+    pub fn key(&self) -> Result<KeyId> {
+        let parts = self.ciphertexts.iter().map(bfv::Ciphertext::rlwe);
+        Ok(rlwe::Ciphertext::common_key(parts)?)
+    }
+
+    /// Refuses images that a program does not take.
+    ///
+    /// # Errors
+    /// As [`Binding::check`].
     pub fn check_program(&self, exchange: &Exchange) -> Result<()> {
-        let expected = exchange.fingerprint();
-        if self.fingerprint == *expected {
-            return Ok(());
+        self.binding.check(exchange)
+    }
+}
+
+impl Binding {
+    /// Refuses a query that a program does not take.
+    ///
+    /// # Errors
+    /// [`Error::Layout`] for images encrypted for another input layout, [`Error::Bytes`] for those
+    /// of a file before version 2 that were encrypted for another program. Both fingerprints are in
+    /// it.
+    pub fn check(&self, exchange: &Exchange) -> Result<()> {
+        match self {
+            Self::Layout(found) => {
+                let expected = exchange.input_layout();
+                match *found == expected {
+                    true => Ok(()),
+                    false => Err(Error::other_layout(found, &expected)),
+                }
+            }
+            Self::Program(found) => {
+                let expected = exchange.fingerprint();
+                match found == expected {
+                    true => Ok(()),
+                    false => {
+                        Err(BytesError::other_program("encrypted images", found, expected).into())
+                    }
+                }
+            }
         }
-        let error = BytesError::other_program("encrypted images", &self.fingerprint, expected);
-        Err(error.into())
     }
 }

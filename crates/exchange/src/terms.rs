@@ -3,49 +3,49 @@
 use crate::error::Result;
 use crate::needs::Needs;
 use crate::params::LoopParams;
+use crate::profile::Profile;
 use bfv::noise::Model;
 use program::{Outputs, Terms};
-use rlwe::ParamsSpec;
-use rlwe::bytes::Fingerprint;
+use rlwe::bytes::{Fingerprint, fingerprint};
 use rlwe::noise::log2_sum;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// The terms on which client and server exchange files: parameters, keys, where inputs and outputs
-/// lie, and the fingerprint that binds all of them to one program. This is all that a client needs.
-/// Cheap to clone.
+/// lie, and the fingerprint of the program. This is all that a client needs. Cheap to clone.
+///
+/// Evaluation keys are bound to a [`Profile`], a query to an [input layout](Self::input_layout),
+/// and an answer to the program and the query.
 #[derive(Clone)]
 pub struct Exchange(Arc<Inner>);
 
 struct Inner {
     bound: Bound,
     params: LoopParams,
+    profile: Profile,
+    input_layout: Fingerprint,
 }
 
 /// Terms with the fingerprint of their program, as they are written to JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Bound {
-    #[serde(with = "hex")]
+    #[serde(with = "crate::hex")]
     fingerprint: Fingerprint,
     terms: Terms,
 }
 
 impl Exchange {
     fn new(bound: Bound) -> Result<Self> {
-        let p = &bound.terms.parameters;
-        let spec = ParamsSpec {
-            n: p.n,
-            q: p.q.clone(),
-            p: p.p.clone(),
-            digit_limbs: p.digit_limbs,
-        };
-        let bfv = bfv::Params::new(&spec, p.t)?;
-        let params = LoopParams::new(&bfv, p.lwe_dimension, p.lwe_digit_bits)?;
-        let params = params
-            .with_slack(p.slack_bits)
-            .with_baby_steps(p.baby_steps)?;
-        Ok(Self(Arc::new(Inner { bound, params })))
+        let params = LoopParams::of(&bound.terms.parameters)?;
+        let profile = Profile::new(&params, &needs(&bound.terms));
+        let input_layout = input_layout(&bound.terms);
+        Ok(Self(Arc::new(Inner {
+            bound,
+            params,
+            profile,
+            input_layout,
+        })))
     }
 
     /// Returns the terms of a verified program whose files carry the given fingerprint.
@@ -75,7 +75,20 @@ impl Exchange {
         &self.0.bound.terms
     }
 
-    /// The fingerprint, which binds keys and ciphertexts to one program.
+    /// The profile of the keys that the server needs. A set of keys of another profile serves the
+    /// program if that profile covers this one.
+    pub fn profile(&self) -> &Profile {
+        &self.0.profile
+    }
+
+    /// Identity of the input layout: a hash of what encrypting an input depends on, which is the
+    /// modulus of the query, the shape and the range of an input, how the model's numbers become
+    /// integers, and their places. Programs of one layout take the same queries.
+    pub fn input_layout(&self) -> Fingerprint {
+        self.0.input_layout
+    }
+
+    /// The fingerprint of the program, which its answers carry.
     pub fn fingerprint(&self) -> &Fingerprint {
         &self.0.bound.fingerprint
     }
@@ -87,12 +100,7 @@ impl Exchange {
 
     /// The evaluation keys that the server needs. The public key is that of the answer.
     pub fn needs(&self) -> Needs {
-        let keys = &self.terms().keys;
-        let mut needs = Needs::new(keys.relinearization, &keys.galois, &keys.packing);
-        if let Some(level) = self.outputs().iter().map(|outputs| outputs.level).max() {
-            needs.public(level);
-        }
-        needs
+        needs(self.terms())
     }
 
     /// Largest number of images in one run.
@@ -123,28 +131,29 @@ impl Exchange {
     }
 }
 
-/// A fingerprint as 64 hexadecimal digits.
-mod hex {
-    use rlwe::bytes::Fingerprint;
-    use serde::de::Error;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(bytes: &Fingerprint, to: S) -> Result<S::Ok, S::Error> {
-        let digits = bytes.iter().map(|byte| format!("{byte:02x}"));
-        to.serialize_str(&digits.collect::<String>())
+fn needs(terms: &Terms) -> Needs {
+    let keys = &terms.keys;
+    let mut needs = Needs::new(keys.relinearization, &keys.galois, &keys.packing);
+    if let Some(level) = terms.outputs.iter().map(|outputs| outputs.level).max() {
+        needs.public(level);
     }
+    needs
+}
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Fingerprint, D::Error> {
-        let digits = String::deserialize(from)?;
-        let wrong = || D::Error::custom("a fingerprint has 64 hexadecimal digits");
-        let mut bytes = Fingerprint::default();
-        if digits.len() != 2 * bytes.len() {
-            return Err(wrong());
-        }
-        for (index, byte) in bytes.iter_mut().enumerate() {
-            let pair = digits.get(2 * index..2 * index + 2).ok_or_else(wrong)?;
-            *byte = u8::from_str_radix(pair, 16).map_err(|_| wrong())?;
-        }
-        Ok(bytes)
-    }
+fn input_layout(terms: &Terms) -> Fingerprint {
+    let p = &terms.parameters;
+    // What an answer means does not matter for a query.
+    let part = |name: &str| terms.interface.as_ref().and_then(|ends| ends.get(name));
+    let takes = part("interface").and_then(|ends| ends.get("takes"));
+    let modulus = (p.n, p.t, &p.q[..=terms.input_level]);
+    let image = (
+        terms.batch,
+        terms.input,
+        terms.input_range,
+        part("input"),
+        takes,
+    );
+    let layout = ("palladion-layout/1", modulus, image, &terms.placement);
+    let text = serde_json::to_string(&layout).expect("a layout has no keys that are not strings");
+    fingerprint(text.as_bytes())
 }

@@ -18,9 +18,13 @@ pub fn rng() -> ring::sample::SecretRng {
 /// The client of a compiled network: it has the secret, encrypts inputs and decrypts answers.
 #[cfg(feature = "client")]
 pub mod client {
-    pub use client::{Client, ClientKeys, Decrypted, Error, Result};
+    pub use client::{
+        Client, ClientKeys, ClientSecret, Decrypted, Error, Result, Seal, StoredSecret,
+    };
     pub use exchange::files;
-    pub use exchange::{Answer, EvaluationKeys, Exchange as Terms, Query};
+    pub use exchange::{Answer, EvaluationKeys, Exchange as Terms, Label, Needs, Profile, Query};
+    #[cfg(feature = "seal")]
+    pub use seal;
 }
 
 #[cfg(feature = "schemes")]
@@ -37,7 +41,9 @@ pub mod tfhe {
 #[cfg(feature = "server")]
 pub mod server {
     pub use exchange::files;
-    pub use exchange::{Answer, EvaluationKeys, Exchange as Terms, Query, Verified};
+    pub use exchange::{
+        Answer, EvaluationKeys, Exchange as Terms, Label, Needs, Profile, Query, Verified,
+    };
     pub use runtime::{
         Checkpoint, Error, Event, Memory, Prepared, Report, Result, Server, StepReport, replay_run,
         trace_from_text, trace_to_text,

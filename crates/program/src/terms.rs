@@ -131,68 +131,11 @@ impl Terms {
     /// # Errors
     /// [`Error::Parameters`](crate::Error::Parameters) with the first rule that is broken.
     pub fn verify(&self) -> Result<()> {
-        self.verify_parameters()?;
+        self.parameters.verify()?;
         self.verify_images()?;
         self.verify_keys()?;
         self.verify_outputs()?;
         self.verify_results()
-    }
-
-    pub(crate) fn verify_parameters(&self) -> Result<()> {
-        let p = &self.parameters;
-        range("the ring degree", p.n, MIN_DEGREE, MAX_DEGREE)?;
-        check(
-            p.n.is_power_of_two(),
-            "the ring degree",
-            p.n,
-            "a power of two",
-        )?;
-        range(
-            "the number of moduli of the chain",
-            p.q.len(),
-            1,
-            MAX_MODULI,
-        )?;
-        let most = MAX_MODULI - p.q.len();
-        range("the number of special moduli", p.p.len(), 1, most)?;
-        let splits = |q: u64| q % (2 * p.n as u64) == 1;
-        let moduli: Vec<u64> = p.q.iter().chain(&p.p).copied().collect();
-        for (index, &q) in moduli.iter().enumerate() {
-            let fits = q < MAX_MODULUS && splits(q) && !moduli[..index].contains(&q);
-            let expected = "a prime below 2^50 with q = 1 mod 2N that is not there yet";
-            check(fits, "a modulus", q, expected)?;
-        }
-        range("the limbs of a digit", p.digit_limbs, 1, p.q.len())?;
-        check(
-            p.t < MAX_T && splits(p.t) && !moduli.contains(&p.t),
-            "the plaintext modulus",
-            p.t,
-            "a prime below 2^32 with t = 1 mod 2N outside the chain",
-        )?;
-        check(
-            p.lwe_dimension.is_power_of_two() && p.lwe_dimension <= p.n,
-            "the LWE dimension",
-            p.lwe_dimension,
-            "a power of two up to N",
-        )?;
-        check(
-            (1..=30).contains(&p.lwe_digit_bits),
-            "the bits of a digit of the dimension switch",
-            p.lwe_digit_bits,
-            "1 to 30",
-        )?;
-        check(
-            (0.0..=MAX_SLACK).contains(&p.slack_bits),
-            "the slack",
-            p.slack_bits,
-            &format!("0 to {MAX_SLACK} bits"),
-        )?;
-        check(
-            p.baby_steps.is_power_of_two() && p.baby_steps <= p.lwe_dimension,
-            "the number of baby steps of packings",
-            p.baby_steps,
-            "a power of two up to the LWE dimension",
-        )
     }
 
     pub(crate) fn verify_images(&self) -> Result<()> {
@@ -405,5 +348,69 @@ impl Outputs {
             None => Ok(()),
             Some(flood) => range("the bits of a flood", flood.bits as usize, 0, MAX_FLOOD),
         }
+    }
+}
+
+impl Parameters {
+    /// Checks that parameters from outside name moduli and digits, within memory that their own
+    /// size implies. Whether they are secure is checked where a ring is made of them.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`](crate::Error::Parameters) with the first rule that is broken.
+    pub fn verify(&self) -> Result<()> {
+        let p = self;
+        range("the ring degree", p.n, MIN_DEGREE, MAX_DEGREE)?;
+        check(
+            p.n.is_power_of_two(),
+            "the ring degree",
+            p.n,
+            "a power of two",
+        )?;
+        range(
+            "the number of moduli of the chain",
+            p.q.len(),
+            1,
+            MAX_MODULI,
+        )?;
+        let most = MAX_MODULI - p.q.len();
+        range("the number of special moduli", p.p.len(), 1, most)?;
+        let splits = |q: u64| q % (2 * p.n as u64) == 1;
+        let moduli: Vec<u64> = p.q.iter().chain(&p.p).copied().collect();
+        for (index, &q) in moduli.iter().enumerate() {
+            let fits = q < MAX_MODULUS && splits(q) && !moduli[..index].contains(&q);
+            let expected = "a prime below 2^50 with q = 1 mod 2N that is not there yet";
+            check(fits, "a modulus", q, expected)?;
+        }
+        range("the limbs of a digit", p.digit_limbs, 1, p.q.len())?;
+        check(
+            p.t < MAX_T && splits(p.t) && !moduli.contains(&p.t),
+            "the plaintext modulus",
+            p.t,
+            "a prime below 2^32 with t = 1 mod 2N outside the chain",
+        )?;
+        check(
+            p.lwe_dimension.is_power_of_two() && p.lwe_dimension <= p.n,
+            "the LWE dimension",
+            p.lwe_dimension,
+            "a power of two up to N",
+        )?;
+        check(
+            (1..=30).contains(&p.lwe_digit_bits),
+            "the bits of a digit of the dimension switch",
+            p.lwe_digit_bits,
+            "1 to 30",
+        )?;
+        check(
+            (0.0..=MAX_SLACK).contains(&p.slack_bits),
+            "the slack",
+            p.slack_bits,
+            &format!("0 to {MAX_SLACK} bits"),
+        )?;
+        check(
+            p.baby_steps.is_power_of_two() && p.baby_steps <= p.lwe_dimension,
+            "the number of baby steps of packings",
+            p.baby_steps,
+            "a power of two up to the LWE dimension",
+        )
     }
 }

@@ -42,7 +42,7 @@ impl Program {
             });
         }
         let terms = self.terms();
-        terms.verify_parameters()?;
+        terms.parameters.verify()?;
         self.verify_prediction()?;
         terms.verify_images()?;
         terms.verify_keys()?;

@@ -8,6 +8,7 @@ use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
 
 pyo3::import_exception!(palladion.errors, BudgetError);
+pyo3::import_exception!(palladion.errors, ExpiredError);
 pyo3::import_exception!(palladion.errors, FormatError);
 pyo3::import_exception!(palladion.errors, InternalError);
 pyo3::import_exception!(palladion.errors, KeyMismatch);
@@ -15,6 +16,7 @@ pyo3::import_exception!(palladion.errors, LevelError);
 pyo3::import_exception!(palladion.errors, MissingKeyError);
 pyo3::import_exception!(palladion.errors, NetworkError);
 pyo3::import_exception!(palladion.errors, NoiseError);
+pyo3::import_exception!(palladion.errors, SealError);
 pyo3::import_exception!(palladion.errors, SecurityError);
 pyo3::import_exception!(palladion.errors, StoppedError);
 pyo3::import_exception!(palladion.errors, UsageError);
@@ -35,6 +37,8 @@ impl ToPython for PyErr {
 enum Fault {
     /// A file is damaged, or was made for something else, or the program in a file cannot run.
     File,
+    /// The life of keys has ended.
+    Expired,
     /// An evaluation key is missing.
     Key,
     /// Keys or ciphertexts belong to different secrets.
@@ -45,6 +49,8 @@ enum Fault {
     Network,
     /// Noise has reached the modulus.
     Noise,
+    /// A passphrase does not open a secret.
+    Seal,
     /// The parameters are below 128-bit security.
     Security,
     /// The callback asked to stop.
@@ -58,12 +64,14 @@ enum Fault {
 impl Fault {
     fn exception(self, words: String) -> PyErr {
         match self {
+            Self::Expired => ExpiredError::new_err(words),
             Self::File => FormatError::new_err(words),
             Self::Key => MissingKeyError::new_err(words),
             Self::KeyMismatch => KeyMismatch::new_err(words),
             Self::Level => LevelError::new_err(words),
             Self::Network => NetworkError::new_err(words),
             Self::Noise => NoiseError::new_err(words),
+            Self::Seal => SealError::new_err(words),
             Self::Security => SecurityError::new_err(words),
             Self::Stop => StoppedError::new_err(words),
             Self::Usage => UsageError::new_err(words),
@@ -235,6 +243,15 @@ impl ToPython for exchange::Error {
     }
 }
 
+impl ToPython for seal::Error {
+    fn to_python(self) -> PyErr {
+        match self {
+            Self::Client(error) => error.to_python(),
+            other => of_seal(&other).exception(other.to_string()),
+        }
+    }
+}
+
 impl ToPython for client::Error {
     fn to_python(self) -> PyErr {
         match self {
@@ -376,10 +393,10 @@ fn of_mpc(error: &::mpc::Error) -> Fault {
 fn of_compiler(error: &compiler::Error) -> Fault {
     use compiler::Error::{
         Answers, Batch, Circuits, EmptyBatch, Failure, Flood, Layer, Network, NoParameters,
-        Program, Target, Words,
+        Profile, Program, Target, Words,
     };
     match error {
-        Network(_) | Layer { .. } | Failure { .. } => Fault::Network,
+        Network(_) | Layer { .. } | Failure { .. } | Profile { .. } => Fault::Network,
         Answers { .. } | Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
         NoParameters { reason } | Words { reason } | Flood { reason, .. } => of_compiler(reason),
@@ -391,16 +408,29 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 
 fn of_exchange(error: &exchange::Error) -> Fault {
     use exchange::Error::{
-        Bfv, Bytes, Io, MissingKey, MissingPackingKey, OtherQuery, Program, Shape,
+        Bfv, Bytes, Expired, Io, Layout, MissingKey, MissingKeys, MissingPackingKey, OtherQuery,
+        Profile, Program, Shape,
     };
     match error {
         Program(error) => of_program(error),
         Bfv(error) => of_bfv(error),
         Bytes(error) => of_bytes(error),
-        MissingKey { .. } | MissingPackingKey { .. } => Fault::Key,
-        OtherQuery { .. } | Shape { .. } => Fault::File,
+        MissingKey { .. } | MissingKeys { .. } | MissingPackingKey { .. } => Fault::Key,
+        Expired { .. } => Fault::Expired,
+        Layout { .. } | OtherQuery { .. } | Profile { .. } | Shape { .. } => Fault::File,
         // `to_python` raises Python's own exception for it, without a fault.
         Io(_) => Fault::Internal,
+        _ => Fault::Internal,
+    }
+}
+
+fn of_seal(error: &seal::Error) -> Fault {
+    use seal::Error::{Client, Cost, Empty, Kind, Passphrase};
+    match error {
+        Client(error) => of_client(error),
+        Cost { .. } => Fault::File,
+        Empty | Kind { .. } => Fault::Usage,
+        Passphrase { .. } => Fault::Seal,
         _ => Fault::Internal,
     }
 }

@@ -10,7 +10,7 @@ use runtime::{Prepared, Report, Server};
 
 use crate::guard::guard_with;
 use crate::keys::{EvaluationKeys, SecretKey};
-use crate::program::{Clock, Program, check_program, report_dict, tell};
+use crate::program::{Clock, Program, check_keys, check_program, report_dict, tell};
 
 /// The integer network with which runs are compared.
 struct Integers {
@@ -87,7 +87,7 @@ impl Inspector {
         images: Vec<Vec<i64>>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Outcome<'py>> {
-        check_program(self.client.exchange(), &keys.exchange, "evaluation keys")?;
+        check_keys(self.client.exchange(), keys)?;
         let (decrypted, report) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), None, news),

@@ -20,6 +20,7 @@ mod packings;
 mod program;
 mod room;
 mod schemes;
+mod secret;
 mod security;
 mod simulate;
 mod terms;
@@ -45,6 +46,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(border::file_places, module)?)?;
     module.add_function(wrap_pyfunction!(border::waves_moves, module)?)?;
     module.add_function(wrap_pyfunction!(border::waves_constant, module)?)?;
+    module.add_class::<secret::ClientSecret>()?;
     module.add_class::<keys::SecretKey>()?;
     module.add_class::<keys::EvaluationKeys>()?;
     module.add_class::<messages::Query>()?;

@@ -1,10 +1,11 @@
 //! Messages between client and server: encrypted images, and encrypted results.
 
-use exchange::{Exchange, files};
+use exchange::{Binding, Exchange, files};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::guard::{guard, guard_bytes};
+use crate::program::hex;
 use crate::terms::{Known, Terms};
 
 /// Encrypted images.
@@ -28,6 +29,14 @@ impl Query {
         guard_bytes(py, || Ok::<_, PyErr>(self.query.hash().to_vec()))
     }
 
+    /// Identity of the secret under which it is encrypted: 32 hexadecimal digits, zeros if it does
+    /// not state one.
+    #[getter]
+    fn key(&self, py: Python<'_>) -> PyResult<String> {
+        let key = guard(py, || self.query.key())?;
+        Ok(hex(&key.to_bytes()))
+    }
+
     /// Number of images in the query.
     fn images(&self) -> usize {
         self.query.images
@@ -42,6 +51,21 @@ impl Query {
         guard_bytes(py, || Ok::<_, PyErr>(files::query_to_bytes(&self.query)))
     }
 
+    /// The layout or the program that a query's file is for, the identity of its secret, and the
+    /// number of images. One of the first two is `None`.
+    #[staticmethod]
+    fn head(
+        py: Python<'_>,
+        data: &[u8],
+    ) -> PyResult<(Option<String>, Option<String>, String, usize)> {
+        let head = guard(py, || files::query_head(data))?;
+        let (layout, program) = match head.binding {
+            Binding::Layout(layout) => (Some(hex(&layout)), None),
+            Binding::Program(program) => (None, Some(hex(&program))),
+        };
+        Ok((layout, program, hex(&head.key.to_bytes()), head.images))
+    }
+
     #[staticmethod]
     fn from_bytes(py: Python<'_>, terms: Known, data: &[u8]) -> PyResult<Self> {
         let exchange = terms.0;
@@ -52,6 +76,14 @@ impl Query {
 
 #[pymethods]
 impl Answer {
+    /// Identity of the secret that decrypts it: 32 hexadecimal digits, zeros if it does not state
+    /// one.
+    #[getter]
+    fn key(&self, py: Python<'_>) -> PyResult<String> {
+        let key = guard(py, || self.answer.key())?;
+        Ok(hex(&key.to_bytes()))
+    }
+
     /// The [`Query::hash`] of the query that this answer names.
     fn query_hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, self.answer.query())
@@ -66,6 +98,15 @@ impl Answer {
         guard_bytes(py, || {
             Ok::<_, PyErr>(files::answer_to_bytes(&self.exchange, &self.answer))
         })
+    }
+
+    /// The program that answered, the hash of the query, the identity of the secret, and the number
+    /// of images, of an answer's file.
+    #[staticmethod]
+    fn head(py: Python<'_>, data: &[u8]) -> PyResult<(String, String, String, usize)> {
+        let head = guard(py, || files::answer_head(data))?;
+        let (program, query) = (hex(&head.program), hex(&head.query));
+        Ok((program, query, hex(&head.key.to_bytes()), head.images))
     }
 
     #[staticmethod]

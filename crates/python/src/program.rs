@@ -2,7 +2,7 @@
 
 use ::network::IntNetwork;
 use compiler::{Choices, Moduli, Options, WordSize};
-use exchange::{Exchange, Verified, files};
+use exchange::{Exchange, Need, Profile, Verified, files};
 use program::{MAX_BATCH, MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
@@ -11,9 +11,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::choices::choices;
-use crate::error::UsageError;
+use crate::error::{ToPython, UsageError};
 use crate::guard::{Line, guard, guard_bytes, guard_with};
-use crate::keys::EvaluationKeys;
+use crate::keys::{EvaluationKeys, now};
 use crate::messages::{Answer, Query};
 use crate::room::room;
 use crate::terms::{Terms, of_client};
@@ -41,7 +41,7 @@ pub(crate) fn preparations() -> u64 {
 /// Compiles an integer network for `batch` images per run.
 #[pyfunction]
 #[pyo3(signature = (
-    network_json, batch, failure=MAX_LOG2_FAILURE, words=None, flooded_answers=None,
+    network_json, batch, failure=MAX_LOG2_FAILURE, words=None, flooded_answers=None, profile=None,
 ))]
 pub(crate) fn compile(
     py: Python<'_>,
@@ -50,15 +50,16 @@ pub(crate) fn compile(
     failure: f64,
     words: Option<u32>,
     flooded_answers: Option<u64>,
+    profile: Option<&str>,
 ) -> PyResult<Program> {
-    let options = (failure, words, flooded_answers);
+    let options = (failure, words, flooded_answers, profile);
     compiled(py, network_json, batch, options).map(|(program, _)| program)
 }
 
 /// Compiles an integer network, and also returns the candidates that were compared.
 #[pyfunction]
 #[pyo3(signature = (
-    network_json, batch, failure=MAX_LOG2_FAILURE, words=None, flooded_answers=None,
+    network_json, batch, failure=MAX_LOG2_FAILURE, words=None, flooded_answers=None, profile=None,
 ))]
 pub(crate) fn compile_with_choices<'py>(
     py: Python<'py>,
@@ -67,8 +68,9 @@ pub(crate) fn compile_with_choices<'py>(
     failure: f64,
     words: Option<u32>,
     flooded_answers: Option<u64>,
+    profile: Option<&str>,
 ) -> PyResult<(Program, Bound<'py, PyDict>)> {
-    let options = (failure, words, flooded_answers);
+    let options = (failure, words, flooded_answers, profile);
     let (program, compared) = compiled(py, network_json, batch, options)?;
     Ok((program, choices(py, &compared)?))
 }
@@ -77,7 +79,7 @@ fn compiled(
     py: Python<'_>,
     network_json: &str,
     batch: usize,
-    (failure, words, flooded_answers): (f64, Option<u32>, Option<u64>),
+    (failure, words, flooded_answers, profile): (f64, Option<u32>, Option<u64>, Option<&str>),
 ) -> PyResult<(Program, Choices)> {
     if !(1..=MAX_BATCH).contains(&batch) {
         let words = format!("a batch of {batch}, expected 1 to {MAX_BATCH}");
@@ -98,7 +100,12 @@ fn compiled(
         flooded_answers,
         ..Options::of_batch(batch)
     };
-    let (program, choices) = guard(py, || compiler::compile_with_choices(&network, options))?;
+    let like = profile.map(|text| guard(py, || Profile::from_json(text)?.params()));
+    let like = like.transpose()?;
+    let (program, choices) = guard(py, || match &like {
+        Some(like) => compiler::compile_like(&network, options, like),
+        None => compiler::compile_with_choices(&network, options),
+    })?;
     PREPARATIONS.fetch_add(1, Ordering::Relaxed);
     let prepared = guard(py, || Prepared::new(program))?;
     let verified = prepared.verified().clone();
@@ -180,8 +187,8 @@ impl Program {
         checkpoint: Option<&[u8]>,
         save: Option<Py<PyAny>>,
     ) -> PyResult<(Answer, Bound<'py, PyDict>)> {
-        check_program(&self.verified, &keys.exchange, "evaluation keys")?;
-        check_program(&self.verified, &query.exchange, "encrypted images")?;
+        check_keys(&self.verified, keys)?;
+        check_query(&self.verified, query)?;
         let prepared = self.prepared(py)?;
         room("this run", prepared.memory().running)?;
         let (answer, report) = guard_with(
@@ -261,6 +268,37 @@ pub(crate) fn check_program(own: &Exchange, other: &Exchange, what: &str) -> PyR
     Err(UsageError::new_err(format!(
         "these {what} were made for another program"
     )))
+}
+
+/// Raises unless the keys serve a program.
+pub(crate) fn check_keys(own: &Exchange, keys: &EvaluationKeys) -> PyResult<()> {
+    let check = || -> exchange::Result<()> {
+        let profile = keys.exchange.profile();
+        profile.check_parameters(own.profile())?;
+        keys.keys.label().check("the evaluation keys", now())?;
+        keys.keys.check(&own.needs())
+    };
+    check().map_err(ToPython::to_python)
+}
+
+/// As [`check_keys`], for what executes a trace: it names the limbs of each key, so that keys of a
+/// higher level do not serve.
+pub(crate) fn check_keys_of_trace(own: &Exchange, keys: &EvaluationKeys) -> PyResult<()> {
+    check_keys(own, keys)?;
+    let has: Vec<Need> = keys.keys.needs().each().collect();
+    match own.needs().each().find(|need| !has.contains(need)) {
+        None => Ok(()),
+        Some(need) => Err(UsageError::new_err(format!(
+            "{need} is of a higher level in these evaluation keys: a run outside the CPU needs keys \
+             made for this program alone, by keygen without --have and other programs"
+        ))),
+    }
+}
+
+/// Raises unless a program takes the query.
+pub(crate) fn check_query(own: &Exchange, query: &Query) -> PyResult<()> {
+    let checked = query.query.check_program(own);
+    checked.map_err(ToPython::to_python)
 }
 
 /// A message of a run.

@@ -1,12 +1,12 @@
 //! The terms of a program, for Python.
 
-use exchange::{Exchange, files};
+use exchange::{Exchange, Profile, files};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::UsageError;
 use crate::guard::{guard, guard_bytes};
-use crate::program::Program;
+use crate::program::{Program, hex};
 use crate::traces::Trace;
 
 /// The terms of a program, without the program: all that a client needs.
@@ -52,6 +52,45 @@ impl Terms {
             Ok(entry)
         });
         outputs.collect()
+    }
+
+    /// Identity of the program: 64 hexadecimal digits. Its answers carry it.
+    #[getter]
+    fn program_id(&self) -> String {
+        hex(self.exchange.fingerprint())
+    }
+
+    /// Identity of the input layout: 64 hexadecimal digits. Queries carry it.
+    #[getter]
+    fn layout_id(&self) -> String {
+        hex(&self.exchange.input_layout())
+    }
+
+    /// Identity of the profile of the evaluation keys: 64 hexadecimal digits. Keys carry it.
+    #[getter]
+    fn profile_id(&self) -> String {
+        hex(&self.exchange.profile().id())
+    }
+
+    /// The profile of the evaluation keys, as JSON.
+    fn profile(&self) -> String {
+        self.exchange.profile().to_json()
+    }
+
+    /// The number of evaluation keys that the program needs beyond a profile, given as JSON, and
+    /// their bytes in a file. Raises if its parameters are others, so that no key serves.
+    fn missing_keys(&self, py: Python<'_>, profile: &str) -> PyResult<(usize, usize)> {
+        guard(py, || {
+            let has = Profile::from_json(profile)?;
+            has.check_parameters(self.exchange.profile())?;
+            let missing = self.exchange.needs().without(&has.needs());
+            let count = missing.each().count();
+            let bytes = match count {
+                0 => 0,
+                _ => files::keys_file_len(self.exchange.params(), &missing)?,
+            };
+            Ok::<_, exchange::Error>((count, bytes))
+        })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -11,7 +11,7 @@ use trace::{Counts, Op};
 use crate::guard::{guard, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::Query;
-use crate::program::{News, Program, check_program, hex, tell};
+use crate::program::{News, Program, check_keys_of_trace, check_query, hex, tell};
 
 /// A program as instructions on limbs. Public.
 #[pyclass(frozen, module = "palladion")]
@@ -50,8 +50,8 @@ impl Trace {
         query: &Query,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyBytes>, String)> {
-        check_program(&self.exchange, &keys.exchange, "evaluation keys")?;
-        check_program(&self.exchange, &query.exchange, "encrypted images")?;
+        check_keys_of_trace(&self.exchange, keys)?;
+        check_query(&self.exchange, query)?;
         let (answer, digest) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), None, news),

@@ -233,6 +233,30 @@ pub fn ternary(n: usize, rng: &mut impl CryptoRng) -> Zeroizing<Vec<i64>> {
         .into()
 }
 
+/// `n` coefficients uniform in {-1, 0, 1}, given by a seed and a stream. They are the same for
+/// ever, and a secret may be kept as its seed.
+///
+/// Bytes of the ChaCha20 stream below `3^5 = 243` give five coefficients each: their digits to the
+/// base 3, lowest first, less 1. Other bytes are passed over.
+pub fn ternary_from_seed(n: usize, seed: &[u8; 32], stream: u64) -> Zeroizing<Vec<i64>> {
+    let mut rng = SecretRng::from_seed(seed);
+    rng.set_stream(stream);
+    let mut out = Zeroizing::new(Vec::with_capacity(n));
+    while out.len() < n {
+        let word = Zeroizing::new(rng.next_u32().to_le_bytes());
+        for &byte in word.iter().filter(|&&byte| byte < 243) {
+            let mut digits = Zeroizing::new(byte);
+            for _ in 0..5 {
+                if out.len() < n {
+                    out.push(i64::from(*digits % 3) - 1);
+                    *digits /= 3;
+                }
+            }
+        }
+    }
+    out
+}
+
 /// `n` coefficients. Exactly `weight` of them, at uniform places, are -1 or 1, the others 0.
 ///
 /// # Panics

@@ -415,22 +415,38 @@ impl<'a> Reader<'a> {
     /// Passes the payload to `read` while another thread computes the checksum. For large objects.
     /// `read` must read the payload to its end.
     ///
-    /// # Errors As [`Reader::open`], and those of `read`. A wrong checksum is reported first,
-    /// because an error of `read` may follow from it.
+    /// # Errors
+    /// As [`Reader::open`], and those of `read`. A wrong checksum is reported first, because an
+    /// error of `read` may follow from it.
     pub fn open_with<T: Send, E: From<BytesError> + Send>(
         bytes: &'a [u8],
         kind: &Kind,
         expected: &Fingerprint,
         read: impl FnOnce(&mut Self) -> std::result::Result<T, E> + Send,
     ) -> std::result::Result<T, E> {
+        Self::open_any_with(bytes, kind, |reader, found| {
+            if found != *expected {
+                return Err(BytesError::other_program(kind.words, &found, expected).into());
+            }
+            read(reader)
+        })
+    }
+
+    /// As [`Reader::open_with`], without an expected fingerprint. `read` also gets the fingerprint
+    /// found.
+    ///
+    /// # Errors
+    /// As [`Reader::open_with`], except [`BytesError::Fingerprint`].
+    pub fn open_any_with<T: Send, E: From<BytesError> + Send>(
+        bytes: &'a [u8],
+        kind: &Kind,
+        read: impl FnOnce(&mut Self, Fingerprint) -> std::result::Result<T, E> + Send,
+    ) -> std::result::Result<T, E> {
         let (mut reader, found, sum) = Self::unchecked(bytes, kind)?;
-        if found != *expected {
-            return Err(BytesError::other_program(kind.words, &found, expected).into());
-        }
         let (checked, value) = rayon::join(
             || sum.check(),
             || {
-                let value = read(&mut reader)?;
+                let value = read(&mut reader, found)?;
                 reader.end()?;
                 Ok(value)
             },
@@ -528,6 +544,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Passes over `count` bytes.
+    ///
+    /// # Errors
+    /// As [`Reader::u64`].
+    pub fn skip(&mut self, what: &'static str, count: usize) -> Result<()> {
+        self.take(what, count).map(drop)
+    }
+
     /// Reads a length and that many bytes.
     ///
     /// # Errors
@@ -535,6 +559,16 @@ impl<'a> Reader<'a> {
     pub fn block(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let left = self.bytes.len().saturating_sub(8); // bytes after the length
         let length = self.bounded(what, 0..=left)?;
+        self.take(what, length)
+    }
+
+    /// As [`Reader::block`], for at most `longest` bytes.
+    ///
+    /// # Errors
+    /// [`BytesError::Value`] for a longer block, and as [`Reader::u64`].
+    pub fn bounded_block(&mut self, what: &'static str, longest: usize) -> Result<&'a [u8]> {
+        let left = self.bytes.len().saturating_sub(8); // bytes after the length
+        let length = self.bounded(what, 0..=left.min(longest))?;
         self.take(what, length)
     }
 

@@ -434,6 +434,12 @@ impl GaloisKeys {
         self
     }
 
+    /// The keys by themselves, ordered by element.
+    pub fn into_keys(self) -> impl Iterator<Item = (usize, SwitchKey)> {
+        let keys = self.keys.into_iter();
+        keys.map(|(element, (key, _))| (element, key))
+    }
+
     /// The keys, ordered by element.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, &SwitchKey)> {
         self.keys.iter().map(|(&element, (key, _))| (element, key))

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // keys and ciphertexts leave as bytes.
     let terms = files::terms_from_bytes(&files::terms_to_bytes(&prepared))?;
     let client = Client::generate(&terms);
-    let keys = files::keys_to_bytes(&terms, &client.evaluation_keys()?)?;
+    let keys = files::keys_to_bytes(terms.params(), &client.evaluation_keys()?)?;
     let images: Vec<Vec<i64>> = (0..batch).map(drawn_one).collect();
     let query = files::query_to_bytes(&client.encrypt(&images)?);
     println!(

@@ -10,7 +10,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use client::Client;
+use client::{Client, StoredSecret};
 use compiler::{Options, compile};
 use exchange::{Answer, files};
 use network::IntNetwork;
@@ -160,7 +160,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         {"name":"d","terms":[{"source":1,"linear":{"dense":{"inputs":4,"outputs":2,"weights":[1,2,3,4,5,6,7,8]}}}],
         "bias":[0,1],"bound":9,"lut":null,"scale":1.0}]}"#;
     let program_text = |p: &Prepared| p.program().to_json().into_bytes();
-    let (a, b, c, d, e) = (p(), p(), p(), p(), p());
+    let (b, c, d, e) = (p(), p(), p(), p());
     Ok(vec![
         Target {
             name: "network",
@@ -203,14 +203,18 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         Target {
             name: "client",
             shape: Shape::Sealed,
-            valid: vec![client.to_bytes().to_vec()],
+            valid: vec![
+                StoredSecret::from(client.secret().clone())
+                    .to_bytes()
+                    .to_vec(),
+            ],
             allowance: 16 << 20,
-            decode: decoder(move |bytes| Client::from_bytes(&a, bytes)),
+            decode: decoder(StoredSecret::from_bytes),
         },
         Target {
             name: "keys",
             shape: Shape::Sealed,
-            valid: vec![files::keys_to_bytes(&prepared, &keys)?],
+            valid: vec![files::keys_to_bytes(prepared.params(), &keys)?],
             allowance: 16 << 20,
             decode: decoder(move |bytes| files::keys_from_bytes(&b, bytes)),
         },
@@ -258,7 +262,8 @@ fn run_to_the_end(bytes: &[u8]) -> Result<(), String> {
         let prepared = Prepared::new(Program::from_json(&text(bytes))?)?;
         let client = Client::generate(&prepared);
         let keys = client.evaluation_keys()?;
-        let keys = files::keys_from_bytes(&prepared, &files::keys_to_bytes(&prepared, &keys)?)?;
+        let keys =
+            files::keys_from_bytes(&prepared, &files::keys_to_bytes(prepared.params(), &keys)?)?;
         let program = prepared.program();
         let image = vec![program.input_range[1]; program.input.iter().product()];
         let input = client.encrypt(&vec![image; program.batch])?;

@@ -78,10 +78,10 @@ impl<'a> Server<'a> {
     /// called for every step, and stops the run by returning `false`.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `observe` returned `false`, [`exchange::Error::Bytes`] for a query of
-    /// another program, [`Error::Query`] for a wrong number of ciphertexts or keys of other
+    /// [`Error::Stopped`] if `observe` returned `false`, [`exchange::Error::Layout`] for a query of
+    /// another input layout, [`Error::Query`] for a wrong number of ciphertexts or keys of other
     /// parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets, and
-    /// errors for missing keys.
+    /// [`exchange::Error::MissingKeys`].
     pub fn run(
         &self,
         query: &Query,
@@ -206,7 +206,7 @@ impl<'a> Server<'a> {
         Ok(())
     }
 
-    /// Keys that were made in this process have no fingerprint, so their parameters are checked.
+    /// Checks that the keys have the program's parameters, and that none is missing.
     fn check_keys(&self) -> Result<()> {
         let params = self.prepared.params();
         let rlwe = params.bfv().rlwe();
@@ -235,7 +235,7 @@ impl<'a> Server<'a> {
                     level <= rlwe.max_level() && ct.components()[0].basis() == rlwe.basis(level)
                 });
         if fits {
-            return Ok(());
+            return Ok(self.keys.check(&self.prepared.needs())?);
         }
         Err(Error::Query {
             what: "a set of evaluation keys",

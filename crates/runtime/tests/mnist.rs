@@ -135,7 +135,8 @@ fn check_loop([count, batch]: [usize; 2], words: WordSize, seed: u64) -> Prepare
 
     let client = Client::generate_from(&prepared, &mut ChaCha20Rng::seed_from_u64(seed));
     let started = Instant::now();
-    let key_bytes = files::keys_to_bytes(&prepared, &client.evaluation_keys().unwrap()).unwrap();
+    let key_bytes =
+        files::keys_to_bytes(prepared.params(), &client.evaluation_keys().unwrap()).unwrap();
     let predicted = program.prediction.key_bytes;
     println!("{} bytes of keys, predicted {predicted}", key_bytes.len());
     assert_eq!(key_bytes.len() as u64, predicted);

@@ -1,16 +1,19 @@
 //! The file of evaluation keys, written whole or one key at a time.
 
-use super::{kind, seeded, wrong};
+use super::{kind, seeded, text, wrong};
 use crate::error::{Error, Result};
 use crate::keys::{EvaluationKey, EvaluationKeys, PackingKey};
+use crate::label::{Label, MAX_LABEL};
 use crate::layout::Layout;
 use crate::needs::{Need, Needs};
 use crate::packing;
 use crate::params::LoopParams;
+use crate::profile::{MAX_PROFILE, Profile};
 use crate::terms::Exchange;
 use ring::sample::Seed;
 use rlwe::bytes::{
-    Kind, Reader, Sealer, Writer, dimension_key_len, poly_len, sealed_len, switch_key_len,
+    BytesError, Fingerprint, Kind, Reader, Sealer, Writer, dimension_key_len, fingerprint,
+    poly_len, sealed_len, switch_key_len,
 };
 use rlwe::{PublicKey, SwitchKey};
 use std::collections::VecDeque;
@@ -18,15 +21,25 @@ use std::io::Write;
 
 /// Bytes of a Galois element or of a number of values.
 pub(super) const NUMBER: usize = size_of::<u64>();
-const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 2);
+const EVALUATION_KEYS: Kind = kind(b"EKEY", "evaluation keys", 3);
+/// Length of a label, which spaces fill up.
+const LABEL_LEN: usize = 256;
+/// Has no profile and no label, and the fingerprint of a program in the place of the profile's.
+const OF_PROGRAM: Kind = kind(b"EKEY", "evaluation keys", 2);
 
-/// Returns the byte form of the evaluation keys that the program needs, and no others.
+/// Returns the byte form of all evaluation keys in `keys`, with their profile and their label.
 ///
 /// # Errors
-/// If a key is missing.
-pub fn keys_to_bytes(exchange: &Exchange, keys: &EvaluationKeys) -> Result<Vec<u8>> {
+/// [`rlwe::Error::KeyMismatch`] if they belong to several secrets.
+pub fn keys_to_bytes(params: &LoopParams, keys: &EvaluationKeys) -> Result<Vec<u8>> {
+    let profile = Profile::new(params, &keys.needs());
+    let label = Label {
+        key: keys.id()?,
+        ..*keys.label()
+    };
     let mut w = Writer::new();
-    for need in exchange.needs().each() {
+    write_head(&mut w, &profile, &label);
+    for need in profile.needs().each() {
         match need {
             Need::Relinearization { .. } => w.switch_key(keys.relinearization()?),
             Need::Galois { element, .. } => {
@@ -37,28 +50,40 @@ pub fn keys_to_bytes(exchange: &Exchange, keys: &EvaluationKeys) -> Result<Vec<u
             Need::Public { .. } => write_public(&mut w, keys.public()?),
         }
     }
-    Ok(w.seal(&EVALUATION_KEYS, exchange.fingerprint()))
+    Ok(w.seal(&EVALUATION_KEYS, &profile.id()))
+}
+
+/// Appends the profile and the label of keys.
+fn write_head(w: &mut Writer, profile: &Profile, label: &Label) {
+    w.block(profile.to_json().as_bytes());
+    // All labels have one length, so the length of a file follows from its profile.
+    w.block(format!("{:LABEL_LEN$}", label.to_json()).as_bytes());
 }
 
 /// Writes a file of evaluation keys one key at a time, so that none needs to stay in memory.
 pub struct KeysWriter<'a, W> {
-    exchange: &'a Exchange,
+    params: &'a LoopParams,
     /// Keys that are still to be written.
     left: VecDeque<Need>,
     sealer: Sealer<W>,
 }
 
 impl<'a, W: Write> KeysWriter<'a, W> {
-    /// Begins the file of the keys that a program needs.
+    /// Begins the file of the keys `needs`.
     ///
     /// # Errors
     /// [`Error::Shape`] if the number of values of a packing is no power of two, and [`Error::Io`].
-    pub fn new(exchange: &'a Exchange, out: W) -> Result<Self> {
-        let length = keys_len(exchange.params(), &exchange.needs())? as u64;
+    pub fn new(params: &'a LoopParams, needs: &Needs, label: &Label, out: W) -> Result<Self> {
+        let profile = Profile::new(params, needs);
+        let mut head = Writer::new();
+        write_head(&mut head, &profile, label);
+        let length = (head.payload_len() + keys_len(params, needs)?) as u64;
+        let mut sealer = Sealer::new(out, &EVALUATION_KEYS, &profile.id(), length)?;
+        sealer.part(head)?;
         Ok(Self {
-            exchange,
-            left: exchange.needs().each().collect(),
-            sealer: Sealer::new(out, &EVALUATION_KEYS, exchange.fingerprint(), length)?,
+            params,
+            left: needs.each().collect(),
+            sealer,
         })
     }
 
@@ -84,7 +109,7 @@ impl<'a, W: Write> KeysWriter<'a, W> {
             EvaluationKey::Public(key) => write_public(&mut w, key),
         }
         drop(key);
-        let expected = need_len(self.exchange.params(), found)?;
+        let expected = need_len(self.params, found)?;
         if w.payload_len() != expected {
             return Err(Error::Shape {
                 what: "the number of bytes of an evaluation key",
@@ -134,10 +159,12 @@ fn write_public(w: &mut Writer, key: &PublicKey) {
 /// # Errors
 /// [`Error::Shape`] if the number of values of a packing is no power of two.
 pub fn keys_file_len(params: &LoopParams, needs: &Needs) -> Result<usize> {
-    Ok(sealed_len(keys_len(params, needs)?))
+    let mut head = Writer::new();
+    write_head(&mut head, &Profile::new(params, needs), &Label::default());
+    Ok(sealed_len(head.payload_len() + keys_len(params, needs)?))
 }
 
-/// Length of the keys in a file, in bytes, without header and checksum.
+/// Length of the keys in a file, in bytes, without what stands around them.
 fn keys_len(params: &LoopParams, needs: &Needs) -> Result<usize> {
     needs.each().map(|need| need_len(params, need)).sum()
 }
@@ -158,23 +185,73 @@ pub(super) fn need_len(params: &LoopParams, need: Need) -> Result<usize> {
     })
 }
 
-/// Reads evaluation keys: exactly those that the program needs.
+/// Reads the evaluation keys that the program needs. The file may have more.
+///
+/// A file of version 2 is one of a single program, with no others.
 ///
 /// # Errors
-/// If the bytes are no evaluation keys of this program.
+/// [`Error::Profile`] for keys of other parameters, [`Error::MissingKeys`], and if the bytes are no
+/// evaluation keys.
 pub fn keys_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<EvaluationKeys> {
-    Reader::open_with(bytes, &EVALUATION_KEYS, exchange.fingerprint(), |r| {
+    let keys = some_keys_from_bytes(exchange, bytes)?;
+    keys.check(&exchange.needs())?;
+    Ok(keys)
+}
+
+/// As [`keys_from_bytes`], but some of the keys may be missing: they are in another file, which
+/// [`EvaluationKeys::merge`] adds.
+///
+/// # Errors
+/// As [`keys_from_bytes`], except [`Error::MissingKeys`].
+pub fn some_keys_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<EvaluationKeys> {
+    let kind = EVALUATION_KEYS.since(OF_PROGRAM.version, bytes);
+    let params = exchange.params();
+    if kind.version == OF_PROGRAM.version {
+        return Reader::open_with(bytes, &kind, exchange.fingerprint(), |r| {
+            let mut keys = EvaluationKeys::default();
+            for need in exchange.needs().each() {
+                keys.insert(read(r, params, need)?);
+            }
+            Ok(keys)
+        });
+    }
+    Reader::open_any_with(bytes, &kind, |r, found| {
+        let (profile, label) = read_head(r, &found)?;
+        profile.check_parameters(exchange.profile())?;
+        let wanted = exchange.needs();
         let mut keys = EvaluationKeys::default();
-        for need in exchange.needs().each() {
-            keys.insert(read(r, exchange, need)?);
+        for need in profile.needs().each() {
+            match wanted.has(need) {
+                true => keys.insert(read(r, params, need)?),
+                false => r.skip("an evaluation key", need_len(params, need)?)?,
+            }
         }
-        Ok(keys)
+        Ok(keys.labelled(label))
     })
 }
 
+/// Reads the profile and the label of a file of evaluation keys, without the keys.
+///
+/// # Errors
+/// If the bytes are no evaluation keys, or such of a version before 3, which has neither.
+pub fn keys_head(bytes: &[u8]) -> Result<(Profile, Label)> {
+    let (mut r, found) = Reader::open_any(bytes, &EVALUATION_KEYS)?;
+    read_head(&mut r, &found)
+}
+
+fn read_head(r: &mut Reader<'_>, found: &Fingerprint) -> Result<(Profile, Label)> {
+    let json = r.bounded_block("the profile of the keys", MAX_PROFILE)?;
+    let own = fingerprint(json);
+    if own != *found {
+        return Err(BytesError::other_program("the profile of the keys", found, &own).into());
+    }
+    let profile = Profile::from_json(text(json)?)?;
+    let label = Label::from_json(text(r.bounded_block("the label of the keys", MAX_LABEL)?)?)?;
+    Ok((profile, label))
+}
+
 /// Reads the key `need`.
-fn read(r: &mut Reader<'_>, exchange: &Exchange, need: Need) -> Result<EvaluationKey> {
-    let params = exchange.params();
+fn read(r: &mut Reader<'_>, params: &LoopParams, need: Need) -> Result<EvaluationKey> {
     let rlwe = params.bfv().rlwe();
     Ok(match need {
         Need::Relinearization { level } => {

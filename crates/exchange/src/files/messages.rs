@@ -4,47 +4,80 @@ use super::{kind, read_hash, seeded};
 use crate::answer::Answer;
 use crate::error::Result;
 use crate::params::LoopParams;
-use crate::query::Query;
+use crate::query::{Binding, Query};
 use crate::terms::Exchange;
+use program::MAX_BATCH;
 use ring::sample::Seed;
-use rlwe::bytes::{Kind, Reader, Writer, poly_len, sealed_len};
+use rlwe::KeyId;
+use rlwe::bytes::{Fingerprint, Kind, Reader, Writer, poly_len, sealed_len};
 
-const QUERY: Kind = kind(b"ENCI", "encrypted images", 1);
-const ANSWER: Kind = kind(b"ENCO", "encrypted results", 2);
+const QUERY: Kind = kind(b"ENCI", "encrypted images", 2);
+/// Has the fingerprint of a program in the place of the layout's, and no identity of its secret.
+const QUERY_OF_PROGRAM: Kind = kind(b"ENCI", "encrypted images", 1);
+const ANSWER: Kind = kind(b"ENCO", "encrypted results", 3);
+/// Has no identity of its secret.
+const ANSWER_BARE: Kind = kind(b"ENCO", "encrypted results", 2);
 
-/// Returns the byte form of a query.
+/// Returns the byte form of a query, in the version that its binding belongs to.
 pub fn query_to_bytes(query: &Query) -> Vec<u8> {
     let mut w = Writer::new();
     w.seed(&query.seed);
     w.u64(query.images as u64);
+    let (kind, bound_to) = match &query.binding {
+        Binding::Layout(layout) => (&QUERY, layout),
+        Binding::Program(program) => (&QUERY_OF_PROGRAM, program),
+    };
+    if kind.version == QUERY.version {
+        // Ciphertexts of several secrets are refused before they are used.
+        w.key_id(query.key().unwrap_or_default());
+    }
     query
         .ciphertexts
         .iter()
         .for_each(|ct| w.poly(&ct.rlwe().components()[0]));
-    w.seal(&QUERY, &query.fingerprint)
+    w.seal(kind, bound_to)
 }
+
+/// Bytes before the bodies of a query: the seed, the number of images, the identity of the secret.
+pub(super) const QUERY_HEAD: usize = size_of::<Seed>() + size_of::<u64>() + KeyId::LEN;
 
 /// Length of the file of a query with `ciphertexts` ciphertexts at `level`, in bytes.
 pub fn query_file_len(params: &LoopParams, level: usize, ciphertexts: usize) -> usize {
     let body = poly_len(params.bfv().rlwe().basis(level));
-    sealed_len(size_of::<Seed>() + size_of::<u64>() + ciphertexts * body)
+    sealed_len(QUERY_HEAD + ciphertexts * body)
 }
 
 /// Reads a query.
 ///
 /// # Errors
-/// If the bytes are no query for this program.
+/// [`Error::Layout`](crate::Error::Layout) for a query of another input layout, and if the bytes
+/// are no query.
 pub fn query_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Query> {
-    let mut r = Reader::open(bytes, &QUERY, exchange.fingerprint())?;
+    let kind = QUERY.since(QUERY_OF_PROGRAM.version, bytes);
+    let is_new = kind.version == QUERY.version;
+    let (mut r, found) = Reader::open_any(bytes, &kind)?;
+    let binding = match is_new {
+        true => Binding::Layout(found),
+        false => Binding::Program(found),
+    };
+    binding.check(exchange)?;
     let (rlwe, level) = (exchange.params().bfv().rlwe(), exchange.input_level());
     let seed = r.seed()?;
     let images = r.bounded("the number of images", 1..=exchange.batch())?;
+    let key = match is_new {
+        true => r.key_id()?,
+        false => KeyId::ANY,
+    };
     let ciphertexts = (0..exchange.inputs())
-        .map(|index| seeded(&mut r, rlwe, level, (&seed, index)))
+        .map(|index| {
+            let mut ct = seeded(&mut r, rlwe, level, (&seed, index))?;
+            ct.rlwe_mut().set_key(key);
+            Ok(ct)
+        })
         .collect::<Result<_>>()?;
     r.end()?;
     Ok(Query {
-        fingerprint: *exchange.fingerprint(),
+        binding,
         seed,
         images,
         ciphertexts,
@@ -56,6 +89,8 @@ pub fn answer_to_bytes(exchange: &Exchange, answer: &Answer) -> Vec<u8> {
     let mut w = Writer::new();
     w.block(answer.query());
     w.u64(answer.images() as u64);
+    // Ciphertexts of several secrets are refused when they are decrypted.
+    w.key_id(answer.key().unwrap_or_default());
     for ct in answer.ciphertexts() {
         w.u64(ct.factor());
         w.ciphertext(ct.rlwe());
@@ -68,22 +103,95 @@ pub fn answer_to_bytes(exchange: &Exchange, answer: &Answer) -> Vec<u8> {
 /// # Errors
 /// If the bytes are no answer of this program.
 pub fn answer_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Answer> {
-    let mut r = Reader::open(bytes, &ANSWER, exchange.fingerprint())?;
+    let kind = ANSWER.since(ANSWER_BARE.version, bytes);
+    let mut r = Reader::open(bytes, &kind, exchange.fingerprint())?;
     let (rlwe, t) = (
         exchange.params().bfv().rlwe(),
         exchange.params().bfv().t().value() as usize,
     );
     let query = read_hash(&mut r)?;
     let images = r.bounded("the number of images", 1..=exchange.batch())?;
+    let key = match kind.version == ANSWER.version {
+        true => r.key_id()?,
+        false => KeyId::ANY,
+    };
     let ciphertexts = exchange
         .outputs()
         .iter()
         .map(|outputs| {
             let factor = r.bounded("the factor of a result", 1..=t - 1)?;
             let ct = r.ciphertext(rlwe, outputs.level, 2)?;
-            Ok(bfv::Ciphertext::new(ct, factor as u64))
+            Ok(bfv::Ciphertext::new(ct.of_key(key), factor as u64))
         })
         .collect::<Result<_>>()?;
     r.end()?;
     Ok(Answer::new(query, images, ciphertexts))
+}
+
+/// The statements of a query's file about itself, for one who has no terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryHead {
+    /// The layout or the program that the images are for.
+    pub binding: Binding,
+    /// Number of images.
+    pub images: usize,
+    /// Identity of the secret under which they are encrypted.
+    pub key: KeyId,
+}
+
+/// Reads the statements of a query's file about itself. The ciphertexts are not read.
+///
+/// # Errors
+/// If the bytes are no query.
+pub fn query_head(bytes: &[u8]) -> Result<QueryHead> {
+    let kind = QUERY.since(QUERY_OF_PROGRAM.version, bytes);
+    let (mut r, found) = Reader::open_any(bytes, &kind)?;
+    r.seed()?;
+    let images = r.bounded("the number of images", 1..=MAX_BATCH)?;
+    Ok(match kind.version == QUERY.version {
+        true => QueryHead {
+            binding: Binding::Layout(found),
+            images,
+            key: r.key_id()?,
+        },
+        false => QueryHead {
+            binding: Binding::Program(found),
+            images,
+            key: KeyId::ANY,
+        },
+    })
+}
+
+/// The statements of an answer's file about itself, for one who has no terms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerHead {
+    /// Fingerprint of the program that answered.
+    pub program: Fingerprint,
+    /// Hash of the query.
+    pub query: Fingerprint,
+    /// Number of images.
+    pub images: usize,
+    /// Identity of the secret that decrypts it.
+    pub key: KeyId,
+}
+
+/// Reads the statements of an answer's file about itself. The ciphertexts are not read.
+///
+/// # Errors
+/// If the bytes are no answer.
+pub fn answer_head(bytes: &[u8]) -> Result<AnswerHead> {
+    let kind = ANSWER.since(ANSWER_BARE.version, bytes);
+    let (mut r, program) = Reader::open_any(bytes, &kind)?;
+    let query = read_hash(&mut r)?;
+    let images = r.bounded("the number of images", 1..=MAX_BATCH)?;
+    let key = match kind.version == ANSWER.version {
+        true => r.key_id()?,
+        false => KeyId::ANY,
+    };
+    Ok(AnswerHead {
+        program,
+        query,
+        images,
+        key,
+    })
 }

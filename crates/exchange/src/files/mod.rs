@@ -1,8 +1,10 @@
 //! The byte form of everything that client and server exchange.
 //!
-//! Every object is sealed in `rlwe`'s container: kind, version, fingerprint of the program that it
-//! belongs to, checksum. No object here contains a secret: the client keeps its secrets in a file
-//! of their own.
+//! Every object is sealed in `rlwe`'s container: kind, version, fingerprint of what it belongs to,
+//! checksum. Evaluation keys belong to a profile, a query to an input layout, and an answer to a
+//! program. No object here contains a secret: the client keeps its secrets in a file of their own.
+//!
+//! Files of the versions before the first release are read. They belong to one program each.
 
 mod keys;
 mod messages;
@@ -10,9 +12,12 @@ mod offsets;
 mod program;
 mod terms;
 
-pub use keys::{KeysWriter, keys_file_len, keys_from_bytes, keys_to_bytes};
+pub use keys::{
+    KeysWriter, keys_file_len, keys_from_bytes, keys_head, keys_to_bytes, some_keys_from_bytes,
+};
 pub use messages::{
-    answer_from_bytes, answer_to_bytes, query_file_len, query_from_bytes, query_to_bytes,
+    AnswerHead, QueryHead, answer_from_bytes, answer_head, answer_to_bytes, query_file_len,
+    query_from_bytes, query_head, query_to_bytes,
 };
 pub use offsets::{Offsets, offsets};
 pub use program::{program_from_bytes, program_to_bytes};
@@ -39,6 +44,11 @@ pub fn read_hash(r: &mut Reader<'_>) -> Result<Fingerprint> {
     let hash = r.block("the hash of the query")?;
     let length = hash.len() as u64;
     Fingerprint::try_from(hash).map_err(|_| wrong("the length of a hash", length, "32".into()))
+}
+
+/// Bytes of JSON as text.
+fn text(json: &[u8]) -> Result<&str> {
+    Ok(std::str::from_utf8(json).map_err(|error| ::program::Error::Json(error.to_string()))?)
 }
 
 fn wrong(what: &'static str, found: u64, expected: String) -> Error {

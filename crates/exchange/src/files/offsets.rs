@@ -1,6 +1,9 @@
 //! Offsets of seeds and bodies in the files of keys and of a query.
+//!
+//! Offsets of keys begin behind the profile and the label of the file, which are two blocks.
 
 use super::keys::{NUMBER, need_len};
+use super::messages::QUERY_HEAD;
 use crate::error::Result;
 use crate::needs::Need;
 use crate::terms::Exchange;
@@ -49,10 +52,7 @@ pub fn offsets(exchange: &Exchange) -> Result<Vec<Offsets>> {
         });
         start = end;
     }
-    let (bodies, body_len) = (
-        size_of::<Seed>() + NUMBER,
-        poly_len(rlwe.basis(exchange.input_level())),
-    );
+    let (bodies, body_len) = (QUERY_HEAD, poly_len(rlwe.basis(exchange.input_level())));
     all.push(Offsets {
         need: None,
         seed: 0,

@@ -1,6 +1,6 @@
 //! A program's file.
 
-use super::kind;
+use super::{kind, text};
 use crate::error::Result;
 use crate::verified::Verified;
 use program::Program;
@@ -38,8 +38,7 @@ pub fn program_from_bytes(bytes: &[u8]) -> Result<Verified> {
     };
     let json = r.block("the program")?;
     r.end()?;
-    let text = std::str::from_utf8(json).map_err(|e| program::Error::Json(e.to_string()))?;
-    let program = Program::from_json(text)?;
+    let program = Program::from_json(text(json)?)?;
     let own = match is_old {
         true => fingerprint(program.to_json().as_bytes()),
         false => fingerprint(program.identity().as_bytes()),

@@ -1,6 +1,6 @@
 //! The client's file: the terms of a program, without the program.
 
-use super::kind;
+use super::{kind, text};
 use crate::error::Result;
 use crate::terms::Exchange;
 use rlwe::bytes::{BytesError, Kind, Reader, Writer};
@@ -23,8 +23,7 @@ pub fn terms_from_bytes(bytes: &[u8]) -> Result<Exchange> {
     let (mut r, found) = Reader::open_any(bytes, &TERMS)?;
     let json = r.block("the terms")?;
     r.end()?;
-    let text = std::str::from_utf8(json).map_err(|e| program::Error::Json(e.to_string()))?;
-    let exchange = Exchange::from_json(text)?;
+    let exchange = Exchange::from_json(text(json)?)?;
     match *exchange.fingerprint() == found {
         true => Ok(exchange),
         false => Err(BytesError::other_program(TERMS.words, &found, exchange.fingerprint()).into()),

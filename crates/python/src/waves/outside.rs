@@ -20,7 +20,7 @@ use crate::error::UsageError;
 use crate::guard::guard;
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
-use crate::program::{Program, check_program, hex};
+use crate::program::{Program, check_keys_of_trace, check_query, hex};
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::SchemeParams;
 use crate::traces::Trace;
@@ -107,8 +107,8 @@ impl WavesOutside {
     /// The keys and the query of a trace's program.
     #[staticmethod]
     fn of_trace(trace: &Trace, keys: Py<EvaluationKeys>, query: Py<Query>) -> PyResult<Self> {
-        check_program(&trace.exchange, &keys.get().exchange, "evaluation keys")?;
-        check_program(&trace.exchange, &query.get().exchange, "encrypted images")?;
+        check_keys_of_trace(&trace.exchange, keys.get())?;
+        check_query(&trace.exchange, query.get())?;
         let source = Source::Run {
             keys,
             query,
@@ -152,8 +152,8 @@ impl WavesOutside {
         checkpoint: Option<&[u8]>,
         saving: bool,
     ) -> PyResult<Self> {
-        check_program(&program.verified, &keys.get().exchange, "evaluation keys")?;
-        check_program(&program.verified, &query.get().exchange, "encrypted images")?;
+        check_keys_of_trace(&program.verified, keys.get())?;
+        check_query(&program.verified, query.get())?;
         let (mut from, mut stored) = (None, Stored::default());
         if let Some(bytes) = checkpoint {
             let (prepared, query) = (program.prepared(py)?, &query.get().query);

@@ -1,54 +1,54 @@
 //! Files: complete, damaged, of another kind or program, and files of keys written one at a time.
 
 use crate::common::{small_program, table_program};
-use crate::halves::{Exchanged, client_of, image, other_program};
+use crate::halves::{Exchanged, client_from, client_of, image, other_program, secret_bytes};
 use client::Client;
 use exchange::files::KeysWriter;
-use exchange::{Error, EvaluationKey, Need, Verified, files};
+use exchange::{Error, EvaluationKey, Label, Need, Verified, files};
 use palladion_runtime::{Prepared, Server};
 use program::{Program, Type};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{BytesError, Fingerprint, Kind, Writer, fingerprint};
 
+/// An answer belongs to one program, and what a client sends to the parameters of `table_program`.
 #[test]
 fn files_of_another_program_are_refused() {
     let prepared = Prepared::new(small_program()).unwrap();
     let other = Prepared::new(other_program()).unwrap();
-    let (ours, theirs) = (client_of(&prepared, 3), client_of(&other, 3));
+    let larger = Prepared::new(table_program(1)).unwrap();
+    let (ours, theirs) = (client_of(&prepared, 3), client_of(&larger, 3));
     let (our_keys, their_keys) = (
         ours.evaluation_keys().unwrap(),
         theirs.evaluation_keys().unwrap(),
     );
-    let query = theirs.encrypt(&[image()]).unwrap();
-    let (answer, _) = Server::new(&other, &their_keys)
+    let query = ours.encrypt(&[image()]).unwrap();
+    let their_query = theirs.encrypt(&[image()]).unwrap();
+    let (answer, _) = Server::new(&prepared, &our_keys)
         .run(&query, |_| true)
         .unwrap();
+    let bytes = files::answer_to_bytes(&prepared, &answer);
+    let error = files::answer_from_bytes(&other, &bytes).unwrap_err();
+    assert!(
+        matches!(error, Error::Bytes(BytesError::Fingerprint { .. })),
+        "{error}"
+    );
+
+    let bytes = files::keys_to_bytes(larger.params(), &their_keys).unwrap();
+    let error = files::keys_from_bytes(&prepared, &bytes).err().unwrap();
+    assert!(matches!(error, Error::Profile { .. }), "{error}");
     let errors = [
-        Client::from_bytes(&prepared, &theirs.to_bytes())
-            .err()
-            .map(Exchanged::exchanged),
-        files::keys_from_bytes(
-            &prepared,
-            &files::keys_to_bytes(&other, &their_keys).unwrap(),
-        )
-        .err()
-        .map(Exchanged::exchanged),
-        files::query_from_bytes(&prepared, &files::query_to_bytes(&query))
-            .err()
-            .map(Exchanged::exchanged),
-        files::answer_from_bytes(&prepared, &files::answer_to_bytes(&other, &answer))
+        files::query_from_bytes(&prepared, &files::query_to_bytes(&their_query))
             .err()
             .map(Exchanged::exchanged),
         // The same checks apply in memory and in files.
         Server::new(&prepared, &our_keys)
-            .run(&query, |_| true)
+            .run(&their_query, |_| true)
             .err()
             .map(Exchanged::exchanged),
     ];
     for error in errors {
-        let refused = matches!(error, Some(Error::Bytes(BytesError::Fingerprint { .. })));
-        assert!(refused, "{error:?}");
+        assert!(matches!(error, Some(Error::Layout { .. })), "{error:?}");
     }
 }
 
@@ -56,7 +56,7 @@ fn files_of_another_program_are_refused() {
 fn one_kind_of_file_is_not_taken_for_another() {
     let prepared = Prepared::new(small_program()).unwrap();
     let program = files::program_to_bytes(&prepared);
-    let client = client_of(&prepared, 4).to_bytes();
+    let client = secret_bytes(&client_of(&prepared, 4));
     let errors = [
         files::terms_from_bytes(&program)
             .err()
@@ -67,7 +67,7 @@ fn one_kind_of_file_is_not_taken_for_another() {
         files::program_from_bytes(&client)
             .err()
             .map(Exchanged::exchanged),
-        Client::from_bytes(&prepared, &program)
+        client_from(&prepared, &program)
             .err()
             .map(Exchanged::exchanged),
         files::keys_from_bytes(&prepared, &client)
@@ -113,11 +113,11 @@ fn damaged_files_are_refused_and_say_what_is_wrong() {
             }),
         ),
         (
-            client.to_bytes().to_vec(),
-            Box::new(|bytes| Client::from_bytes(p, bytes).err().map(Exchanged::exchanged)),
+            secret_bytes(&client).to_vec(),
+            Box::new(|bytes| client_from(p, bytes).err().map(Exchanged::exchanged)),
         ),
         (
-            files::keys_to_bytes(p, &keys).unwrap(),
+            files::keys_to_bytes(p.params(), &keys).unwrap(),
             Box::new(|bytes| {
                 files::keys_from_bytes(p, bytes)
                     .err()
@@ -186,14 +186,14 @@ fn keys_written_one_at_a_time_are_read_whole() {
     let rng = || ChaCha20Rng::seed_from_u64(5);
     let mut written = Vec::new();
     client
-        .write_evaluation_keys(&mut rng(), &mut written)
+        .write_evaluation_keys(&prepared.needs(), &mut rng(), &mut written)
         .unwrap();
     let keys = files::keys_from_bytes(&prepared, &written).unwrap();
-    assert!(written == files::keys_to_bytes(&prepared, &keys).unwrap());
+    assert!(written == files::keys_to_bytes(prepared.params(), &keys).unwrap());
     // An output that only has room for half of the bytes.
     let mut room = vec![0; written.len() / 2];
     let error = client
-        .write_evaluation_keys(&mut rng(), &mut room[..])
+        .write_evaluation_keys(&prepared.needs(), &mut rng(), &mut room[..])
         .unwrap_err();
     assert!(error.to_string().starts_with("cannot write: "), "{error}");
 }
@@ -229,7 +229,7 @@ fn a_client_needs_its_file_alone() {
     let terms = files::terms_from_bytes(&file).unwrap();
     assert_eq!(files::terms_to_bytes(&terms), file);
     let client = Client::generate(&terms);
-    let keys = files::keys_to_bytes(&terms, &client.evaluation_keys().unwrap()).unwrap();
+    let keys = files::keys_to_bytes(terms.params(), &client.evaluation_keys().unwrap()).unwrap();
     let query = client.encrypt(&[image()]).unwrap();
     let keys = files::keys_from_bytes(&prepared, &keys).unwrap();
     let (answer, _) = Server::new(&prepared, &keys).run(&query, |_| true).unwrap();
@@ -258,13 +258,18 @@ fn files_of_version_1_keep_their_fingerprint() {
     assert_eq!(read.fingerprint(), &whole);
     let again = files::program_from_bytes(&files::program_to_bytes(&read)).unwrap();
     assert_eq!(again.fingerprint(), &whole);
-    // The program compiled again needs keys of its own.
+    // The program compiled again has another fingerprint, and takes the same keys and queries.
     assert_ne!(
         Verified::new(small_program()).unwrap().fingerprint(),
         &whole
     );
     let refused = old([7; 32]).err().unwrap().to_string();
     assert!(refused.contains("made for other parameters"), "{refused}");
+}
+
+fn writer(prepared: &Prepared) -> KeysWriter<'_, Vec<u8>> {
+    let label = Label::default();
+    KeysWriter::new(prepared.params(), &prepared.needs(), &label, Vec::new()).unwrap()
 }
 
 #[test]
@@ -293,7 +298,7 @@ fn a_file_of_keys_takes_the_next_key_and_no_other() {
     assert_eq!(names, needs);
 
     // The second key before the first, fewer keys than all, and one more.
-    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    let mut file = writer(&prepared);
     let second = keys_of(&prepared, rng).swap_remove(1);
     let refused = words(file.write(second));
     let [first, second] = [needs[0], needs[1]];
@@ -301,7 +306,7 @@ fn a_file_of_keys_takes_the_next_key_and_no_other() {
         refused,
         format!("the next evaluation key is {second}, expected {first}")
     );
-    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    let mut file = writer(&prepared);
     let mut keys = keys_of(&prepared, rng);
     let last = keys.pop().unwrap();
     keys.into_iter().for_each(|key| file.write(key).unwrap());
@@ -313,7 +318,7 @@ fn a_file_of_keys_takes_the_next_key_and_no_other() {
             last.need()
         )
     );
-    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    let mut file = writer(&prepared);
     keys_of(&prepared, rng)
         .into_iter()
         .for_each(|key| file.write(key).unwrap());
@@ -321,7 +326,7 @@ fn a_file_of_keys_takes_the_next_key_and_no_other() {
     assert!(refused.ends_with("expected none"), "{refused}");
 
     // A key of the same name with other parameters.
-    let mut file = KeysWriter::new(&prepared, Vec::new()).unwrap();
+    let mut file = writer(&prepared);
     let theirs = keys_of(&other, rng);
     let mut wrong = keys_of(&prepared, rng).into_iter().map(|key| match key {
         EvaluationKey::Dimension(_) => theirs.iter().find_map(|key| match key {

@@ -6,19 +6,33 @@
 mod files;
 mod floods;
 mod hidden;
+mod profiles;
 mod refusals;
 mod runs;
 mod secret;
 
 use crate::common::{PIXELS, small_program};
-use client::Client;
+use client::{Client, StoredSecret};
+use exchange::Exchange;
 use palladion_runtime::Prepared;
 use program::Program;
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
+use zeroize::Zeroizing;
 
 pub(crate) fn client_of(prepared: &Prepared, seed: u64) -> Client {
     Client::generate_from(prepared, &mut ChaCha20Rng::seed_from_u64(seed))
+}
+
+/// The bytes of a client's secret, without a seal.
+pub(crate) fn secret_bytes(client: &Client) -> Zeroizing<Vec<u8>> {
+    StoredSecret::from(client.secret().clone()).to_bytes()
+}
+
+/// Reads a client's secret that has no seal.
+pub(crate) fn client_from(exchange: &Exchange, bytes: &[u8]) -> client::Result<Client> {
+    let stored = StoredSecret::from_bytes(bytes)?;
+    Client::new(exchange, stored.secret().expect("a secret without a seal"))
 }
 
 pub(crate) fn image() -> Vec<i64> {

@@ -3,7 +3,7 @@
 use crate::common::{
     CLASSES, PIXELS, TABLE, first_layer, last_layer, small_program, table_program,
 };
-use crate::halves::{client_of, image};
+use crate::halves::{client_from, client_of, image, secret_bytes};
 use client::Client;
 use exchange::{EvaluationKeys, files};
 use palladion_runtime::{Error, Event, Prepared, Server, StepResult};
@@ -66,14 +66,14 @@ fn everything_survives_its_file_and_the_result_is_exact() {
     let theirs = files::program_from_bytes(&bytes).unwrap();
     assert_eq!(theirs.fingerprint(), prepared.fingerprint());
     assert_eq!(files::program_to_bytes(&theirs), bytes);
-    let bytes = client.to_bytes();
-    let client = Client::from_bytes(&theirs, &bytes).unwrap();
-    assert_eq!(client.to_bytes(), bytes);
-    let bytes = files::keys_to_bytes(&prepared, &keys).unwrap();
+    let bytes = secret_bytes(&client);
+    let client = client_from(&theirs, &bytes).unwrap();
+    assert_eq!(secret_bytes(&client), bytes);
+    let bytes = files::keys_to_bytes(prepared.params(), &keys).unwrap();
     let predicted = files::keys_file_len(prepared.params(), &prepared.needs()).unwrap();
     assert_eq!(predicted, bytes.len());
     let keys = files::keys_from_bytes(&theirs, &bytes).unwrap();
-    assert_eq!(files::keys_to_bytes(&theirs, &keys).unwrap(), bytes);
+    assert_eq!(files::keys_to_bytes(theirs.params(), &keys).unwrap(), bytes);
     let bytes = files::query_to_bytes(&client.encrypt(&[image()]).unwrap());
     let predicted =
         files::query_file_len(prepared.params(), prepared.input_level(), prepared.inputs());
@@ -154,7 +154,7 @@ fn wrong_keys_are_refused_or_show_in_the_result() {
     let keys = stranger.evaluation_keys().unwrap();
     let words = run(&keys).err().unwrap().to_string();
     assert!(words.contains("made under one secret key"), "{words}");
-    let keys = files::keys_to_bytes(&prepared, &keys).unwrap();
+    let keys = files::keys_to_bytes(prepared.params(), &keys).unwrap();
     let keys = files::keys_from_bytes(&prepared, &keys).unwrap();
     let query_bytes = files::query_to_bytes(&query);
     let sent = files::query_from_bytes(&prepared, &query_bytes).unwrap();

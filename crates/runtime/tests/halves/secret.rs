@@ -1,7 +1,7 @@
 //! Where the secret is, and where it must not be.
 
 use crate::common::small_program;
-use crate::halves::{client_of, image};
+use crate::halves::{client_of, image, secret_bytes};
 use exchange::files;
 use palladion_runtime::{Checkpoint, Prepared, Server};
 use ring::{Basis, Coeff, Domain, Eval, Poly};
@@ -32,6 +32,7 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<(), Box<dyn std
     let mut needles = vec![
         small(secret.secret().coefficients()),
         small(secret.lwe().coefficients()),
+        client.secret().to_seed().to_vec(),
     ];
     // The secret as polynomials modulo each modulus, in both domains.
     let moduli = params
@@ -55,11 +56,11 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<(), Box<dyn std
         // Sixteen bytes from several places: a part of a secret is as bad as all of it.
         let parts = needles
             .iter()
-            .flat_map(|n| n.chunks_exact(16).step_by(n.len() / 64).take(8));
+            .flat_map(|n| n.chunks_exact(16).step_by((n.len() / 64).max(1)).take(8));
         let parts: HashSet<&[u8]> = parts.filter(|part| part.iter().any(|&b| b != 0)).collect();
         file.windows(16).any(|window| parts.contains(window))
     };
-    let own = client.to_bytes();
+    let own = secret_bytes(&client);
     assert!(occurs(&own), "the search finds a secret where there is one");
     let query = client.encrypt(&[image()])?;
     let keys = client.evaluation_keys()?;
@@ -73,7 +74,7 @@ fn the_secret_is_in_none_of_the_files_a_server_reads() -> Result<(), Box<dyn std
     for file in [
         checkpoints,
         files::program_to_bytes(&prepared),
-        files::keys_to_bytes(&prepared, &keys)?,
+        files::keys_to_bytes(prepared.params(), &keys)?,
         files::query_to_bytes(&query),
         files::answer_to_bytes(&prepared, &answer),
     ] {
