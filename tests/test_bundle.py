@@ -29,6 +29,8 @@ N = 64
 FINGERPRINT = bytes(range(32))
 SEED = bytes(range(100, 132))
 IMAGES = 2
+KEY = bytes(range(50, 66))
+"""Identity of the secret."""
 
 
 def packed(words: list[int], bits: int) -> bytes:
@@ -42,6 +44,12 @@ def sealed(tag: bytes, version: int, payload: bytes, fingerprint: bytes = FINGER
     head = b"PALLADIO" + tag + version.to_bytes(4, "little") + fingerprint
     data = head + len(payload).to_bytes(8, "little") + payload
     return data + hashlib.sha256(data).digest()
+
+
+def headed(keys: bytes, **label: object) -> bytes:
+    """Keys behind a profile, which the runner does not read, and a label."""
+    blocks = (b"{}", json.dumps({"key": KEY.hex(), **label}).encode())
+    return b"".join(len(block).to_bytes(8, "little") + block for block in blocks) + keys
 
 
 def replayed(writer: Writer, values: dict[str, list[list[int]]]) -> dict[str, list[list[int]]]:
@@ -82,7 +90,7 @@ class Made:
                 packed(limb, q.bit_length()) for limb, q in zip(values[name], moduli, strict=True)
             )
         values = {f"in{name.rpartition('/')[2]}/0": limbs for name, limbs in values.items()}
-        query = bytes(32) + IMAGES.to_bytes(8, "little")
+        query = bytes(32) + IMAGES.to_bytes(8, "little") + KEY
         stored = replayed(writer, values)
         lengths = {"keys": len(keys), "query": len(query)}
         # The results of a random trace are no answer for a client: they are written as they are.
@@ -97,13 +105,14 @@ class Made:
             }
             for name in stored
         ]
-        terms = write.Terms("random", FINGERPRINT.hex(), IMAGES, lengths, places, answer)
+        fingerprints = dict.fromkeys(("keys", "query", "answer"), FINGERPRINT.hex())
+        terms = write.Terms("random", fingerprints, IMAGES, lengths, places, answer)
         self.root, self.bundle = root, root / "bundle"
         plan = Plan(_native.Waves.of_text(writer.text(), 50))
         write.write_plan(plan, terms, self.bundle, ("cpu",))
         self.keys, self.query, self.answer = (root / name for name in ("keys", "query", "answer"))
-        self.keys.write_bytes(sealed(b"EKEY", 2, keys))
-        self.query.write_bytes(sealed(b"ENCI", 1, query))
+        self.keys.write_bytes(sealed(b"EKEY", 3, headed(keys)))
+        self.query.write_bytes(sealed(b"ENCI", 2, query))
         payload = (32).to_bytes(8, "little") + hashlib.sha256(self.query.read_bytes()).digest()
         payload += query[32:]
         for name, limbs in stored.items():
@@ -111,7 +120,7 @@ class Made:
             bits = [writer.moduli[limb].bit_length() for limb in value.limbs]
             payload += (1).to_bytes(8, "little")
             payload += b"".join(map(packed, limbs, bits))
-        self.expected = sealed(b"ENCO", 2, payload)
+        self.expected = sealed(b"ENCO", 3, payload)
 
     def run(self, bundle: Path | None = None, **given: Any) -> subprocess.CompletedProcess[str]:
         """Run it in an interpreter that finds all packages but this one."""
@@ -262,7 +271,7 @@ def test_values_of_a_program_are_read_as_the_core_reads_them(tmp_path: Path) -> 
     for name, data in (("keys", keys.to_bytes()), ("query", query.to_bytes())):
         (tmp_path / name).write_bytes(data)
         kind = manifest["kinds"][name]
-        given[name] = runner.Sealed(tmp_path / name, kind, manifest["fingerprint"])
+        given[name] = runner.Sealed(tmp_path / name, kind)
     waves = _native.Waves.of_program(program)
     outside = _native.WavesOutside.of_run(program, keys, query)
     recorder, rows = Recorder(waves), waves.load_rows()
@@ -296,17 +305,24 @@ def test_what_does_not_fit_is_refused_by_name(made: Made, tmp_path: Path) -> Non
         return tmp_path / name
 
     good = made.keys.read_bytes()
-    other = sealed(b"EKEY", 2, good[56:-32], bytes(32))
+    other = sealed(b"EKEY", 3, good[56:-32], bytes(32))
     damaged = good[:100] + bytes([good[100] ^ 1]) + good[101:]
-    short = sealed(b"EKEY", 2, good[56:-33])
-    changed(made.bundle, "evaluation keys made for another program", "000102030405",
+    short = sealed(b"EKEY", 3, good[56:-33])
+    changed(made.bundle, "evaluation keys made for other parameters", "000102030405",
             keys=written("other", other))  # fmt: skip
+    payload = good[56 + len(headed(b"")) : -32]
+    for name, label, word in (
+        ("theirs", {"key": "99" * 16}, "belongs to key 999999999999"),
+        ("over", {"expires": 1}, "have ended their life"),
+    ):
+        changed(made.bundle, word,
+                keys=written(name, sealed(b"EKEY", 3, headed(payload, **label))))  # fmt: skip
     changed(made.bundle, "damaged", keys=written("damaged", damaged))
-    changed(made.bundle, f"{len(good) - 89} bytes, expected {len(good) - 88}",
+    changed(made.bundle, f"{len(payload) - 1} bytes of evaluation keys, expected {len(payload)}",
             keys=written("short", short))  # fmt: skip
     changed(made.bundle, "kind ENCI, expected evaluation keys (EKEY)", keys=made.query)
     changed(made.bundle, "cannot read", keys=tmp_path / "absent")
-    many = sealed(b"ENCI", 1, bytes(32) + (3).to_bytes(8, "little"))
+    many = sealed(b"ENCI", 2, bytes(32) + (3).to_bytes(8, "little") + KEY)
     changed(made.bundle, "3 images, expected 1 to 2", query=written("many", many))
 
     manifest = json.loads((made.bundle / "manifest.json").read_bytes())

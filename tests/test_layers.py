@@ -137,7 +137,17 @@ def test_commands_use_the_facade_alone(
 PACKAGE = check_layers.ROOT / "python" / "palladion"
 API = {
     *{"bfv", "bgv", "choices", "ckks", "client", "deployment", "errors", "facts", "machines"},
-    *{"model", "runs", "simulation", "targets", "tfhe", "traces"},
+    *{
+        "identity",
+        "key_files",
+        "model",
+        "runs",
+        "secret",
+        "simulation",
+        "targets",
+        "tfhe",
+        "traces",
+    },
 }
 """Modules that users import, or whose types they meet."""
 FOLDERS = {

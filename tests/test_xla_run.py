@@ -60,7 +60,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     query = secret.encrypt(image.reshape(1, -1).tolist())
     (folder / "program").write_bytes(program.to_bytes())
     (folder / "query").write_bytes(query.to_bytes())
-    secret.write_evaluation_keys(str(folder / "evaluation.key"))
+    secret.write_evaluation_keys(str(folder / "evaluation.key"), [], [])
     keys = palladion.EvaluationKeys.from_bytes(program, (folder / "evaluation.key").read_bytes())
     saved: list[bytes] = []
     answer, report = program.run(keys, query, None, None, saved.append)

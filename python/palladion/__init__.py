@@ -35,6 +35,7 @@ from palladion._native import (
 from palladion.errors import (
     BudgetError,
     DataError,
+    ExpiredError,
     FormatError,
     ImageError,
     InputWarning,
@@ -46,6 +47,7 @@ from palladion.errors import (
     NoiseError,
     OverflowWarning,
     PalladionError,
+    SealError,
     SecurityError,
     StoppedError,
     UsageError,
@@ -59,12 +61,14 @@ if TYPE_CHECKING:
     from palladion.deployment import CompiledModel
     from palladion.facts import ClientFacts, Costs, Facts
     from palladion.hybrid import HybridClient, HybridModel, Link
+    from palladion.key_files import KeyFile
     from palladion.machines import Machine
     from palladion.model import Model
     from palladion.nn.ends.prediction import Prediction
     from palladion.nn.floats.plain import PlainNetwork
     from palladion.nn.integers.network import IntNetwork
     from palladion.runs import Answer, RunReport
+    from palladion.secret import Secret
     from palladion.simulation import Simulation, simulate
     from palladion.targets import Target
     from palladion.traces import Trace
@@ -78,6 +82,7 @@ __all__ = [
     "Costs",
     "DataError",
     "EvaluationKeys",
+    "ExpiredError",
     "Facts",
     "FormatError",
     "HybridClient",
@@ -86,6 +91,7 @@ __all__ = [
     "InputWarning",
     "IntNetwork",
     "InternalError",
+    "KeyFile",
     "KeyMismatch",
     "LevelError",
     "Link",
@@ -101,6 +107,8 @@ __all__ = [
     "Query",
     "RunReport",
     "Sample",
+    "SealError",
+    "Secret",
     "SecurityError",
     "Simulation",
     "StoppedError",
@@ -135,6 +143,7 @@ LATER: Final = {
     "HybridClient": "hybrid",
     "HybridModel": "hybrid",
     "IntNetwork": "nn.integers.network",
+    "KeyFile": "key_files",
     "Link": "hybrid",
     "Machine": "machines",
     "Model": "model",
@@ -142,6 +151,7 @@ LATER: Final = {
     "Prediction": "nn.ends.prediction",
     "RunReport": "runs",
     "Sample": "data.digits",
+    "Secret": "secret",
     "Simulation": "simulation",
     "Target": "targets",
     "Trace": "traces",

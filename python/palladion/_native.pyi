@@ -233,6 +233,7 @@ def compile(
     failure: float = -40.0,
     words: int | None = None,
     flooded_answers: int | None = None,
+    profile: str | None = None,
 ) -> Program:
     """Compile an integer network for ``batch`` images per run.
 
@@ -254,6 +255,7 @@ def compile_with_choices(
     failure: float = -40.0,
     words: int | None = None,
     flooded_answers: int | None = None,
+    profile: str | None = None,
 ) -> tuple[Program, Fields]:
     """Compile, and also return the candidates that were compared.
 
@@ -359,6 +361,25 @@ class Terms:
         several ciphertexts.
         """
 
+    @property
+    def program_id(self) -> str:
+        """Identity of the program: 64 hexadecimal digits. Its answers carry it."""
+
+    @property
+    def layout_id(self) -> str:
+        """Identity of the input layout: 64 hexadecimal digits. Queries carry it."""
+
+    @property
+    def profile_id(self) -> str:
+        """Identity of the profile of the evaluation keys: 64 hexadecimal digits."""
+
+    def profile(self) -> str:
+        """The profile of the evaluation keys, as JSON."""
+
+    def missing_keys(self, profile: str) -> tuple[int, int]:
+        """The number of evaluation keys that the program needs beyond a profile, and their bytes in
+        a file. Raises ``FormatError`` if its parameters are others, so that no key serves."""
+
     def to_bytes(self) -> bytes: ...
     @staticmethod
     def from_bytes(data: bytes) -> Terms:
@@ -368,18 +389,78 @@ Known: TypeAlias = Terms | Program | Trace
 """What names the terms on which files are exchanged."""
 
 @final
+class Secret:
+    """The secret of a client as its file has it: open or sealed."""
+
+    @staticmethod
+    def generate(created: int | None = None, expires: int | None = None) -> Secret:
+        """Generate a secret from the operating system's randomness. Times are seconds since
+        1970."""
+
+    @property
+    def key(self) -> str:
+        """Identity: 32 hexadecimal digits."""
+
+    @property
+    def created(self) -> int | None:
+        """When it was made, in seconds since 1970."""
+
+    @property
+    def expires(self) -> int | None:
+        """From when on it is not to be used, in seconds since 1970."""
+
+    @property
+    def seal(self) -> str | None:
+        """``"passphrase"``, ``"wrapped"``, or None if whoever has the bytes has the secret."""
+
+    @property
+    def wrapped_by(self) -> str | None:
+        """Who wrapped it."""
+
+    def with_life(self, created: int | None = None, expires: int | None = None) -> Secret:
+        """The secret with another life."""
+
+    def sealed(self, passphrase: bytes) -> Secret:
+        """The secret, sealed by a passphrase."""
+
+    def unsealed(self, passphrase: bytes) -> Secret:
+        """The secret without its seal. Raises ``SealError`` for another passphrase."""
+
+    def wrapped(self, wrap: Callable[[bytes, bytes], bytes], by: str) -> Secret:
+        """The secret, wrapped by ``wrap(seed, label)``."""
+
+    def unwrapped(self, unwrap: Callable[[bytes, bytes], bytes]) -> Secret:
+        """The secret without its wrapping, which ``unwrap(wrapped, label)`` takes off."""
+
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(data: bytes) -> Secret: ...
+
+@final
 class SecretKey:
     """The client's key, for one program. It never leaves the client."""
+
+    @staticmethod
+    def of(terms: Known, secret: Secret) -> SecretKey:
+        """A secret at work for a program. Raises ``UsageError`` if it is sealed."""
 
     @staticmethod
     def generate(terms: Known) -> SecretKey:
         """Generate a key from the operating system's randomness."""
 
+    def secret(self) -> Secret:
+        """The secret, apart from the program."""
+
+    def missing_keys(self, also: Sequence[Known], have: Sequence[str]) -> tuple[int, int]:
+        """The number of evaluation keys that the program and the programs ``also`` need beyond the
+        profiles ``have``, and the bytes of their file."""
+
     def evaluation_keys(self) -> EvaluationKeys:
         """The evaluation keys that the program needs."""
 
-    def write_evaluation_keys(self, path: str) -> int:
-        """Generate the evaluation keys and write them to a new file. Returns its length in bytes.
+    def write_evaluation_keys(self, path: str, also: Sequence[Known], have: Sequence[str]) -> int:
+        """Generate the keys of :meth:`missing_keys` and write them to a new file. Returns its
+        length in bytes.
 
         Only one key at a time is in memory. :meth:`evaluation_keys` holds all of them.
         """
@@ -409,15 +490,32 @@ class SecretKey:
 class EvaluationKeys:
     """The keys with which the server computes on ciphertexts. Public."""
 
+    @property
+    def key(self) -> str:
+        """Identity of their secret: 32 hexadecimal digits, zeros if they do not state one."""
+
+    @property
+    def expires(self) -> int | None:
+        """From when on they are not to be used, in seconds since 1970."""
+
+    def profile(self) -> str:
+        """Their profile, as JSON."""
+
     def byte_len(self) -> int:
         """Length of :meth:`to_bytes`."""
 
     def terms(self) -> Terms:
-        """The terms of the program that it was made for."""
+        """The terms of the program with which they were read or made."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def from_bytes(terms: Known, data: bytes) -> EvaluationKeys: ...
+    def from_bytes(terms: Known, data: bytes, *more: bytes) -> EvaluationKeys:
+        """Read keys from the bytes of a file, or of several that complete each other."""
+
+    @staticmethod
+    def head(data: bytes) -> tuple[str, str, int | None, int | None]:
+        """The profile of a file of keys, the identity of their secret, when that was made and until
+        when they may be used, in seconds since 1970."""
 
 @final
 class Query:
@@ -426,6 +524,11 @@ class Query:
     def hash(self) -> bytes:
         """SHA-256 of the whole query. The answer names its query by it."""
 
+    @property
+    def key(self) -> str:
+        """Identity of the secret under which it is encrypted: 32 hexadecimal digits, zeros if it
+        does not state one."""
+
     def images(self) -> int:
         """Number of images in the query."""
 
@@ -433,6 +536,11 @@ class Query:
         """The terms of the program that it was made for."""
 
     def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def head(data: bytes) -> tuple[str | None, str | None, str, int]:
+        """The layout or the program that a query's file is for, the identity of its secret, and the
+        number of images."""
+
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> Query: ...
 
@@ -663,6 +771,11 @@ class WavesOutside:
 class Answer:
     """Encrypted results, for the client."""
 
+    @property
+    def key(self) -> str:
+        """Identity of the secret that decrypts it: 32 hexadecimal digits, zeros if it does not
+        state one."""
+
     def query_hash(self) -> bytes:
         """Hash of the query that this answer names."""
 
@@ -670,6 +783,11 @@ class Answer:
         """The terms of the program that it was made for."""
 
     def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def head(data: bytes) -> tuple[str, str, str, int]:
+        """The program that answered, the hash of the query, the identity of the secret, and the
+        number of images, of an answer's file."""
+
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> Answer: ...
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +14,12 @@ import numpy.typing as npt
 from palladion import _native
 from palladion.errors import UsageError
 from palladion.facts import ClientFacts
+from palladion.key_files import KeyFile
 from palladion.nn.ends.boundary import Boundary
 from palladion.nn.ends.prediction import Prediction
 from palladion.nn.integers.linear_maps import Ints
 from palladion.runs import Answer
+from palladion.secret import Secret
 from palladion.support import files, memory
 
 BYTES: Final = (bytes, bytearray, memoryview)
@@ -75,10 +77,24 @@ class Client:
         memory.check_keys(self.facts)
         return self._secret.evaluation_keys()
 
-    def write_keys(self, path: str | os.PathLike[str]) -> int:
+    def write_keys(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        also: Sequence[_native.Terms] = (),
+        have: Sequence[KeyFile] = (),
+    ) -> int:
         """Make the evaluation keys and write them to a file, of which the length is returned.
 
         Only one key at a time is in memory, so that this takes less of it than :meth:`keys`.
+
+        Parameters
+        ----------
+        also
+            Terms of further programs that the keys are to serve.
+        have
+            Key files that the server has already. What they have is not made again. If nothing is
+            missing, no file is written, and 0 is returned.
 
         Raises
         ------
@@ -86,10 +102,30 @@ class Client:
             If it needs more memory than is left.
         DataError
             If the file cannot be written.
+        FormatError
+            If a program or a key file has other parameters.
+        KeyMismatch
+            If a key file belongs to another secret.
         """
         memory.check_writing(self.facts)
+        for keys in have:
+            keys.check_secret(self.secret)
+        profiles = [keys.profile for keys in have]
+        count, _ = self._secret.missing_keys(list(also), profiles)
+        if not count:
+            return 0
         with files.replacing(Path(path)) as name:
-            return self._secret.write_evaluation_keys(name)
+            return self._secret.write_evaluation_keys(name, list(also), profiles)
+
+    @property
+    def secret(self) -> Secret:
+        """The secret, apart from the program."""
+        return Secret(self._secret.secret())
+
+    @property
+    def key_id(self) -> str:
+        """Identity of the secret: 32 hexadecimal digits."""
+        return self.secret.key_id
 
     def encrypt(self, x: npt.ArrayLike) -> _native.Query:
         """Encrypt inputs of the model, of shape (N, ...), with N at most the batch.
@@ -164,9 +200,11 @@ class Client:
         logits, margin = self._secret.decrypt(native, sent)
         return Prediction.of(self.boundary, np.array(logits, dtype=np.int64), margin)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the secret key. Only its owner can read the file."""
-        files.write(Path(path), self._secret.to_bytes(), secret=True)
+    def save(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:
+        """Write the secret, sealed by a passphrase if one is given. Only its owner can read the
+        file. :meth:`Secret.save` has more ways to protect it.
+        """
+        self.secret.save(path, passphrase=passphrase)
 
     @classmethod
     def generate(cls, terms: _native.Terms | str | os.PathLike[str]) -> Client:
@@ -176,16 +214,33 @@ class Client:
         :meth:`CompiledModel.save` and ``palladion compile`` write.
         """
         known = terms_of(terms)
-        return cls(known, _native.SecretKey.generate(known))
+        return cls.of(known, Secret.generate())
+
+    @classmethod
+    def of(cls, terms: _native.Terms | str | os.PathLike[str], secret: Secret) -> Client:
+        """A client with a secret that it may share with clients of other programs.
+
+        Raises
+        ------
+        UsageError
+            If the secret is sealed: :meth:`Secret.open` takes the seal off.
+        """
+        known = terms_of(terms)
+        return cls(known, _native.SecretKey.of(known, secret.native))
 
     @classmethod
     def load(
-        cls, terms: _native.Terms | str | os.PathLike[str], path: str | os.PathLike[str]
+        cls,
+        terms: _native.Terms | str | os.PathLike[str],
+        path: str | os.PathLike[str],
+        *,
+        passphrase: str | None = None,
     ) -> Client:
-        """Read a client that :meth:`save` wrote for the same program. ``terms`` are as above."""
+        """Read the secret in a file, for a program. ``terms`` are as above, and ``passphrase``
+        opens its seal.
+        """
         known = terms_of(terms)
-        parse = partial(_native.SecretKey.from_bytes, known)
-        return cls(known, files.parsed(Path(path), parse, b"SKEY"))
+        return cls.of(known, Secret.load(path, passphrase=passphrase))
 
 
 def terms_of(source: _native.Terms | str | os.PathLike[str]) -> _native.Terms:

@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from palladion import _native
 from palladion.choices import Choices
 from palladion.client import BYTES, Client
 from palladion.errors import UsageError
 from palladion.facts import Costs, Facts
+from palladion.key_files import KeyFile
 from palladion.nn.ends.boundary import Boundary
 from palladion.nn.integers.network import IntNetwork
 from palladion.runs import Answer, Progress
+from palladion.secret import Secret
 from palladion.support import files, memory
 from palladion.support.records import Json
 from palladion.targets import CPU, Prepared, Save, Target
@@ -27,6 +29,10 @@ MOST_QUERIES = 1 << 40
 
 DEFAULT_QUERIES = 1 << 20
 """The answers over which they hide it unless another number is given."""
+
+
+Profile: TypeAlias = "_native.Terms | KeyFile | str | os.PathLike[str]"
+"""A source of a key profile: terms, a file of keys, or the path of either."""
 
 
 class CompiledModel:
@@ -58,6 +64,7 @@ class CompiledModel:
         hide_model: bool = False,
         queries: int = DEFAULT_QUERIES,
         failure: float = -40.0,
+        profile: Profile | None = None,
     ) -> CompiledModel:
         """Compile an integer network: see :meth:`palladion.Model.compile`.
 
@@ -79,8 +86,8 @@ class CompiledModel:
         if not 1 <= answers <= MOST_QUERIES:
             raise UsageError(f"{answers} queries, expected 1 to 2**40")
         flooded = answers if hide_model else None
-        text = network.to_json()
-        return cls(_native.compile(text, max(count, 0), failure, words, flooded))
+        text, like = network.to_json(), None if profile is None else profile_of(profile)
+        return cls(_native.compile(text, max(count, 0), failure, words, flooded, like))
 
     @classmethod
     def with_choices(cls, network: IntNetwork, batch: int = 1) -> tuple[CompiledModel, Choices]:
@@ -101,9 +108,9 @@ class CompiledModel:
     def _costs(self) -> Costs:
         return Costs.of_program(self.native)
 
-    def client(self) -> Client:
-        """A client with a fresh secret from the operating system's randomness."""
-        return Client.generate(self.terms)
+    def client(self, secret: Secret | None = None) -> Client:
+        """A client with a secret, by default a fresh one from the operating system's randomness."""
+        return Client.generate(self.terms) if secret is None else Client.of(self.terms, secret)
 
     def check_run(self, target: str | Target = CPU, *, keys_are_loaded: bool = False) -> None:
         """Check that this machine has the memory for a run on the CPU, or has the device.
@@ -196,9 +203,22 @@ class CompiledModel:
         prepared = self.prepare(target, checkpoint, saving=save is not None)
         return prepared(keys, query, progress, save)
 
-    def keys(self, data: bytes) -> _native.EvaluationKeys:
-        """Read a client's evaluation keys from their bytes."""
-        return _native.EvaluationKeys.from_bytes(self.terms, data)
+    def keys(self, data: bytes, *more: bytes) -> _native.EvaluationKeys:
+        """Read a client's evaluation keys from the bytes of a file, or of several that complete
+        each other. Keys that this program does not need are passed over.
+
+        Raises
+        ------
+        ExpiredError
+            If their life has ended.
+        FormatError
+            If they are damaged, or of other parameters.
+        KeyMismatch
+            If the files belong to different secrets.
+        MissingKeyError
+            If keys are missing.
+        """
+        return _native.EvaluationKeys.from_bytes(self.terms, data, *more)
 
     def query(self, data: bytes) -> _native.Query:
         """Read a client's encrypted inputs from their bytes."""
@@ -266,6 +286,32 @@ class CompiledModel:
     def load(cls, path: str | os.PathLike[str]) -> CompiledModel:
         """Read a program that :meth:`save` or ``palladion compile`` wrote."""
         return cls(files.parsed(Path(path), _native.Program.from_bytes, b"PROG"))
+
+
+def profile_of(source: Profile) -> str:
+    """The profile of keys, as JSON: of terms, or of a client's file or a file of evaluation keys.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    FormatError
+        If it is of another kind.
+    UsageError
+        If the source is something else.
+    """
+    if isinstance(source, _native.Terms):
+        return source.profile()
+    if isinstance(source, KeyFile):
+        return source.profile
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        data = files.read(path)
+        if files.kind(data) == files.OURS[b"CLNT"][0]:
+            return files.parsed(path, _native.Terms.from_bytes, b"CLNT", data).profile()
+        return KeyFile.read(path).profile
+    raise UsageError(f"a profile of type {type(source).__name__}, expected the path of a client's "
+                     "file or of evaluation keys, or the terms of a program")  # fmt: skip
 
 
 def client_file(program: Path) -> Path:

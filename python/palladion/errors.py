@@ -19,6 +19,14 @@ class FormatError(DataError):
     """A Palladion file is damaged, of another kind or version, or made for another program."""
 
 
+class SealError(DataError):
+    """A passphrase does not open the secret in a file."""
+
+
+class ExpiredError(PalladionError):
+    """The life of keys has ended: make new ones."""
+
+
 class ImageError(PalladionError):
     """A file is not an image, or is one that the network cannot take."""
 

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 import numpy as np
 import numpy.typing as npt
 
-from palladion.deployment import DEFAULT_QUERIES, CompiledModel
+from palladion.deployment import DEFAULT_QUERIES, CompiledModel, Profile
 from palladion.errors import DataError, NetworkError, UsageError
 from palladion.hybrid import HIDDEN_INPUTS, LINK, HybridModel, Link
 from palladion.nn.convert import check_export as converted
@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # slow imports, not always needed
 Array = npt.NDArray[Any]
 
 MODES: Final = {
-    "encrypted": {"words", "hide_model", "queries"},
+    "encrypted": {"words", "hide_model", "queries", "profile"},
     "hybrid": {"link", "reveal_accumulators", "inputs_per_client"},
 }
 """Modes of :meth:`Model.compile`, and their options."""
@@ -255,6 +255,7 @@ class Model:
         words: int | None = None,
         hide_model: bool = False,
         queries: int = DEFAULT_QUERIES,
+        profile: Profile | None = None,
     ) -> CompiledModel: ...
 
     @overload

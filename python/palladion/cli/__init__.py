@@ -27,6 +27,8 @@ COMMANDS: Final = {
     "split": ("split", "Write the client's file of a program."),
     "inspect": ("inspect", "Predict the cost of a program or a network."),
     "keygen": ("keygen", "Make the keys of a program."),
+    "keys": ("keys", "Show, seal, copy and replace keys."),
+    "id": ("id:id_", "Show what a file is, and what it belongs to."),
     "encrypt": ("encrypt", "Encrypt pictures or arrays: the client's half."),
     "run": ("run", "Run a program on encrypted inputs."),
     "serve-hybrid": ("hybrid:serve_hybrid", "Serve a program between two parties: its weights."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import click
@@ -102,12 +103,13 @@ def choose(
     failure: float = -40.0,
     words: int | None = None,
     hidden_queries: int | None = None,
+    profile: Path | None = None,
 ) -> tuple[CompiledModel, list[Candidate]]:
     """The program with the least predicted seconds per image within the budget, and all candidates.
 
     A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits,
     which is 32, or None for any. With ``hidden_queries`` floods hide the noise of outputs over so
-    many queries.
+    many queries. With ``profile``, a client's file or evaluation keys, the parameters are its.
 
     The search ends at the first batch that cannot be compiled. It also ends after :data:`NO_BETTER`
     batches in a row that are no better than the best, or beyond the budget.
@@ -129,6 +131,7 @@ def choose(
                     network, batch, failure=failure, words=words,
                     hide_model=hidden_queries is not None,
                     queries=hidden_queries or DEFAULT_QUERIES,
+                    profile=profile,
                 )  # fmt: skip
         except (NetworkError, UsageError):
             if not candidates:

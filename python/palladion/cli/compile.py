@@ -31,6 +31,8 @@ from palladion.cli.progress import Steps
 from palladion.deployment import client_file
 from palladion.errors import UsageError
 from palladion.hybrid import Link
+from palladion.identity import ids_of
+from palladion.key_files import Earlier
 from palladion.nn.integers.export import is_ours
 from palladion.nn.quantisation.write.layer_report import refuse_warned
 from palladion.support import files
@@ -68,6 +70,16 @@ from palladion.support.text import at_most, size
     "--inputs-per-client", type=click.IntRange(min=1, max=1_000_000), default=10,
     help="For hybrid: inputs of one client that floods hide together. Default: 10.",
 )  # fmt: skip
+@click.option(
+    "--profile",
+    type=FILE,
+    help="Client's file or evaluation keys whose parameters to take: keys that clients have then "
+    "serve this program.",
+)
+@click.option(
+    "--like", type=FILE,
+    help="Client's file or evaluation keys to compare with: say which keys and queries stay valid.",
+)  # fmt: skip
 @hiding.hiding_options
 @words_option
 @calibration_options
@@ -85,6 +97,8 @@ def compile_(
     bandwidth: float,
     latency: float,
     inputs_per_client: int,
+    profile: Path | None,
+    like: Path | None,
     hidden_queries: int | None,
     budget: Budget,
     as_json: bool,
@@ -104,6 +118,9 @@ def compile_(
     elif reveal_accumulators or any(map(given, ("bandwidth", "latency", "inputs_per_client"))):
         raise UsageError("--reveal-accumulators, --bandwidth, --latency and "
                          "--inputs-per-client are for --mode hybrid")  # fmt: skip
+    if profile is not None and words is not None:
+        raise UsageError("--words with --profile: the moduli are those of the profile")
+    earlier = Earlier.read(like or profile)
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
@@ -132,7 +149,7 @@ def compile_(
         else:
             program, candidates = choose(
                 net, batches, budget, steps,
-                failure=failure, words=words, hidden_queries=hidden_queries,
+                failure=failure, words=words, hidden_queries=hidden_queries, profile=profile,
             )  # fmt: skip
             hidden = None
             if hidden_queries is not None:
@@ -152,8 +169,10 @@ def compile_(
                 click.echo(f"note: {note}")
             print_warnings(net.warnings)
         return
+    kept = None if earlier is None else earlier.compare(program.terms)
     if as_json:
-        print_json({**program_json(program),
+        print_json({**program_json(program), **ids_of(program.terms),
+                    **({} if kept is None else {"kept": to_json(kept)}),
                     **({"hide_model": to_json(hidden)} if hidden is not None else {}),
                     "candidates": [to_json(each) for each in candidates],
                     "program_bytes": len(data), "output": str(output),
@@ -171,6 +190,7 @@ def compile_(
             "moduli": f"{facts.limbs} limbs and {facts.special_limbs} special ones, "
             f"up to {facts.largest_modulus_bits} bits",
             **({"hides": hidden} if hidden is not None else {}),
+            **({} if kept is None else kept.rows()),
             "failure": f"{at_most(facts.predicted_log2_failure)} for a run",
             "predicted": f"{costs.wall_seconds():.1f} s on {threads()} threads, "
             f"{size(costs.predicted_run_memory_bytes)} of memory",
@@ -190,7 +210,9 @@ def for_clients(path: Path | None, length: int) -> dict[str, object]:
 
 def refuse_fhe_options() -> None:
     """Refuse options that a program for two parties has no use for."""
-    for option in ("failure", "words", "budget_seconds", "budget_memory", "hide_model"):
+    for option in (
+        "failure", "words", "profile", "like", "budget_seconds", "budget_memory", "hide_model",
+    ):  # fmt: skip
         if given(option):
             name = option.replace("_", "-")
             raise UsageError(f"--{name} is not for --mode hybrid: its answers are exact, and "

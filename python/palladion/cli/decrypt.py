@@ -17,6 +17,7 @@ from palladion.cli.common import (
     print_json,
     threads_option,
 )
+from palladion.cli.secrets import open_secret, secret_option
 from palladion.client import Client
 from palladion.nn.ends.prediction import Prediction
 from palladion.support import files
@@ -27,7 +28,7 @@ SHOWN = 16  # numbers of an output in one line
 
 @click.command()
 @client_option()
-@click.option("--secret", type=FILE, required=True, help="The client's secret key.")
+@secret_option
 @click.option("--query", type=FILE, required=True, help="The query, as encrypt wrote it.")
 @click.option("--integers", is_flag=True, help="Print the network's integers too.")
 @click.option("--output", type=OUTPUT, help="File to write the outputs to, in .npz form.")
@@ -47,7 +48,7 @@ def decrypt(
 
     Prints the model's outputs for each input, in the model's own units.
     """
-    client = Client.load(terms, secret)
+    client = Client.of(terms, open_secret(secret))
     sent = files.parsed(query, client.query, b"ENCI")
     received = files.parsed(answer, client.answer, b"ENCO")
     prediction = client.decrypt(received, sent)
@@ -59,6 +60,8 @@ def decrypt(
         print_json({
             **outputs_json(prediction, integers=integers),
             "noise_margin_bits": round(margin, 1),
+            "key_id": client.key_id,
+            "program_id": terms.program_id,
         })  # fmt: skip
         return
     show_outputs(prediction, integers=integers)

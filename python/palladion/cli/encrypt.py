@@ -18,6 +18,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
+from palladion.cli.secrets import open_secret, secret_option
 from palladion.client import Client
 from palladion.data.digits import takes_digits
 from palladion.support import files
@@ -26,7 +27,7 @@ from palladion.support.text import size
 
 @click.command()
 @client_option()
-@click.option("--secret", type=FILE, required=True, help="The client's secret key.")
+@secret_option
 @click.option("--output", type=OUTPUT, required=True, help="File to write the ciphertexts to.")
 @click.argument("images", type=FILE, nargs=-1, required=True)
 @threads_option
@@ -44,7 +45,7 @@ def encrypt(
     model's own shape and unit, for one input or for N inputs.
     """
     with Steps(quiet=as_json) as steps:
-        client = Client.load(terms, secret)
+        client = Client.of(terms, open_secret(secret))
         with warned() as warnings:
             inputs = load_inputs(client.boundary, images, digits=takes_digits(client.boundary))
         with steps.step("encrypt"):
@@ -53,6 +54,7 @@ def encrypt(
         files.write(output, data)
     if as_json:
         print_json({"images": len(inputs), "ciphertext_bytes": len(data), "output": str(output),
+                    "key_id": client.key_id, "layout_id": terms.layout_id,
                     "warnings": warnings})  # fmt: skip
     else:
         click.echo(f"{output}: {len(inputs)} encrypted, {size(len(data))}")

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import numpy as np
 
+import palladion
 from palladion.cli.common import (
     FILE,
     OUTPUT,
@@ -47,7 +48,12 @@ from palladion.targets import Target
 
 @click.command()
 @program_option
-@click.option("--keys", type=FILE, help="Evaluation keys, for a query.")
+@click.option(
+    "--keys",
+    type=FILE,
+    multiple=True,
+    help="Evaluation keys, for a query. Give several files that complete each other.",
+)
 @click.option(
     "--output",
     type=OUTPUT,
@@ -67,7 +73,7 @@ from palladion.targets import Target
 @json_option
 def run(
     program: CompiledModel,
-    keys: Path | None,
+    keys: tuple[Path, ...],
     query: Path,
     output: Path | None,
     checkpoint: Path | None,
@@ -81,7 +87,7 @@ def run(
     in this process, with fresh keys that are not kept. Labels `y` of an .npz file are compared with
     the answers.
     """
-    if keys is None:
+    if not keys:
         if checkpoint is not None:
             raise UsageError("--checkpoint is for a query: give --keys with it")
         run_inputs(program, query, output, count, target, as_json)
@@ -93,7 +99,7 @@ def run(
 
 def run_query(
     program: CompiledModel,
-    keys: Path,
+    keys: tuple[Path, ...],
     query: Path,
     output: Path,
     checkpoint: Path | None,
@@ -102,7 +108,7 @@ def run_query(
 ) -> None:
     """Run the server's half."""
     if checkpoint is not None and checkpoint.resolve() in {
-        path.resolve() for path in (keys, query, output)
+        path.resolve() for path in (*keys, query, output)
     }:
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
     program.check_run(target)
@@ -110,7 +116,7 @@ def run_query(
     with Steps(quiet=as_json) as steps:
         sent = files.parsed(query, program.query, b"ENCI")
         with steps.step("read keys"):
-            evaluation = files.parsed(keys, program.keys, b"EKEY")
+            evaluation = read_keys(program, keys)
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
         save = partial(files.write, checkpoint) if checkpoint else None
         prepared = prepare(program, target, steps, resumed, saving=save is not None)
@@ -121,7 +127,9 @@ def run_query(
             files.remove(checkpoint)
     if as_json:
         extra = {"ciphertext_bytes": len(data), "peak_memory_bytes": peak_memory()}
-        named = {"security": asdict(security), "output": str(output)}
+        ids = {"program_id": program.terms.program_id, "key_id": sent.key,
+               "query_id": sent.hash().hex()}  # fmt: skip
+        named = {**ids, "security": asdict(security), "output": str(output)}
         print_json({**report.to_json(), **extra, **named})
         return
     print_table(by_layer(report.steps))
@@ -129,6 +137,13 @@ def run_query(
         click.echo(f"{report.resumed_steps} steps were taken from {checkpoint}")
     print_rows(security_rows(security))
     click.echo(f"{output}: {size(len(data))}, in {answer.seconds:.2f} s")
+
+
+def read_keys(program: CompiledModel, paths: tuple[Path, ...]) -> palladion.EvaluationKeys:
+    """The evaluation keys of one file, or of several that complete each other."""
+    first, *others = paths
+    more = [files.read(path) for path in others]
+    return files.parsed(first, lambda data: program.keys(data, *more), b"EKEY")
 
 
 def run_inputs(

@@ -38,6 +38,7 @@ PARAMETERS: Final = ("SchemeParams", "TfheParams")
 """Classes of parameters. Their bytes were made by this package, so insecure ones are allowed."""
 
 SECRETS: Final = {
+    "Secret": "Secret.save(path) writes it, for its owner alone, and Secret.load(path) reads it",
     "SecretKey": "Client.save(path) writes it, for its owner alone, and Client.load(terms, path) "
     "reads it",
     "SchemeSecret": "send its to_bytes() where it may go; SecretKey.from_bytes(params, data) reads "

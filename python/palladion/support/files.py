@@ -76,8 +76,14 @@ def kind(data: bytes) -> str | None:
     return "text" if all(sign.isprintable() or sign in "\r\n\t" for sign in text) else None
 
 
-def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
-    """The result of ``parse`` for a Palladion file with a ``tag``.
+def parsed(
+    path: Path,
+    parse: Callable[[bytes], T],
+    tag: bytes,
+    data: bytes | None = None,
+) -> T:
+    """The result of ``parse`` for a Palladion file with a ``tag``. ``data`` is its content, if it
+    has been read already.
 
     Raises
     ------
@@ -87,7 +93,7 @@ def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
         If it is of another kind, damaged, or made for another program. The message names the file,
         its kind, the expected kind, and the command that writes such files.
     """
-    data = read(path)
+    data = read(path) if data is None else data
     wanted, origin = OURS[tag]
     try:
         return parse(data)
@@ -96,7 +102,7 @@ def parsed(path: Path, parse: Callable[[bytes], T], tag: bytes) -> T:
         if found != wanted:
             raise FormatError(f"{path} is {found}, expected {wanted}: {origin}") from error
         words = f"{path}: {error}"
-        if "other parameters" in words:
+        if "made for other parameters" in words:
             words += f"; give the program that it was made for, or one made for this: {origin}"
         raise FormatError(words) from error
 

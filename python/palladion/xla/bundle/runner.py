@@ -27,6 +27,8 @@ HEADER, CHECKSUM, SEED, NUMBER = 56, 32, 32, 8
 """Bytes of the parts of a file."""
 SPARE = 1
 """The row for results that no instruction reads."""
+KEY = 16
+"""Bytes of the identity of a secret."""
 LOADED = 64
 """Number of rows that one transfer brings to the device."""
 SIGMA = 3.19
@@ -40,7 +42,7 @@ class Refused(Exception):  # noqa: N818
 class Sealed:
     """The payload of a file of palladion, after its checks."""
 
-    def __init__(self, path: Path, kind: dict[str, Any], fingerprint: str) -> None:
+    def __init__(self, path: Path, kind: dict[str, Any]) -> None:
         try:
             self.bytes = path.read_bytes()
         except OSError as error:
@@ -54,17 +56,23 @@ class Sealed:
         version = int.from_bytes(data[12:16], "little")
         if version != kind["version"]:
             raise Refused(f"{path} has format version {version}, expected {kind['version']}")
-        if data[16:48].hex() != fingerprint:
+        if data[16:48].hex() != kind["fingerprint"]:
             raise Refused(
-                f"{path} holds {words} made for another program: fingerprint "
-                f"{data[16:22].hex()}, expected {fingerprint[:12]}"
+                f"{path} holds {words} made for other parameters: fingerprint "
+                f"{data[16:22].hex()}, expected {kind['fingerprint'][:12]}"
             )
-        length = len(data) - HEADER - CHECKSUM
-        if not length == int.from_bytes(data[48:56], "little") == kind["bytes"]:
-            raise Refused(f"{path} has a payload of {length} bytes, expected {kind['bytes']}")
+        payload = memoryview(data)[HEADER:-CHECKSUM]
+        self.blocks: list[bytes] = []
+        for _ in range(kind["blocks"]):
+            length = int.from_bytes(payload[:NUMBER], "little")
+            self.blocks.append(bytes(payload[NUMBER : NUMBER + length]))
+            payload = payload[NUMBER + length :]
+        whole = len(data) - HEADER - CHECKSUM == int.from_bytes(data[48:56], "little")
+        if not whole or len(payload) != kind["bytes"]:
+            raise Refused(f"{path} has {len(payload)} bytes of {words}, expected {kind['bytes']}")
         if hashlib.sha256(data[:-CHECKSUM]).digest() != data[-CHECKSUM:]:
             raise Refused(f"{path} is damaged: the checksum does not fit the content")
-        self.path, self.payload = path, memoryview(data)[HEADER:-CHECKSUM]
+        self.path, self.payload = path, payload
 
     def words(self, offset: int, q: int, n: int) -> tuple[Words, int]:
         """A limb at an offset, and the offset behind it. Words have the bits of ``q``."""
@@ -253,7 +261,7 @@ class Bundle:
         images = bytes(query.payload[SEED : SEED + NUMBER])
         count = int.from_bytes(images, "little")
         payload: bytes = CHECKSUM.to_bytes(NUMBER, "little") + hashlib.sha256(query.bytes).digest()
-        payload += images
+        payload += images + key_of(query)
         for result in self.manifest["answer"]:
             components = [results[name] for name in result["names"]]
             if (public := result["public"]) is not None:
@@ -266,7 +274,7 @@ class Bundle:
                 payload += b"".join(map(packed, limbs, result["moduli"]))
         kind = self.manifest["kinds"]["answer"]
         header = b"PALLADIO" + kind["tag"].encode() + kind["version"].to_bytes(4, "little")
-        header += bytes.fromhex(self.manifest["fingerprint"])
+        header += bytes.fromhex(kind["fingerprint"])
         sealed: bytes = header + len(payload).to_bytes(NUMBER, "little") + payload
         return sealed + hashlib.sha256(sealed).digest()
 
@@ -278,6 +286,23 @@ class Bundle:
             limb, offset = keys.words(offset, q, self.n)
             body.append(limb)
         return [body, [uniform(seed, i, q, self.n) for i, q in enumerate(moduli)]]
+
+
+def key_of(query: Sealed) -> bytes:
+    """The identity of the secret under which a query is encrypted."""
+    return bytes(query.payload[SEED + NUMBER : SEED + NUMBER + KEY])
+
+
+def check_label(keys: Sealed, query: Sealed) -> None:
+    """Refuse keys of another secret than the query's, and keys whose life has ended."""
+    label = json.loads(keys.blocks[1])
+    found, expected = label["key"], key_of(query).hex()
+    if found != expected and not {found, expected} & {"0" * 2 * KEY}:
+        raise Refused(
+            f"{keys.path} belongs to key {found[:12]}, and {query.path} to key {expected[:12]}"
+        )
+    if label.get("expires") is not None and time.time() >= label["expires"]:
+        raise Refused(f"{keys.path}: the keys of key {found[:12]} have ended their life")
 
 
 def packed(words: Words, q: int) -> bytes:
@@ -387,9 +412,10 @@ def main() -> None:
     try:
         writable(asked.output)
         bundle = Bundle(Path(__file__).parent)
-        kinds, fingerprint = bundle.manifest["kinds"], bundle.manifest["fingerprint"]
-        query = Sealed(asked.query, kinds["query"], fingerprint)
-        keys = Sealed(asked.keys, kinds["keys"], fingerprint)
+        kinds = bundle.manifest["kinds"]
+        query = Sealed(asked.query, kinds["query"])
+        keys = Sealed(asked.keys, kinds["keys"])
+        check_label(keys, query)
         images = int.from_bytes(query.payload[SEED : SEED + NUMBER], "little")
         if not 1 <= images <= bundle.manifest["batch"]:
             batch = bundle.manifest["batch"]

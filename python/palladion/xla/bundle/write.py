@@ -35,9 +35,9 @@ PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
 DEFAULT: Final = ("cpu", "cuda", "tpu")
 
 KINDS: Final = {
-    "keys": {"tag": "EKEY", "version": 2, "words": "evaluation keys"},
-    "query": {"tag": "ENCI", "version": 1, "words": "encrypted images"},
-    "answer": {"tag": "ENCO", "version": 2, "words": "encrypted results"},
+    "keys": {"tag": "EKEY", "version": 3, "words": "evaluation keys", "blocks": 2},
+    "query": {"tag": "ENCI", "version": 2, "words": "encrypted images", "blocks": 0},
+    "answer": {"tag": "ENCO", "version": 3, "words": "encrypted results", "blocks": 0},
 }
 """Files of a run, as the crate `exchange` defines them."""
 
@@ -89,10 +89,11 @@ class Terms:
     """The contents of a program's files: of keys, query and answer."""
 
     network: str
-    fingerprint: str
+    fingerprints: dict[str, str]
+    """Of the files of ``keys``, ``query`` and ``answer``: profile, layout and program."""
     batch: int
     lengths: dict[str, int]
-    """Bytes of the payloads of ``keys`` and ``query``."""
+    """Bytes of ``keys`` and ``query``, behind the blocks before them."""
     places: dict[str, FileOffsets]
     """The offsets of each name's seed and bodies."""
     answer: list[Json]
@@ -128,8 +129,9 @@ def write(program: _native.Program, path: Path, platforms: Sequence[str] = DEFAU
     public = places.pop(PUBLIC)
     outputs = program.terms().outputs()
     answer = [result(index, output, plan, public) for index, output in enumerate(outputs)]
-    fingerprint = program.to_bytes()[16:48].hex()
-    terms = Terms(facts["network"], fingerprint, facts["batch"], lengths, places, answer)
+    known = program.terms()
+    fingerprints = {"keys": known.profile_id, "query": known.layout_id, "answer": known.program_id}
+    terms = Terms(facts["network"], fingerprints, facts["batch"], lengths, places, answer)
     return write_plan(plan, terms, path, platforms)
 
 
@@ -167,10 +169,11 @@ def write_plan(plan: Plan, terms: Terms, path: Path, platforms: Sequence[str]) -
     kinds = {name: dict(kind) for name, kind in KINDS.items()}
     for name, length in terms.lengths.items():
         kinds[name]["bytes"] = length
+    for name, fingerprint in terms.fingerprints.items():
+        kinds[name]["fingerprint"] = fingerprint
     manifest = {
         "format": runner.FORMAT,
         "network": terms.network,
-        "fingerprint": terms.fingerprint,
         "jax": jax.__version__,
         "platforms": list(platforms),
         "n": plan.n,
