@@ -254,7 +254,7 @@ fn hostile_profiles_are_refused() {
         changed(&|p| p.baby_steps = 0),
         file("{}", &label),
         file("", &label),
-        file(&own.to_json(), "[]"),
+        file(&own.to_json(), "3"),
         file(&own.to_json(), r#"{"key":"zz"}"#),
         file(&"[".repeat(2 << 20), &label),
     ];

@@ -2,11 +2,10 @@
 //! wrong claims.
 
 use crate::common::{PIXELS, small_program, table_program};
-use crate::halves::{client_of, image, other_program};
+use crate::halves::{client_of, image};
 use exchange::{Error, files};
 use palladion_runtime::{Prepared, Server};
 use program::{Op, Program, Type};
-use rlwe::bytes::BytesError;
 
 #[test]
 fn an_answer_to_another_query_is_refused() {
@@ -55,16 +54,11 @@ fn an_answer_to_another_query_is_refused() {
         }
     }
 
-    // A query of another program.
-    let other = Prepared::new(other_program()).unwrap();
+    // A query of another input layout.
+    let other = Prepared::new(table_program(1)).unwrap();
     let theirs = client_of(&other, 11).encrypt(&[image()]).unwrap();
     let error = client.decrypt(&answer, &theirs).err();
-    let refused = matches!(
-        error,
-        Some(client::Error::Exchange(Error::Bytes(
-            BytesError::Fingerprint { .. }
-        )))
-    );
+    let refused = matches!(error, Some(client::Error::Exchange(Error::Layout { .. })));
     assert!(refused, "{error:?}");
 }
 
