@@ -120,7 +120,7 @@ class Secret:
         Parameters
         ----------
         passphrase
-            Seals the secret: Argon2id makes a key of the passphrase, and XChaCha20-Poly1305
+            Seals the secret: Argon2id makes a key of the passphrase, and ChaCha20-Poly1305
             encrypts the seed under it.
         wrap, by
             ``wrap(seed, label)`` returns the bytes to keep, such as the seed encrypted by a service

@@ -42,7 +42,7 @@ pub enum Seal {
     /// Not at all: whoever has the file has the secret.
     #[default]
     None,
-    /// The seed is encrypted by XChaCha20-Poly1305, under a key that Argon2id derives from a
+    /// The seed is encrypted by ChaCha20-Poly1305, under a key that Argon2id derives from a
     /// passphrase. The label is authenticated with it.
     Passphrase {
         /// Memory of Argon2id, in KiB.
@@ -56,7 +56,7 @@ pub enum Seal {
         salt: [u8; 16],
         /// Nonce of the encryption.
         #[serde(with = "hex")]
-        nonce: [u8; 24],
+        nonce: [u8; 12],
     },
     /// The seed is encrypted by someone else, such as a service that manages keys.
     Wrapped {

@@ -2,18 +2,17 @@
 //!
 //! *Concept.* [`seal`] encrypts the seed of a secret under a passphrase, and [`unseal`] opens it. A
 //! key of 32 bytes is derived from the passphrase by Argon2id (RFC 9106), and the seed is encrypted
-//! by XChaCha20-Poly1305, which authenticates the label beside it. Both come from libraries.
+//! by ChaCha20-Poly1305 (RFC 8439), which authenticates the label beside it. Both come from libraries.
 //!
 //! *May use* `client`. A client that needs no passphrase does not need this crate. *Invariant*: the
-//! derived key and the seed are overwritten when dropped.
+//! derived key and the seed are overwritten when dropped. The library's own copy of the key is not.
 
 #![forbid(unsafe_code)]
 
 use argon2::{Algorithm, Argon2, Params, Version};
-use chacha20poly1305::aead::{Aead, KeyInit, Payload};
-use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use client::{ClientSecret, Seal, StoredSecret};
 use rand::CryptoRng;
+use ring_aead::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use rlwe::KeyId;
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -98,7 +97,7 @@ pub fn seal(
     if passphrase.is_empty() {
         return Err(Error::Empty);
     }
-    let (mut salt, mut nonce) = ([0; 16], [0; 24]);
+    let (mut salt, mut nonce) = ([0; 16], [0; 12]);
     rng.fill_bytes(&mut salt);
     rng.fill_bytes(&mut nonce);
     let cipher = cipher(passphrase, &salt, cost)?;
@@ -110,12 +109,14 @@ pub fn seal(
         nonce,
     };
     StoredSecret::sealed(secret, seal, |head, seed| {
-        let message = Payload {
-            msg: seed,
-            aad: head,
-        };
-        let sealed = cipher.encrypt(XNonce::from_slice(&nonce), message);
-        Ok(sealed.expect("a seed is far shorter than what the cipher takes"))
+        // The salt is fresh, so the key is, and no nonce meets it twice.
+        let mut sealed = Vec::with_capacity(seed.len() + CHACHA20_POLY1305.tag_len());
+        sealed.extend_from_slice(seed);
+        let nonce = Nonce::assume_unique_for_key(nonce);
+        cipher
+            .seal_in_place_append_tag(nonce, Aad::from(head), &mut sealed)
+            .expect("a seed is far shorter than the cipher's limit");
+        Ok(sealed)
     })
 }
 
@@ -148,19 +149,17 @@ pub fn unseal(stored: &StoredSecret, passphrase: &[u8]) -> Result<ClientSecret> 
         passes,
         lanes,
     };
-    let message = Payload {
-        msg: sealed,
-        aad: stored.head(),
-    };
-    let seed = cipher(passphrase, salt, cost)?.decrypt(XNonce::from_slice(nonce), message);
-    let wrong = |_| Error::Passphrase {
-        key: stored.label().key,
-    };
-    let seed = Zeroizing::new(seed.map_err(wrong)?);
-    Ok(stored.with_seed(&seed)?)
+    let nonce = Nonce::assume_unique_for_key(*nonce);
+    let mut opened = Zeroizing::new(sealed.to_vec());
+    let seed = cipher(passphrase, salt, cost)?
+        .open_in_place(nonce, Aad::from(stored.head()), &mut opened)
+        .map_err(|_| Error::Passphrase {
+            key: stored.label().key,
+        })?;
+    Ok(stored.with_seed(seed)?)
 }
 
-fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<XChaCha20Poly1305> {
+fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<LessSafeKey> {
     let allowed = [
         (
             "the memory in KiB",
@@ -186,7 +185,8 @@ fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<XC
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
         .hash_password_into(passphrase, salt, key.as_mut())
         .expect("a passphrase and a salt within the bounds of the algorithm");
-    Ok(XChaCha20Poly1305::new(key.as_ref().into()))
+    let key = UnboundKey::new(&CHACHA20_POLY1305, key.as_ref());
+    Ok(LessSafeKey::new(key.expect("a key of 32 bytes")))
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ fn a_file_that_asks_for_too_much_is_refused_before_work() {
             passes,
             lanes,
             salt: [0; 16],
-            nonce: [0; 24],
+            nonce: [0; 12],
         };
         let stored = StoredSecret::sealed::<()>(&secret(), seal, |_, _| Ok(vec![0; 48])).unwrap();
         let error = unseal(&stored, b"anything").err().unwrap();

@@ -57,7 +57,7 @@ def show(file: Path, as_json: bool) -> None:
 def seal(file: Path, output: Path | None) -> None:
     """Seal a secret by a passphrase, in its file or in another one.
 
-    Argon2id derives a key from the passphrase, and XChaCha20-Poly1305 encrypts the secret under it.
+    Argon2id derives a key from the passphrase, and ChaCha20-Poly1305 encrypts the secret under it.
     Commands that need the secret then ask for the passphrase, or take --passphrase-file.
     """
     secret = Secret.load(file)
