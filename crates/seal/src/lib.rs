@@ -2,7 +2,8 @@
 //!
 //! *Concept.* [`seal`] encrypts the seed of a secret under a passphrase, and [`unseal`] opens it. A
 //! key of 32 bytes is derived from the passphrase by Argon2id (RFC 9106), and the seed is encrypted
-//! by ChaCha20-Poly1305 (RFC 8439), which authenticates the label beside it. Both come from libraries.
+//! by ChaCha20-Poly1305 (RFC 8439), which authenticates the label beside it. Both come from
+//! libraries.
 //!
 //! *May use* `client`. A client that needs no passphrase does not need this crate. *Invariant*: the
 //! derived key and the seed are overwritten when dropped. The library's own copy of the key is not.
