@@ -449,13 +449,15 @@ def test_files_in_each_others_place(folder: Folder, tmp_path: Path, say: Say) ->
 def test_keys_of_another_program(
     folder: Folder, tmp_path: Path, say: Say, pair: palladion.CompiledModel
 ) -> None:
-    other, q = tmp_path / "other", tmp_path / "x.npy"
+    """A secret fits every program, but a query fits those of its layout: not of another batch."""
+    other, x, query = tmp_path / "other", tmp_path / "x.npy", tmp_path / "query"
     pair.save(other)
-    np.save(q, X[:1])
-    found = say("encrypt", "--client", f"{other}.client", "--secret", folder / "secret.key",
-                "--output", tmp_path / "o", q)  # fmt: skip
-    refused(found, "secret.key", "made for other parameters", "program that it was made for",
-            "palladion keygen")  # fmt: skip
+    np.save(x, X[:1])
+    found = say("encrypt", "--client", folder / "program.client", "--secret",
+                folder / "secret.key", "--output", query, x)  # fmt: skip
+    assert found.status == 0, found
+    found = say("run", "--program", other, "--keys", x, "--output", tmp_path / "o", query)
+    refused(found, str(query), "another input layout", "client's file of this program")
 
 
 def test_what_quantisation_warned_of_is_told_again(

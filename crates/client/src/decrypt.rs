@@ -14,7 +14,11 @@ const MIN_MARGIN_BITS: f64 = 0.5;
 /// key, or noise beyond the modulus, gives residuals that are uniform modulo `Q`. Residuals of `k`
 /// outputs are then all smaller than this with probability `2^-(k b)`, where `b` bits lie between
 /// this and the modulus.
-const DEVIATIONS: f64 = 12.0;
+///
+/// The prediction is the mean over all coefficients, and it holds: 45.78 bits predicted for the
+/// packaged network, 45.79 measured. But outputs lie where noise is larger: the largest of ten
+/// residuals was 2 to 9 times the mean in 12 runs, and 12.9 times once among some hundred.
+const DEVIATIONS: f64 = 24.0;
 
 /// Decrypted results.
 #[derive(Clone, Debug, PartialEq)]
