@@ -240,3 +240,18 @@ def test_keys_of_two_secrets_complete_nothing(halves: Halves, tmp_path: Path) ->
     with pytest.raises(palladion.KeyMismatch, match=stranger.key_id[:12]):
         stranger.write_keys(tmp_path / "keys", have=[KeyFile.read(halves.evaluation)])
     assert not (tmp_path / "keys").exists()
+
+
+def test_rotation_makes_new_keys_and_keeps_the_old_secret(
+    command: Command, halves: Halves, tmp_path: Path
+) -> None:
+    old = halves.secret.read_bytes()
+    line = ["keys", "rotate", halves.secret, "--client", halves.terms, "--output", tmp_path / "new"]
+    rotated = command(*line, "--days", 30)
+    assert rotated.returncode == 0, rotated.stderr
+    new = Secret.load(tmp_path / "new" / "secret.key")
+    assert KeyFile.read(tmp_path / "new" / "evaluation.key").key_id == new.key_id
+    assert new.key_id != Secret.load(halves.secret).key_id
+    assert new.expires is not None
+    assert halves.secret.read_bytes() == old
+    refused(command(*line), "exists: give another folder")
