@@ -160,8 +160,10 @@ def test_a_sealed_secret_opens_with_its_passphrase_alone(
     refused(command(*arguments), "--passphrase-file")
     assert command(*arguments, "--passphrase-file", word).returncode == 0
     refused(command("keys", "seal", sealed, "--passphrase-file", word), "sealed already")
-    copy = tmp_path / "copy.key"
+    copy, empty = tmp_path / "copy.key", tmp_path / "empty"
+    empty.touch()
     line = ["keys", "backup", sealed, "--output", copy, "--passphrase-file", word]
+    refused(command(*line, "--new-passphrase-file", empty), "the passphrase is empty")
     assert command(*line, "--new-passphrase-file", other).returncode == 0
     opened = [Secret.load(sealed, passphrase="correct horse"),
               Secret.load(copy, passphrase="wrong horse")]  # fmt: skip
@@ -215,7 +217,9 @@ def test_a_secret_comes_from_standard_input(halves: Halves, picture: Path, tmp_p
         os.close(reading)
 
 
-def test_what_has_ended_its_life_encrypts_nothing(halves: Halves, tmp_path: Path) -> None:
+def test_what_has_ended_its_life_encrypts_nothing(
+    command: Command, halves: Halves, tmp_path: Path
+) -> None:
     secret, now = Secret.load(halves.secret), int(time.time())
     assert secret.created is not None
     assert secret.expires is None
@@ -223,6 +227,11 @@ def test_what_has_ended_its_life_encrypts_nothing(halves: Halves, tmp_path: Path
     client = Client.of(halves.terms, over)
     with pytest.raises(palladion.ExpiredError, match="ended their life"):
         client.encrypt_pixels(palladion.mnist_sample().images[:1])
+    over.save(tmp_path / "over.key")
+    made = command("keygen", "--client", halves.terms, "--secret", tmp_path / "over.key",
+                   "--output", tmp_path / "none")  # fmt: skip
+    refused(made, "ended its life", "keys rotate")
+    assert not (tmp_path / "none").exists()
     short = Secret.generate(days=1)
     assert short.expires is not None
     assert short.created is not None

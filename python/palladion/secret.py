@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from palladion import _native
-from palladion.errors import DataError, UsageError
+from palladion.errors import DataError, ExpiredError, UsageError
 from palladion.support import files
 
 Wrap = Callable[[bytes, bytes], bytes]
@@ -75,6 +75,19 @@ class Secret:
     def wrapped_by(self) -> str | None:
         """Who wrapped it, in the words given to :meth:`save`."""
         return self.native.wrapped_by
+
+    def check_life(self) -> None:
+        """Refuse a secret whose life has ended, before work that only makes keys or queries of it.
+
+        Raises
+        ------
+        ExpiredError
+            With the end of its life.
+        """
+        if self.expires is not None and self.expires <= datetime.now(timezone.utc):
+            raise ExpiredError(f"the secret of key {self.key_id[:12]} ended its life at "
+                               f"{self.expires:%Y-%m-%d %H:%M} UTC: `palladion keys rotate` makes "
+                               "a new one")  # fmt: skip
 
     def open(self, passphrase: str | None = None, unwrap: Wrap | None = None) -> Secret:
         """The secret without its seal.

@@ -17,7 +17,7 @@ const MIN_MARGIN_BITS: f64 = 0.5;
 ///
 /// The prediction is the mean over all coefficients, and it holds: 45.78 bits predicted for the
 /// packaged network, 45.79 measured. But outputs lie where noise is larger: the largest of ten
-/// residuals was 2 to 9 times the mean in 12 runs, and 12.9 times once among some hundred.
+/// residuals was 2 to 9 times the mean in 12 runs, and 12.9 times in one run of a test.
 const DEVIATIONS: f64 = 24.0;
 
 /// Decrypted results.

@@ -169,7 +169,7 @@ fn choose_like(
         let sizes = (Sizes::Like(like), dense);
         match choose_for(network, options, (fixed, &trial), sizes) {
             Err(error @ Error::NoParameters { .. }) => reason = reason.or(Some(error)),
-            found => return found,
+            outcome => return outcome,
         }
     }
     let reason = reason.map_or_else(String::new, |error| error.to_string());
@@ -180,7 +180,7 @@ fn choose_like(
     })
 }
 
-/// Sizes of the moduli that are given.
+/// Sizes of the moduli of a ring.
 fn sizes_of(spec: &ParamsSpec, others: Moduli) -> Moduli {
     let bits = |q: Option<&u64>| q.map_or(0, |q| 64 - q.leading_zeros());
     let limb_bits = bits(spec.q.last());

@@ -2,7 +2,7 @@
 
 use crate::needs::Need;
 use rlwe::KeyId;
-use rlwe::bytes::{BytesError, Fingerprint};
+use rlwe::bytes::{BytesError, Fingerprint, short};
 use thiserror::Error;
 
 /// Result of the `exchange` layer.
@@ -103,11 +103,6 @@ pub enum Error {
         /// The values that are allowed, as text.
         expected: String,
     },
-}
-
-/// The first bytes of a hash.
-fn short(hash: &Fingerprint) -> String {
-    hash[..6].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A time in words: days, or hours below two days.

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::needs::{Need, Needs};
 use crate::params::{LoopParams, SLACK_BITS};
 use program::Parameters;
-use rlwe::bytes::{Fingerprint, fingerprint};
+use rlwe::bytes::{Fingerprint, fingerprint, short};
 use serde::{Deserialize, Serialize};
 
 /// Largest size of a profile in a file, in bytes. A program of a thousand keys has 20,000.
@@ -165,9 +165,9 @@ impl Profile {
     ///
     /// # Errors
     /// [`Error::Profile`] with the first parameter that differs. Then no key serves.
-    pub fn missing(&self, needed: &Self) -> Result<Vec<Need>> {
+    pub fn missing(&self, needed: &Self) -> Result<Needs> {
         self.check_parameters(needed)?;
-        Ok(needed.needs().without(&self.needs()).each().collect())
+        Ok(needed.needs().without(&self.needs()))
     }
 
     /// Checks that the keys of two profiles have the same parameters.
@@ -177,10 +177,7 @@ impl Profile {
     pub fn check_parameters(&self, needed: &Self) -> Result<()> {
         let bits = |moduli: &[u64]| {
             let bits: f64 = moduli.iter().map(|&q| (q as f64).log2()).sum();
-            let hash: String = fingerprint(format!("{moduli:?}").as_bytes())[..3]
-                .iter()
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+            let hash = short(&fingerprint(format!("{moduli:?}").as_bytes()));
             format!("{} moduli of {bits:.0} bits in all ({hash})", moduli.len())
         };
         let number = |value: usize| value.to_string();

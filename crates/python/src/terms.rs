@@ -81,9 +81,7 @@ impl Terms {
     /// their bytes in a file. Raises if its parameters are others, so that no key serves.
     fn missing_keys(&self, py: Python<'_>, profile: &str) -> PyResult<(usize, usize)> {
         guard(py, || {
-            let has = Profile::from_json(profile)?;
-            has.check_parameters(self.exchange.profile())?;
-            let missing = self.exchange.needs().without(&has.needs());
+            let missing = Profile::from_json(profile)?.missing(self.exchange.profile())?;
             let count = missing.each().count();
             let bytes = match count {
                 0 => 0,

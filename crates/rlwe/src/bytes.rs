@@ -152,7 +152,8 @@ pub fn fingerprint(description: &[u8]) -> Fingerprint {
     Sha256::digest(description).into()
 }
 
-fn short(fingerprint: &[u8]) -> String {
+/// The first bytes of a fingerprint, as messages show them.
+pub fn short(fingerprint: &[u8]) -> String {
     fingerprint
         .iter()
         .take(6)

@@ -106,6 +106,7 @@ def keygen(
     further = [terms_of(path) for path in also]
     held = [KeyFile.read(path) for path in have]
     kept = open_secret(secret) if secret is not None else Secret.generate(days=days)
+    kept.check_life()
     word = passphrase("new passphrase", new=True) if seal else None
     with Steps(quiet=as_json) as steps:
         program = None

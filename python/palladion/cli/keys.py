@@ -21,7 +21,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.keygen import EVALUATION, SECRET
 from palladion.cli.progress import Steps
-from palladion.cli.secrets import open_secret, passphrase, passphrase_option
+from palladion.cli.secrets import first_line, open_secret, passphrase, passphrase_option
 from palladion.client import Client
 from palladion.errors import DataError, UsageError
 from palladion.key_files import KeyFile, number_of_keys
@@ -84,7 +84,7 @@ def backup(file: Path, output: Path, new_passphrase_file: Path | None) -> None:
     """
     secret = open_secret(file)
     if new_passphrase_file is not None:
-        word = files.read(new_passphrase_file).decode().splitlines()[0]
+        word = first_line(new_passphrase_file)
     else:
         word = passphrase("passphrase of the copy", new=True)
     secret.save(output, passphrase=word)

@@ -80,14 +80,25 @@ def passphrase(prompt: str, *, new: bool = False) -> str:
     """
     path: Path | None = click.get_current_context().meta.get(SOURCE)
     if path is not None:
-        try:
-            with path.open(encoding="utf-8") as file:
-                return file.readline().rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"cannot read the passphrase in {path}: {error}") from error
+        return first_line(path)
     if (found := os.environ.get(VARIABLE)) is not None:
         return found
     if not sys.stdin.isatty():
         raise UsageError(f"the {prompt} is needed: give --passphrase-file or ${VARIABLE}")
     word: str = click.prompt(prompt, hide_input=True, confirmation_prompt=new, err=True)
     return word
+
+
+def first_line(path: Path) -> str:
+    """The passphrase in a file: its first line.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            return file.readline().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read the passphrase in {path}: {error}") from error

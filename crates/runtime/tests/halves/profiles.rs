@@ -68,7 +68,8 @@ fn a_set_serves_programs_that_need_fewer_keys_and_a_second_file_adds_what_is_mis
     );
     let (profile, label) = files::keys_head(&first).unwrap();
     assert_eq!(label, *client.secret().label());
-    assert_eq!(profile.missing(prepared.profile()).unwrap().len(), lacking);
+    let missing = profile.missing(prepared.profile()).unwrap();
+    assert_eq!(missing.each().count(), lacking);
     let rest = needs.without(&profile.needs());
     let second = file_of(&client, &rest);
     let length = |needs: &Needs| files::keys_file_len(prepared.params(), needs).unwrap();
