@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -11,11 +13,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+# `xla tune` is a process of its own, which needs memory of the device too.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
 import jax
 import numpy as np
 import palladion
 import roofline
 from palladion import _native, xla
+from palladion.xla.run import Run
 from PIL import Image
 
 NETWORKS = {
@@ -33,8 +39,8 @@ def say(text: str) -> None:
 
 def command(*words: Any) -> str:
     """Standard output of a command of the product."""
-    tool = Path(sys.executable).with_name("palladion")
-    done = subprocess.run([tool, *map(str, words)], capture_output=True, text=True)
+    tool = [sys.executable, "-m", "palladion"]
+    done = subprocess.run([*tool, *map(str, words)], capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
     return done.stdout
@@ -71,49 +77,91 @@ def transforms(device: Any, sizes: range, quick: bool) -> list[dict[str, Any]]:
     return rows_of
 
 
-def network(name: str, model: Path, device: str, folder: Path, runs: int) -> dict[str, Any]:
-    """Times of one image: the CPU's kernels, then the device, whose answers must be equal."""
-    program, keys, query = folder / "program", folder / "keys", folder / "query"
-    command("compile", model, "--words", 32, "--output", program)
-    plan_of = _native.Program.from_bytes(program.read_bytes())
-    from palladion.xla.plan import Plan
+def busiest(folder: Path) -> list[dict[str, Any]]:
+    """The events of the device that took most time in a recorded run, by line and name."""
+    events: dict[tuple[str, str], list[float]] = {}
+    for file in folder.rglob("*.xplane.pb"):
+        for plane in jax.profiler.ProfileData.from_file(str(file)).planes:
+            if not plane.name.startswith("/device:"):
+                continue
+            for line in plane.lines:
+                for event in line.events:
+                    row = events.setdefault((line.name, event.name), [0, 0.0])
+                    row[0], row[1] = row[0] + 1, row[1] + event.duration_ns / 1e9
+    most = sorted(events.items(), key=lambda item: -item[1][1])[:80]
+    return [
+        {"line": line, "name": name, "count": count, "seconds": seconds}
+        for (line, name), (count, seconds) in most
+    ]
 
-    found: dict[str, Any] = {
-        "network": name,
-        "model": roofline.modelled(Plan(_native.Waves.of_program(plan_of))),
-    }
-    command("keygen", "--client", f"{program}.client", "--output", keys)
+
+def network(
+    name: str, model: Path, device: Any, folder: Path, runs: int, *, trace: bool
+) -> dict[str, Any]:
+    """Times of one image: the CPU's kernels, then the device, whose answers must be equal.
+
+    Of the runs on the device the first one compiles, and the last one waits for every wave, which
+    gives the seconds of each stage. With ``trace`` JAX's profiler records one run more.
+    """
+    file, keys_of, query_of = folder / "program", folder / "keys", folder / "query"
+    command("compile", model, "--words", 32, "--output", file)
+    command("keygen", "--client", f"{file}.client", "--output", keys_of)
     picture = folder / "picture.png"
     image = palladion.mnist_sample().images[0]
     if name == "ResNet-20":
         image = np.random.default_rng(1).integers(0, 256, (32, 32, 3), dtype=np.uint8)
     Image.fromarray(image).save(picture)
-    secret = keys / "secret.key"
-    command(
-        "encrypt", "--client", f"{program}.client", "--secret", secret, "--output", query, picture
-    )
-    given = ["--program", program, "--keys", keys / "evaluation.key", "--json", query]
-    cpu, through = folder / "cpu", folder / "xla"
-    report = json.loads(command("run", "--output", cpu, *given))
-    found["cpu_kernels_seconds"] = report["seconds"]
-    target = ["--target", "xla", "--device", device]
+    given = ["--client", f"{file}.client", "--secret", keys_of / "secret.key"]
+    command("encrypt", *given, "--output", query_of, picture)
+    program = _native.Program.from_bytes(file.read_bytes())
+    keys = palladion.EvaluationKeys.from_bytes(program, (keys_of / "evaluation.key").read_bytes())
+    query = palladion.Query.from_bytes(program, query_of.read_bytes())
+    found: dict[str, Any] = {"network": name}
+    expected = None
+    for _ in range(1 if runs == 1 else 3):
+        _, report = program.run(keys, query, None, None, None)
+        expected = report["raw_digest"]
+        found.setdefault("cpu_kernels_seconds", []).append(report["seconds"])
+    say(f"the CPU's kernels: {found['cpu_kernels_seconds']}")
+    began = time.perf_counter()
+    run = Run.of(program, device)
+    found["prepare_seconds"] = time.perf_counter() - began
+    found["model"] = roofline.modelled(run.prepared.executor.plan)
+    found["equal"] = True
     for _ in range(runs):
-        report = json.loads(command("run", "--output", through, *target, *given))
+        _, report = run.run(keys, query)
         found.setdefault("seconds", []).append(report["seconds"])
-        found["equal"] = through.read_bytes() == cpu.read_bytes()
-        found["device_memory_bytes"] = report["device_memory_bytes"]
-        through.unlink()
+        found["equal"] &= report["raw_digest"] == expected
+        say(f"{found['seconds'][-1]:.3f} s, {'equal' if found['equal'] else 'DIFFERENT'}")
+    found["steps"] = report["steps"]
+    found["device_memory_bytes"] = report["device_memory_bytes"]
+    if trace:
+        with tempfile.TemporaryDirectory() as traced:
+            with jax.profiler.trace(traced):
+                run.run(keys, query)
+            found["events"] = busiest(Path(traced))
+    _, report = run.run(keys, query, profile=True)
+    found["profiled_seconds"], found["kernels"] = report["seconds"], report["kernels"]
+    for stage, seconds in sorted(report["kernels"].items(), key=lambda item: -item[1])[:12]:
+        say(f"  {stage}: {seconds:.4f} s")
     return found
 
 
 def main() -> int:
-    kind, output, root, *rest = sys.argv[1:]
-    quick = "quick" in rest
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("device")
+    parser.add_argument("output", type=Path)
+    parser.add_argument("root", type=Path)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--part", action="append", choices=["kernels", "ntt", *NETWORKS])
+    parser.add_argument("--trace", action="store_true")
+    args = parser.parse_args()
+    quick, parts = args.quick, args.part or ["kernels", "ntt", *NETWORKS][: 3 if args.quick else None]
     xla.enable()
     try:
-        device = jax.devices(kind)[0]
+        device = jax.devices(args.device)[0]
     except RuntimeError as error:
-        say(f"there is no {kind} here, for a rehearsal give --device cpu --quick: {error}")
+        say(f"there is no {args.device} here, for a rehearsal give --device cpu --quick: {error}")
         return 1
     record: dict[str, Any] = {
         "device": f"{device.platform} {device.device_kind}",
@@ -122,21 +170,24 @@ def main() -> int:
         "quick": quick,
         "date": time.strftime("%Y-%m-%d"),
     }
-    say("kernels")
-    sizes = ["--n", 4096, "--rows", 2, "--runs", 2] if quick else ["--rows", 256]
+    sizes = ["--n", 4096, "--rows", 2, "--runs", 2] if quick else ["--rows", 64]
     some = ["--operation", "dot", "--operation", "convert"] if quick else []
-    record["tuned"] = json.loads(command("xla", "tune", "--device", kind, *sizes, *some, "--json"))
-    record["ntt"] = transforms(device, range(12, 14 if quick else 17), quick)
-    record["networks"] = []
-    for name, model in list(NETWORKS.items())[: 1 if quick else None]:
-        say(name)
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                found = network(name, Path(root) / model, kind, Path(folder), 1 if quick else 3)
-            except RuntimeError as error:
-                found = {"network": name, "not_run": str(error)[:300]}
-        record["networks"].append(found)
-    Path(output).write_text(json.dumps(record, indent=1))
+    for part in parts:
+        say(part)
+        if part == "kernels":
+            words = ["xla", "tune", "--device", args.device, *sizes, *some, "--json"]
+            record["tuned"] = json.loads(command(*words))
+        elif part == "ntt":
+            record["ntt"] = transforms(device, range(12, 14 if quick else 17), quick)
+        else:
+            with tempfile.TemporaryDirectory() as folder:
+                model, runs = args.root / NETWORKS[part], 1 if quick else 4
+                try:
+                    found = network(part, model, device, Path(folder), runs, trace=args.trace)
+                except Exception as error:
+                    found = {"network": part, "not_run": f"{type(error).__name__}: {error}"[:300]}
+            record.setdefault("networks", []).append(found)
+        args.output.write_text(json.dumps(record, indent=1))
     return 0
 
 
