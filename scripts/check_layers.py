@@ -122,7 +122,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     # The facade, from its floor up: docs/python.md.
     "facts": {"schemes", "support.seconds", "support.text"},
     "runs": {"_native", "support.records"},
-    "targets": {"runs", "xla"},
+    "targets": {"cuda", "runs", "xla"},
     "traces": {"support.files", "targets"},
     "choices": {"support.records"},
     "secret": {"support.files", "_native"},
@@ -136,7 +136,9 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "simulation": {"machines", "traces"},
     "measure": {"data", "deployment"},
     # Another machine for programs; only those who ask for it import it.
-    "xla": {"circuit", "support.memory"},
+    "waves": {"errors", "_native"},
+    "cuda": {"support.text", "waves"},
+    "xla": {"circuit", "support.memory", "waves"},
     "accelerators": set(),
     "accelerators.sweeps": {"simulation"},
     "accelerators.pictures": {"accelerators.sweeps", "reproduce"},
@@ -144,6 +146,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     # Shapes alone: a model of time and energy, with no ciphertext.
     "accelerators.packing_model": {"nn", "schemes", "simulation"},
     "reproduce": {"accelerators.packing_model", "circuit", "measure", "xla"},
+    "__main__": {"cli"},
     # Commands use the facade: not the core.
     "cli": {
         *{"accelerators.packing_trials", "accelerators.pictures", "identity", "measure", "model"},

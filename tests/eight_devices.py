@@ -21,8 +21,8 @@ LENGTH = 30
 
 def main(queries: int) -> None:
     xla.enable()
+    from palladion.waves.plan import Plan
     from palladion.xla.mesh.mesh_executor import MeshExecutor, mesh_of
-    from palladion.xla.plan import Plan
 
     rng = np.random.default_rng(3)
     text, values = given(rng, N, 1 << 16, LENGTH)

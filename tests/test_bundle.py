@@ -71,8 +71,8 @@ class Made:
 
     def __init__(self, root: Path) -> None:
         xla.enable()
+        from palladion.waves.plan import Plan
         from palladion.xla.bundle import write
-        from palladion.xla.plan import Plan
 
         rng = np.random.default_rng(7)
         writer = random_trace(rng, N, 1 << 16, 40)
@@ -173,8 +173,8 @@ def test_masks_are_those_of_the_core() -> None:
 
 
 def test_transforms_are_those_of_the_core() -> None:
+    from palladion.waves.roots import root_of
     from palladion.xla.bundle.runner import coefficients, transformed
-    from palladion.xla.kernels.roots import root_of
 
     q, rng = 4293918721, np.random.default_rng(11)
     words = rng.integers(q, size=16, dtype=np.uint64)
@@ -188,8 +188,8 @@ def test_transforms_are_those_of_the_core() -> None:
 
 
 def test_an_answer_of_a_bundle_shows_its_outputs_alone() -> None:
+    from palladion.waves.roots import root_of
     from palladion.xla.bundle import runner
-    from palladion.xla.kernels.roots import root_of
 
     n, rng, shown = 1024, np.random.default_rng(12), [3, 700]
     primes = [65537, 4293918721]

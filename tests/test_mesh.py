@@ -51,8 +51,8 @@ def test_eight_devices_give_the_words_of_a_replay(queries: int) -> None:
 
 def test_rows_are_spread_and_a_conversion_gathers_once() -> None:
     xla.enable()
+    from palladion.waves.plan import Plan
     from palladion.xla.mesh.split import split
-    from palladion.xla.plan import Plan
 
     moduli = "65537 114689 147457 163841 557057 638977"
     body = "main:\n  %0: coeff 0..3 = load x\n  %1: coeff 3..6 = convert %0\n  store y %1\nend\n"
@@ -69,8 +69,8 @@ def test_rows_are_spread_and_a_conversion_gathers_once() -> None:
 
 def test_every_row_of_a_random_trace_has_one_place() -> None:
     xla.enable()
+    from palladion.waves.plan import Plan
     from palladion.xla.mesh.split import split
-    from palladion.xla.plan import Plan
 
     text, _ = given(np.random.default_rng(5), 16, 1 << 16, 90)
     plan = Plan(_native.Waves.of_text(text, 50))

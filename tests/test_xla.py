@@ -43,10 +43,10 @@ def test_random_traces_give_the_words_of_a_replay(
     n: int, seed: int, rows: int, variant: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     xla.enable()
+    from palladion.waves.plan import Plan
     from palladion.xla import device, stages
     from palladion.xla.executor import Executor
     from palladion.xla.kernels import choice
-    from palladion.xla.plan import Plan
 
     monkeypatch.setattr(device, "CACHED", rows)
     kept = {
@@ -75,9 +75,9 @@ def test_random_traces_give_the_words_of_a_replay(
 
 def test_moduli_below_16_bits_are_refused_by_name() -> None:
     xla.enable()
+    from palladion.waves.plan import Plan
     from palladion.xla import device
     from palladion.xla.executor import Executor
-    from palladion.xla.plan import Plan
 
     text, _ = given(np.random.default_rng(4), 16, 0)
     with pytest.raises(UsageError, match=r"the modulus \d+ is no odd number between 2\^16 and"):

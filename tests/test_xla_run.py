@@ -70,11 +70,11 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
 def test_a_run_gives_the_answer_and_the_checkpoints_of_the_cpu(ran: Ran) -> None:
     xla.enable()
     from palladion.xla.device import chosen_device
-    from palladion.xla.run import Run
+    from palladion.xla.run import prepare_run
 
     saved: list[bytes] = []
     program, keys, query = ran.loaded()
-    prepared = Run.of(program, chosen_device("cpu"), saving=True)
+    prepared = prepare_run(program, chosen_device("cpu"), saving=True)
     answer, report = prepared.run(keys, query, None, saved.append)
     assert report["raw_digest"] == ran.digest
     assert len(answer.to_bytes()) == len(ran.answer)
@@ -139,7 +139,7 @@ def test_too_little_memory_is_said_before_the_run(
 ) -> None:
     xla.enable()
     from palladion.xla.device import check_bytes, chosen_device
-    from palladion.xla.run import Run
+    from palladion.xla.run import prepare_run
 
     class Small:
         platform, device_kind = "gpu", "a small GPU"
@@ -152,7 +152,7 @@ def test_too_little_memory_is_said_before_the_run(
     with pytest.raises(
         BudgetError, match=r"a run of mnist needs 7\d\d\.\d MB .* and 100.0 MB are left"
     ):
-        Run.of(program, chosen_device("cpu"))
+        prepare_run(program, chosen_device("cpu"))
     small: Any = Small()
     with pytest.raises(BudgetError, match=r"needs 32.0 MB of memory on a small GPU .* 16.0 MB"):
         check_bytes(32_000_000, small, "a run")

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,9 @@ import numpy as np
 import palladion
 import roofline
 from palladion import _native, xla
-from palladion.xla.run import Run
+from palladion.cuda import gpu_run as cuda_run
+from palladion.waves.plan import Plan
+from palladion.xla import run as xla_run
 from PIL import Image
 
 NETWORKS = {
@@ -77,32 +80,10 @@ def transforms(device: Any, sizes: range, quick: bool) -> list[dict[str, Any]]:
     return rows_of
 
 
-def busiest(folder: Path) -> list[dict[str, Any]]:
-    """The events of the device that took most time in a recorded run, by line and name."""
-    events: dict[tuple[str, str], list[float]] = {}
-    for file in folder.rglob("*.xplane.pb"):
-        for plane in jax.profiler.ProfileData.from_file(str(file)).planes:
-            if not plane.name.startswith("/device:"):
-                continue
-            for line in plane.lines:
-                for event in line.events:
-                    row = events.setdefault((line.name, event.name), [0, 0.0])
-                    row[0], row[1] = row[0] + 1, row[1] + event.duration_ns / 1e9
-    most = sorted(events.items(), key=lambda item: -item[1][1])[:80]
-    return [
-        {"line": line, "name": name, "count": count, "seconds": seconds}
-        for (line, name), (count, seconds) in most
-    ]
-
-
 def network(
-    name: str, model: Path, device: Any, folder: Path, runs: int, *, trace: bool
+    name: str, model: Path, device: Any, folder: Path, runs: int, targets: list[str]
 ) -> dict[str, Any]:
-    """Times of one image: the CPU's kernels, then the device, whose answers must be equal.
-
-    Of the runs on the device the first one compiles, and the last one waits for every wave, which
-    gives the seconds of each stage. With ``trace`` JAX's profiler records one run more.
-    """
+    """Times of one image: the CPU's kernels, then the GPU's and XLA, whose answers must be equal."""
     file, keys_of, query_of = folder / "program", folder / "keys", folder / "query"
     command("compile", model, "--words", 32, "--output", file)
     command("keygen", "--client", f"{file}.client", "--output", keys_of)
@@ -117,17 +98,37 @@ def network(
     keys = palladion.EvaluationKeys.from_bytes(program, (keys_of / "evaluation.key").read_bytes())
     query = palladion.Query.from_bytes(program, query_of.read_bytes())
     found: dict[str, Any] = {"network": name}
-    expected = None
-    for _ in range(1 if runs == 1 else 3):
+    for _ in range(1 if runs == 1 or name == "ResNet-20" else 3):
         _, report = program.run(keys, query, None, None, None)
-        expected = report["raw_digest"]
+        found["raw_digest"] = report["raw_digest"]
         found.setdefault("cpu_kernels_seconds", []).append(report["seconds"])
     say(f"the CPU's kernels: {found['cpu_kernels_seconds']}")
+    prepare = {"xla": partial(xla_run.prepare_run, device=device)}
+    if device.platform == "gpu":
+        prepare = {"cuda": cuda_run.prepare_run, **prepare}
+    for target in [one for one in targets if one in prepare]:
+        bring = prepare[target]
+        try:
+            found[target] = measured(bring, program, keys, query, found["raw_digest"], runs)
+        except Exception as error:
+            found[target] = {"not_run": f"{type(error).__name__}: {error}"[:300]}
+        say(f"{target}: {found[target].get('not_run', 'done')}")
+    plan = Plan(_native.Waves.of_program(program))
+    found["model"] = roofline.modelled(plan)
+    return found
+
+
+def measured(
+    prepare: Any, program: Any, keys: Any, query: Any, expected: str, runs: int
+) -> dict[str, Any]:
+    """Times of runs on a target.
+
+    The first run compiles. The last one waits for every wave, which gives the seconds of each
+    stage. They are not those of a run that works ahead.
+    """
     began = time.perf_counter()
-    run = Run.of(program, device)
-    found["prepare_seconds"] = time.perf_counter() - began
-    found["model"] = roofline.modelled(run.prepared.executor.plan)
-    found["equal"] = True
+    run = prepare(program)
+    found: dict[str, Any] = {"prepare_seconds": time.perf_counter() - began, "equal": True}
     for _ in range(runs):
         _, report = run.run(keys, query)
         found.setdefault("seconds", []).append(report["seconds"])
@@ -135,14 +136,9 @@ def network(
         say(f"{found['seconds'][-1]:.3f} s, {'equal' if found['equal'] else 'DIFFERENT'}")
     found["steps"] = report["steps"]
     found["device_memory_bytes"] = report["device_memory_bytes"]
-    if trace:
-        with tempfile.TemporaryDirectory() as traced:
-            with jax.profiler.trace(traced):
-                run.run(keys, query)
-            found["events"] = busiest(Path(traced))
     _, report = run.run(keys, query, profile=True)
     found["profiled_seconds"], found["kernels"] = report["seconds"], report["kernels"]
-    for stage, seconds in sorted(report["kernels"].items(), key=lambda item: -item[1])[:12]:
+    for stage, seconds in sorted(report["kernels"].items(), key=lambda item: -item[1])[:8]:
         say(f"  {stage}: {seconds:.4f} s")
     return found
 
@@ -154,8 +150,9 @@ def main() -> int:
     parser.add_argument("root", type=Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--part", action="append", choices=["kernels", "ntt", *NETWORKS])
-    parser.add_argument("--trace", action="store_true")
+    parser.add_argument("--target", action="append", choices=["cuda", "xla"])
     args = parser.parse_args()
+    targets = args.target or ["cuda", "xla"]
     quick, parts = args.quick, args.part or ["kernels", "ntt", *NETWORKS][: 3 if args.quick else None]
     xla.enable()
     try:
@@ -183,7 +180,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 model, runs = args.root / NETWORKS[part], 1 if quick else 4
                 try:
-                    found = network(part, model, device, Path(folder), runs, trace=args.trace)
+                    found = network(part, model, device, Path(folder), runs, targets)
                 except Exception as error:
                     found = {"network": part, "not_run": f"{type(error).__name__}: {error}"[:300]}
             record.setdefault("networks", []).append(found)

@@ -26,15 +26,21 @@ def main() -> None:
     for row in record.get("tuned", {}).get("measured", []):
         shown = row["note"] or f"{row['microseconds']:.2f}"
         print(f"| {row['operation']} | {row['variant']} | {shown} | {'*' * row['chosen']} |")
-    print("\n| network | seconds here, first run first | answers | CPU's kernels, s |")
-    print("|---|---|---|---|")
+    print("\n| network | target | seconds here, first run first | answers | CPU's kernels, s |")
+    print("|---|---|---|---|---|")
     for row in record.get("networks", []):
         if "not_run" in row:
-            print(f"| {row['network']} | not run: {row['not_run']} | | |")
+            print(f"| {row['network']} | | not run: {row['not_run']} | | |")
             continue
-        times = ", ".join(f"{second:.2f}" for second in row["seconds"])
-        equal = "equal" if row["equal"] else "DIFFERENT"
-        print(f"| {row['network']} | {times} | {equal} | {min(row['cpu_kernels_seconds']):.2f} |")
+        for target in ("cuda", "xla"):
+            own = row.get(target, {"not_run": "no such device"})
+            if "not_run" in own:
+                print(f"| {row['network']} | {target} | not run: {own['not_run']} | | |")
+                continue
+            times = ", ".join(f"{second:.3f}" for second in own["seconds"])
+            equal = "equal" if own["equal"] else "DIFFERENT"
+            cpu = min(row["cpu_kernels_seconds"])
+            print(f"| {row['network']} | {target} | {times} | {equal} | {cpu:.2f} |")
     print("\nA model, no measurement: bytes and operations against peak figures (roofline.py).\n")
     print("| network | machine | seconds | most of it |\n|---|---|---|---|")
     for row in record.get("networks", []):

@@ -1,4 +1,4 @@
-"""Executors of a compiled network: the CPU's own kernels, or JAX on a CPU, GPU or TPU.
+"""Executors of a compiled network: the CPU's own kernels, a GPU's, or JAX on a CPU, GPU or TPU.
 
 A target prepares a program once. The prepared program serves any number of queries::
 
@@ -20,8 +20,9 @@ from palladion.support import records
 if TYPE_CHECKING:  # slow to import, and not needed on the CPU
     import jax
 
+    from palladion.waves.program_run import Prepared as OfWaves
+    from palladion.waves.program_run import Run
     from palladion.xla.mesh.mesh_run import MeshRun
-    from palladion.xla.run import Run
 
 Save: TypeAlias = Callable[[bytes], object]
 """The callback that takes the bytes of a checkpoint."""
@@ -31,7 +32,7 @@ Replay: TypeAlias = Callable[
 ]
 """Executes a trace: the bytes of the answer, and the digest of the answer before it was hidden."""
 
-NAMES: Final = ("cpu", "xla")
+NAMES: Final = ("cpu", "cuda", "xla")
 DEVICES: Final = ("cpu", "gpu", "tpu")
 
 
@@ -60,7 +61,8 @@ class Target:
     """
 
     name: str = "cpu"
-    """``cpu``, the kernels of this package, or ``xla``, JAX."""
+    """``cpu`` or ``cuda``, the kernels of this package for a CPU or a GPU of NVIDIA, or ``xla``,
+    JAX."""
     device: str | None = None
     """Kind of the device of ``xla``: ``cpu``, ``gpu`` or ``tpu``; ``None`` for JAX's choice."""
     devices: int | None = None
@@ -69,8 +71,10 @@ class Target:
     def __post_init__(self) -> None:
         if self.name not in NAMES:
             raise UsageError(f"the target {self.name!r}, expected one of {', '.join(NAMES)}")
-        if self.name == "cpu" and (self.device, self.devices) != (None, None):
-            raise UsageError("a device of the target cpu, which has none: take the target xla")
+        if self.name != "xla" and (self.device, self.devices) != (None, None):
+            raise UsageError(
+                f"a device of the target {self.name}, which has no choice: take the target xla"
+            )
         if self.device not in (None, *DEVICES):
             raise UsageError(f"the device {self.device!r}, expected one of {', '.join(DEVICES)}")
         if self.devices is not None and self.devices < 1:
@@ -91,6 +95,11 @@ class Target:
         """
         if self.name == "cpu":
             return "cpu"
+        if self.name == "cuda":
+            from palladion.cuda.gpu import cupy
+
+            cupy()
+            return "gpu"
         if self.devices is None:
             return str(self._device().platform)
         from palladion import xla
@@ -118,11 +127,15 @@ class Target:
         """
         if self.name == "cpu":
             return OnCpu(program, checkpoint)
+        if self.name == "cuda":
+            from palladion.cuda.gpu_run import prepare_run as prepare_on_gpu
+
+            return OnDevice(prepare_on_gpu(program, checkpoint, saving=saving))
         if self.devices is None:
             device = self._device()
-            from palladion.xla.run import Run
+            from palladion.xla.run import prepare_run
 
-            return OnDevice(Run.of(program, device, checkpoint, saving=saving))
+            return OnDevice(prepare_run(program, device, checkpoint, saving=saving))
         if saving or checkpoint is not None:
             raise UsageError("a checkpoint is for one device, and several share these limbs")
         self.place()
@@ -142,16 +155,23 @@ class Target:
             return trace.replay
         if self.devices is not None:
             raise UsageError("a trace is executed on one device, and several are asked for")
-        device = self._device()
-        from palladion.xla.run import Prepared as OfTrace
+        waves = _native.Waves.of_trace(trace)
+        prepared: OfWaves
+        if self.name == "cuda":
+            from palladion.cuda.gpu_run import Prepared as OnGpu
 
-        prepared = OfTrace.of(_native.Waves.of_trace(trace), device, "the replay")
+            prepared = OnGpu.of(waves, "the replay")
+        else:
+            device = self._device()
+            from palladion.xla.run import Prepared as OnXla
+
+            prepared = OnXla.of(waves, "the replay", device)
 
         def replay(
             keys: _native.EvaluationKeys, query: _native.Query, progress: Progress | None = None
         ) -> tuple[bytes, str]:
             outside = _native.WavesOutside.of_trace(trace, keys, query)
-            prepared.execute(outside, progress)
+            prepared.execute(outside, progress, keys=keys)
             answer, digest = outside.answer()
             return answer.to_bytes(), digest
 
@@ -192,7 +212,7 @@ class OnCpu:
 
 @dataclass(frozen=True)
 class OnDevice:
-    """A program on a device of JAX."""
+    """A program on a GPU, or on a device of JAX."""
 
     run: Run
 

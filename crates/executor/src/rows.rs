@@ -39,6 +39,16 @@ pub trait RowMachine {
     /// The errors of the machine.
     fn write(&mut self, load: usize, words: &[Vec<u32>]) -> Result<()>;
 
+    /// Writes a value that the machine kept from an earlier run with the same keys. Returns false if
+    /// it did not keep it: then [`RowMachine::write`] follows. Only keys and constants are asked for.
+    /// Keeps nothing by default.
+    ///
+    /// # Errors
+    /// The errors of the machine.
+    fn recall(&mut self, _load: usize) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Runs instructions of a stage. They do not depend on each other.
     ///
     /// # Errors
@@ -87,6 +97,9 @@ pub fn run_plan<M: RowMachine>(
         match wave.what {
             What::Load => {
                 for load in instructions {
+                    if lasts(trace, &plan.loads[load]) && machine.recall(load)? {
+                        continue;
+                    }
                     let words = loaded(&sources, trace, &plan.loads[load], outsides)?;
                     machine.write(load, &words)?;
                 }
@@ -162,6 +175,16 @@ fn loaded(
         Ok(words.map(|&word| word as u32).collect())
     });
     words.collect()
+}
+
+/// Returns true if a value is the same in every run with the same keys: a key or a constant.
+fn lasts(trace: &Trace, load: &Move) -> bool {
+    match &load.origin.of(trace).op {
+        Op::Load { name, .. } | Op::Sample { seed: name, .. } => {
+            name.starts_with(lower::names::KEYS)
+        }
+        _ => true,
+    }
 }
 
 /// Returns true if a value with this name belongs to a query, and not to keys or constants.

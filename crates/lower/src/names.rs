@@ -5,6 +5,8 @@
 
 /// Seed of the query's masks.
 pub const QUERY: &str = "query";
+/// The beginning of the names of all keys.
+pub const KEYS: &str = "keys/";
 /// Seed of the relinearization key's masks.
 pub const RELINEARIZATION: &str = "keys/relinearization";
 /// Seed of the dimension key's masks.

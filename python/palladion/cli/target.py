@@ -40,9 +40,9 @@ def target_options(command: Command) -> Command:
 
     def chosen(context: click.Context, _option: click.Parameter, device: str | None) -> Target:
         name, devices = context.params.pop("target_name"), context.params.pop("target_devices")
-        if name == "cpu" and device is not None:
+        if name != "xla" and device is not None:
             raise UsageError("--device is for the target xla: give --target xla with it")
-        if name == "cpu" and devices is not None:
+        if name != "xla" and devices is not None:
             raise UsageError("--devices is for the target xla: give --target xla with it")
         return Target(name, device, devices)
 
@@ -56,11 +56,12 @@ def target_options(command: Command) -> Command:
     target = click.option(
         "--target",
         "target_name",
-        type=click.Choice(["cpu", "xla"]),
+        type=click.Choice(["cpu", "cuda", "xla"]),
         default="cpu",
         is_eager=True,
-        help="The target: cpu, the kernels of this package, or xla, JAX on a CPU, GPU or TPU "
-        "(docs/xla.md), for programs compiled with --words 32. Default: cpu.",
+        help="The target: cpu, the kernels of this package; for programs compiled with --words 32 "
+        "also cuda, those for a GPU of NVIDIA (docs/cuda.md), or xla, JAX on a CPU, GPU or TPU "
+        "(docs/xla.md). Default: cpu.",
     )
     devices = click.option(
         "--devices",

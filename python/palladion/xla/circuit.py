@@ -16,7 +16,7 @@ from palladion import _native
 from palladion.circuit.predictions import Lowered
 from palladion.circuit.written import Ciphertext, Written
 from palladion.schemes.keys import EvaluationKeys
-from palladion.xla.executor import Progress
+from palladion.waves.clock import Progress
 from palladion.xla.run import Prepared
 
 
@@ -39,7 +39,7 @@ class CircuitRun:
             If a modulus has more than 32 bits.
         """
         waves = _native.Waves.of_circuit(lowered.circuit)
-        return CircuitRun(circuit, Prepared.of(waves, device, "a run of the circuit"))
+        return CircuitRun(circuit, Prepared.of(waves, "a run of the circuit", device))
 
     def run(
         self,

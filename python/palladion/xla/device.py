@@ -9,7 +9,7 @@ import jax
 from palladion.errors import BudgetError, UsageError
 from palladion.support import memory
 from palladion.support.text import size
-from palladion.xla.plan import Plan, Stage
+from palladion.waves.plan import Plan, Stage
 
 KINDS: Final = ("cpu", "gpu", "tpu")
 

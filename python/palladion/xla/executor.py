@@ -6,10 +6,7 @@ for waves of any length, and the store is updated in place.
 
 from __future__ import annotations
 
-import time
-from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -19,25 +16,15 @@ import numpy as np
 from jax import lax
 
 from palladion import _native
+from palladion.waves.clock import Clock, Progress, Report
+from palladion.waves.plan import SPARE, ZERO, Plan, Stage, Words
 from palladion.xla import stages, store
 from palladion.xla.device import chunk
-from palladion.xla.plan import SPARE, ZERO, Plan, Stage, Words
 
 Array = Any
-Progress = Callable[[str, float, float], bool | None]
 
 LOADED: Final = 64
 """Number of rows that one transfer brings to the device."""
-
-
-@dataclass
-class Report:
-    """The times of a run: in all, of each step and of each stage."""
-
-    seconds: float = 0.0
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    kernels: dict[str, float] = field(default_factory=dict)
-    """Seconds by stage. Only a profile has them."""
 
 
 class Executor:
@@ -103,6 +90,10 @@ class Executor:
         self._rows = self.empty()
         self._waiting: list[tuple[Words, Words]] = []
 
+    def recall(self, load: int) -> bool:
+        """Nothing is kept from an earlier run."""
+        return False
+
     def write(self, load: int, words: list[bytes]) -> None:
         """Take a value's words, which go to the device with the words of other values."""
         rows = np.array(self.plan.load_rows[load], np.int32)
@@ -150,40 +141,6 @@ class Executor:
             part = slice(start, start + LOADED)
             block = jax.device_put((rows[part], words[part]), self.device)
             self._rows = self._write(self._rows, *block)
-
-
-class Clock:
-    """Takes the times of the steps and, for a profile, of the stages of a run."""
-
-    def __init__(self, plan: Plan, *, profile: bool) -> None:
-        self._plan, self._profile = plan, profile
-        self._steps: list[dict[str, Any]] = []
-        self._stages: dict[str, float] = defaultdict(float)
-        self._began = self._step_began = self._wave_began = time.perf_counter()
-
-    def _ends_step(self, index: int) -> bool:
-        waves = self._plan.waves
-        return index + 1 == len(waves) or waves[index + 1].step != waves[index].step
-
-    def waits(self, index: int) -> bool:
-        """True if the time after this wave is needed."""
-        return self._profile or self._ends_step(index)
-
-    def end_wave(self, index: int) -> None:
-        """Take the time after a wave."""
-        now, wave = time.perf_counter(), self._plan.waves[index]
-        if self._profile:
-            self._stages[self._plan.name(wave)] += now - self._wave_began
-            self._wave_began = now
-        if self._ends_step(index):
-            name = self._plan.steps[wave.step]
-            self._steps.append({"name": name, "seconds": now - self._step_began})
-            self._step_began = now
-
-    def report(self) -> Report:
-        """The times so far."""
-        seconds = time.perf_counter() - self._began
-        return Report(seconds, self._steps, dict(self._stages))
 
 
 def write_block(rows: Array, to: Array, words: Array) -> Array:

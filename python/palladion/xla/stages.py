@@ -12,11 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from palladion.errors import InternalError
+from palladion.waves.plan import Plan, Stage, Words
 from palladion.xla import store
 from palladion.xla.kernels.choice import choose_kernels
 from palladion.xla.kernels.convert import Bases
 from palladion.xla.kernels.words import of_rows
-from palladion.xla.plan import Plan, Stage, Words
 
 Array = Any
 

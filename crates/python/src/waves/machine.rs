@@ -49,6 +49,10 @@ impl RowMachine for Machine {
         })
     }
 
+    fn recall(&mut self, load: usize) -> Result<bool> {
+        Python::attach(|py| self.call(py, "recall", (load,))?.extract().map_err(raised))
+    }
+
     fn run(&mut self, stage: usize, instructions: Range<usize>) -> Result<()> {
         let (first, count) = (instructions.start, instructions.len());
         Python::attach(|py| self.call(py, "run_stage", (stage, first, count)).map(drop))

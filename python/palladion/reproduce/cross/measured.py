@@ -45,9 +45,9 @@ def through_xla(operation: Operation, runs: int) -> float:
     from palladion import xla
 
     xla.enable()
+    from palladion.waves.plan import Plan
     from palladion.xla.device import chosen_device
     from palladion.xla.executor import Executor
-    from palladion.xla.plan import Plan
 
     waves = _native.Waves.of_text(operation.text)
     executor = Executor(Plan(waves), chosen_device())

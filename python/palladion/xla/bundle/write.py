@@ -23,12 +23,12 @@ from palladion.errors import UsageError
 from palladion.support import files
 from palladion.support.destination import make_folder
 from palladion.support.records import Json
+from palladion.waves.plan import Plan, Stage, Words
+from palladion.waves.roots import root_of
 from palladion.xla import stages
 from palladion.xla.bundle import runner
 from palladion.xla.device import chunk
 from palladion.xla.executor import run_chunks
-from palladion.xla.kernels.roots import root_of
-from palladion.xla.plan import Plan, Stage, Words
 
 PLATFORMS: Final = {"cpu": "cpu", "cuda": "gpu", "rocm": "gpu", "tpu": "tpu"}
 """Platforms of modules, and the kind of device of each."""

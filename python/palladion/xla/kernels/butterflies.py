@@ -23,10 +23,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from palladion.waves.roots import root_of, tree
 from palladion.xla.kernels.kernel import Wide, Words, check_moduli
 from palladion.xla.kernels.mat import shape
 from palladion.xla.kernels.modular import Bits
-from palladion.xla.kernels.roots import root_of, tree
 from palladion.xla.kernels.words import (
     HIGH,
     Residues,

@@ -18,6 +18,7 @@ import jax
 
 from palladion.errors import UsageError
 from palladion.support import files
+from palladion.waves.roots import least_root as root
 from palladion.xla.kernels.bat import Aligned, Blocks, Chunks, Parts, Product, Whole
 from palladion.xla.kernels.butterflies import ButterflyIntt, ButterflyNtt
 from palladion.xla.kernels.chunks import MulChunks, ScaleAligned
@@ -32,7 +33,6 @@ from palladion.xla.kernels.modular import Add, Dot, Mul, Scale, Sub
 from palladion.xla.kernels.pallas_dot import PallasDot
 from palladion.xla.kernels.pallas_ntt import PallasIntt, PallasNtt
 from palladion.xla.kernels.permute import Permute, Turn
-from palladion.xla.kernels.roots import least_root as root
 from palladion.xla.kernels.round import Round
 
 __all__ = ["OPERATIONS", "Choice", "choose_kernels", "root", "variant"]

@@ -16,8 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from palladion.waves.roots import root_of, tree
 from palladion.xla.kernels.kernel import Words, check_moduli
-from palladion.xla.kernels.roots import root_of, tree
 from palladion.xla.kernels.words import (
     BITS,
     Residues,

@@ -29,9 +29,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from palladion.waves.roots import bit_reversed, powers, root_of
 from palladion.xla.kernels.bat import Product
 from palladion.xla.kernels.kernel import Wide, Words, check_moduli
-from palladion.xla.kernels.roots import bit_reversed, powers, root_of
 from palladion.xla.kernels.words import Residues, montgomery, of_rows, to_montgomery
 
 

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+from palladion.waves.roots import bit_reversed
 from palladion.xla.kernels.kernel import Words
-from palladion.xla.kernels.roots import bit_reversed
 from palladion.xla.kernels.words import OfResidues, Residues, column
 
 Places = npt.NDArray[np.int64]

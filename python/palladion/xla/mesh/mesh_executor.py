@@ -15,11 +15,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from palladion import _native
 from palladion.errors import UsageError
+from palladion.waves.clock import Progress, Report
+from palladion.waves.plan import SPARE, Plan
 from palladion.xla import stages
 from palladion.xla.device import chunk
-from palladion.xla.executor import Executor, Progress, Report, run_chunks, write_block
+from palladion.xla.executor import Executor, run_chunks, write_block
 from palladion.xla.mesh.split import GATHERED, Share, split
-from palladion.xla.plan import SPARE, Plan
 
 Array = Any
 P: Any = PartitionSpec

@@ -11,11 +11,11 @@ from typing import Any
 
 from palladion import _native
 from palladion.errors import UsageError
+from palladion.waves.clock import Progress
+from palladion.waves.plan import Plan
 from palladion.xla import compilations
 from palladion.xla.device import check_bytes, several_devices
-from palladion.xla.executor import Progress
 from palladion.xla.mesh.mesh_executor import MeshExecutor, mesh_of
-from palladion.xla.plan import Plan
 
 
 @dataclass(frozen=True)

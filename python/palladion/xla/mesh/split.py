@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from palladion import _native
-from palladion.xla.plan import SPARE, ZERO, Plan, Stage, Wave, Words
+from palladion.waves.plan import SPARE, ZERO, Plan, Stage, Wave, Words
 
 ACROSS: Final = ("convert", "round")
 """Kernels that read rows of other primes than the prime of their result."""

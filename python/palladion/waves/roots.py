@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import UsageError
-from palladion.xla.kernels.kernel import Wide
+
+Wide: TypeAlias = npt.NDArray[np.uint64]
 
 TRIES = 64
 """Number of bases to try. Half of a prime's bases give a root: 64 fail with probability 2^-64."""

@@ -1,0 +1,194 @@
+"""Runs plans on a GPU. The store of rows stays on the device, and the core walks the waves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, Protocol
+
+import numpy as np
+
+from palladion import _native
+from palladion.cuda import launch, tables
+from palladion.cuda.launch import MOST, Launch
+from palladion.waves.clock import Clock, Progress, Report
+from palladion.waves.plan import ZERO, Plan, Stage
+
+Array = Any
+
+
+class Device(Protocol):
+    """A device: memory, and kernels by name."""
+
+    def put(self, words: Any) -> Array:
+        """A copy on the device of an array of the host."""
+
+    def empty(self, rows: int, n: int) -> Array:
+        """Rows of words whose values are not defined."""
+
+    def fill(self, rows: Array, words: Any) -> None:
+        """Write an array of the host, or a word everywhere."""
+
+    def get(self, rows: Array) -> bytes:
+        """The bytes of rows, when all launches before are done."""
+
+    def address(self, array: Array) -> int:
+        """The address of an array on the device."""
+
+    def launch(self, kernel: str, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+        """Start a kernel with :data:`launch.THREADS` threads a block."""
+
+    def wait(self) -> None:
+        """Return when all launches are done."""
+
+
+class OnDevice:
+    """A stage whose lists and table are on the device."""
+
+    def __init__(self, device: Device, stage: Stage, n: int, table: Array) -> None:
+        self.stage, self.table = stage, table
+        self.launches = launch.launches(stage, n)
+        self.lists = [device.put(part) for part in (stage.read_rows, stage.write_rows, stage.words)]
+        widths = (stage.reads, stage.writes, len(stage.arguments))
+        self.strides = [4 * width for width in widths]
+        self.addresses = [device.address(part) for part in self.lists]
+
+
+class Executor:
+    """A plan with its tables on a device. Runs use an executor one after the other.
+
+    With ``keeps`` the values of keys and constants stay on the device, beside the store of rows.
+    The next run with the same keys copies them from there.
+    """
+
+    def __init__(self, plan: Plan, device: Device, *, keeps: bool) -> None:
+        self.plan: Final = plan
+        self.device: Final = device
+        self._primes = device.put(tables.prime_constants(plan.primes, plan.n))
+        made: dict[object, Array] = {}
+        self._stages = []
+        for stage in plan.stages:
+            key, table = tables.stage_table(plan, stage)
+            if key not in made:
+                made[key] = device.put(table)
+            self._stages.append(OnDevice(device, stage, plan.n, made[key]))
+        self._place = launch.place(plan.n)
+        # All rows that are loaded, one value after the other, and where each value begins.
+        self._to = device.put(np.array([row for rows in plan.load_rows for row in rows], np.int32))
+        self._starts = np.cumsum([0, *map(len, plan.load_rows)]).tolist()
+        self._keys: object = None
+        self._kept: set[int] = set()
+        self._asked = -1
+        widest = max(map(len, plan.load_rows), default=0)
+        self._loaded = device.empty(self._starts[-1] if keeps else widest, plan.n)
+        self._keeps = keeps
+        self._waiting = range(0)
+        self._rows = device.empty(plan.rows, plan.n)
+
+    def run(
+        self,
+        outside: _native.WavesOutside,
+        progress: Progress | None = None,
+        *,
+        save: Callable[[bytes], object] | None = None,
+        profile: bool = False,
+        keys: object = None,
+    ) -> Report:
+        """Run the plan: as :meth:`palladion.xla.executor.Executor.run`.
+
+        Values that were kept are used if ``keys`` is the object of the run before.
+        """
+        if keys is None or keys is not self._keys:
+            self._kept.clear()
+        self._keys = keys
+        clock = self._clock = Clock(self.plan, profile=profile)
+        self.plan.native.run(self, [outside], progress, save)
+        return clock.report()
+
+    # The core calls these methods: see docs/backends.md.
+
+    def begin(self) -> None:
+        """Make the row of zeros."""
+        self.device.fill(self._rows[ZERO : ZERO + 1], 0)
+        self._waiting = range(0)
+
+    def recall(self, load: int) -> bool:
+        """Write a value that an earlier run has kept."""
+        known = load in self._kept
+        if known:
+            self._wait_for(load)
+        self._asked = load
+        return known
+
+    def write(self, load: int, words: list[bytes]) -> None:
+        """Write a value's words."""
+        values = np.frombuffer(words[0], np.uint32).reshape(-1, self.plan.n)
+        start = self._starts[load] if self._keeps else 0
+        self.device.fill(self._loaded[start : start + len(values)], values)
+        self._wait_for(load)
+        if not self._keeps:
+            self._flush()
+        elif load == self._asked:
+            self._kept.add(load)
+
+    def _wait_for(self, load: int) -> None:
+        """Put a loaded value on the list of those that go to their rows in one launch."""
+        if load != self._waiting.stop:
+            self._flush()
+            self._waiting = range(load, load)
+        self._waiting = range(self._waiting.start, load + 1)
+
+    def _flush(self) -> None:
+        """Bring the loaded values to their rows."""
+        first, end = self._starts[self._waiting.start], self._starts[self._waiting.stop]
+        self._waiting = range(self._waiting.stop, self._waiting.stop)
+        if first == end:
+            return
+        lists = [0, self.device.address(self._to) + 4 * first, 0]
+        values = self._loaded[first:end] if self._keeps else self._loaded
+        self._launch(self._place, lists, values, end - first, (0, 0), [0, 4, 0])
+
+    def run_stage(self, stage: int, first: int, count: int) -> None:
+        """Run ``count`` instructions of a stage, from ``first`` on."""
+        self._flush()
+        own = self._stages[stage]
+        lists = [
+            address + first * stride
+            for address, stride in zip(own.addresses, own.strides, strict=True)
+        ]
+        widths = (own.stage.reads, own.stage.writes)
+        for each in own.launches:
+            self._launch(each, lists, own.table, count, widths, own.strides)
+
+    def _launch(
+        self,
+        each: Launch,
+        lists: list[int],
+        table: Array,
+        count: int,
+        widths: tuple[int, int],
+        strides: list[int],
+    ) -> None:
+        """Start a kernel on ``count`` instructions."""
+        place, words = self.device.address, (self.plan.n, *widths)
+        row = 4 * self.plan.n if each == self._place else 0  # its table has a row for each
+        for start in range(0, count, MOST):
+            some = min(MOST, count - start)
+            starts = (at + start * stride for at, stride in zip(lists, strides, strict=True))
+            pointers = (place(self._rows), *starts, place(self._primes), place(table) + start * row)
+            self.device.launch(each.kernel, (each.across, some, each.deep), (*pointers, *words))
+
+    def read(self, store: int) -> list[bytes]:
+        """The words of a value to store."""
+        self._flush()
+        rows = self.plan.store_rows[store]
+        return [b"".join(self.device.get(self._rows[row : row + 1]) for row in rows)]
+
+    def wait(self) -> None:
+        """Return when all work is done."""
+        self.device.wait()
+
+    def end_wave(self, index: int) -> None:
+        """Take the time after a wave, if it is needed."""
+        if self._clock.waits(index):
+            self.wait()
+        self._clock.end_wave(index)

@@ -1,0 +1,1 @@
+"""Traces as waves of instructions on rows: what every machine with a store of rows shares."""
