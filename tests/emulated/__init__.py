@@ -37,7 +37,8 @@ class EmulatedGpu:
         self._run = ctypes.CDLL(str(library)).run
         self._run.argtypes = [ctypes.c_uint] * (1 + GRID) + [ctypes.c_uint64] * POINTERS
         self._run.argtypes += [ctypes.c_uint] * NUMBERS
-        self.launched = 0
+        self.launched = self.replayed = 0
+        self._recorded: list[Any] | None = None
 
     def put(self, words: Any) -> Any:
         return np.array(words, order="C")
@@ -46,20 +47,39 @@ class EmulatedGpu:
         return np.full((rows, n), 0xFFFFFFFF, np.uint32)
 
     def fill(self, rows: Any, words: Any) -> None:
+        assert self._recorded is None
         rows[:] = words
 
     def get(self, rows: Any) -> bytes:
+        assert self._recorded is None
         return bytes(rows.tobytes())
 
     def address(self, array: Any) -> int:
         return int(array.ctypes.data)
 
     def launch(self, kernel: str, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+        if self._recorded is not None:
+            self._recorded.append((kernel, grid, arguments))
+            return
         self.launched += 1
         self._run(self._ids[kernel], *grid, *arguments)
 
     def wait(self) -> None:
-        pass
+        assert self._recorded is None
+
+    def begin_recording(self) -> None:
+        assert self._recorded is None
+        self._recorded = []
+
+    def end_recording(self) -> Any:
+        recorded, self._recorded = self._recorded, None
+        assert recorded is not None
+        return recorded
+
+    def replay(self, recorded: Any) -> None:
+        self.replayed += 1
+        for launch_of in recorded:
+            self._run(self._ids[launch_of[0]], *launch_of[1], *launch_of[2])
 
 
 def program(names: list[str]) -> str:

@@ -24,6 +24,7 @@ class Gpu:
         module = self._cupy.RawModule(
             code=SOURCE.read_text(), options=("--std=c++17",), name_expressions=templates or None
         )
+        self._stream = self._cupy.cuda.Stream(non_blocking=True)
         self._kernels = {name: module.get_function(name) for name in sorted(names)}
 
     @property
@@ -50,13 +51,13 @@ class Gpu:
 
     def fill(self, rows: Array, words: Any) -> None:
         """Write an array of the host, or a word everywhere."""
-        if isinstance(words, int):
-            rows.fill(words)
-        else:
-            rows.set(words)
+        values = np.full(rows.shape, words, np.uint32) if isinstance(words, int) else words
+        rows.set(values, self._stream)
+        self._stream.synchronize()
 
     def get(self, rows: Array) -> bytes:
         """The bytes of rows, when all launches before are done."""
+        self._stream.synchronize()
         return bytes(self._cupy.asnumpy(rows).tobytes())
 
     def address(self, array: Array) -> int:
@@ -67,11 +68,24 @@ class Gpu:
         """Start a kernel."""
         pointers = (np.uint64(pointer) for pointer in arguments[:POINTERS])
         numbers = (np.uint32(number) for number in arguments[POINTERS:])
-        self._kernels[kernel](grid, (THREADS,), (*pointers, *numbers))
+        with self._stream:
+            self._kernels[kernel](grid, (THREADS,), (*pointers, *numbers))
 
     def wait(self) -> None:
         """Return when all launches are done."""
-        self._cupy.cuda.get_current_stream().synchronize()
+        self._stream.synchronize()
+
+    def begin_recording(self) -> None:
+        """Record the launches from now on, and do not start them."""
+        self._stream.begin_capture()
+
+    def end_recording(self) -> Any:
+        """The recorded launches."""
+        return self._stream.end_capture()
+
+    def replay(self, recorded: Any) -> None:
+        """Start recorded launches in one call."""
+        recorded.launch(self._stream)
 
 
 def cupy() -> Any:

@@ -159,30 +159,36 @@ impl Waves {
         guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), save.as_ref(), news),
+            // The machine is called thousands of times. A thread that stays attached to the
+            // interpreter takes its lock without making a new thread state.
             |line| {
-                let saved = |bytes| save.is_none() || line.tell(News::Checkpoint(bytes));
-                let mut saves: Vec<_> = outsides.iter().map(|_| saved).collect();
-                let pairs = outsides.iter().zip(&mut stored).zip(&mut saves);
-                let mut borders: Vec<_> = pairs
-                    .map(|((outside, stored), save)| outside.of_stored(stored, save))
-                    .collect();
-                let mut borders: Vec<&mut dyn Outside> =
-                    borders.iter_mut().map(|one| &mut **one as _).collect();
-                let mut observe = |at: Progress| {
-                    line.tell(News::Progress {
-                        step: at.step.to_owned(),
-                        done: at.done,
-                        total: at.total,
+                Python::attach(|py| {
+                    py.detach(|| {
+                        let saved = |bytes| save.is_none() || line.tell(News::Checkpoint(bytes));
+                        let mut saves: Vec<_> = outsides.iter().map(|_| saved).collect();
+                        let pairs = outsides.iter().zip(&mut stored).zip(&mut saves);
+                        let mut borders: Vec<_> = pairs
+                            .map(|((outside, stored), save)| outside.of_stored(stored, save))
+                            .collect();
+                        let mut borders: Vec<&mut dyn Outside> =
+                            borders.iter_mut().map(|one| &mut **one as _).collect();
+                        let mut observe = |at: Progress| {
+                            line.tell(News::Progress {
+                                step: at.step.to_owned(),
+                                done: at.done,
+                                total: at.total,
+                            })
+                        };
+                        run_plan(
+                            &self.trace,
+                            &self.plan,
+                            &mut machine,
+                            &mut borders,
+                            &mut observe,
+                            &mut |machine: &mut Machine, wave| machine.end_wave(wave),
+                        )
                     })
-                };
-                run_plan(
-                    &self.trace,
-                    &self.plan,
-                    &mut machine,
-                    &mut borders,
-                    &mut observe,
-                    &mut |machine: &mut Machine, wave| machine.end_wave(wave),
-                )
+                })
             },
         )
     }
