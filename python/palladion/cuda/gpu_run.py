@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from palladion import _native
 from palladion.cuda import launch
@@ -12,7 +11,7 @@ from palladion.cuda.gpu import Gpu
 from palladion.cuda.gpu_executor import Executor
 from palladion.errors import BudgetError
 from palladion.support.text import size
-from palladion.waves.clock import Progress
+from palladion.waves.clock import Fields, Progress
 from palladion.waves.plan import Plan
 from palladion.waves.program_run import Run
 
@@ -59,7 +58,7 @@ class Prepared:
         save: Callable[[bytes], object] | None = None,
         profile: bool = False,
         keys: object = None,
-    ) -> dict[str, Any]:
+    ) -> Fields:
         """Execute the trace: see :meth:`palladion.waves.program_run.Prepared.execute`."""
         report = self.executor.run(outside, progress, save=save, profile=profile, keys=keys)
         plan = self.executor.plan

@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 from palladion.waves.plan import Plan
 
 Progress: TypeAlias = Callable[[str, float, float], bool | None]
+Fields: TypeAlias = dict[str, Any]
+"""A part of a report, by field."""
 
 
 @dataclass
@@ -18,7 +20,7 @@ class Report:
     """The times of a run: in all, of each step and of each stage."""
 
     seconds: float = 0.0
-    steps: list[dict[str, Any]] = field(default_factory=list)
+    steps: list[Fields] = field(default_factory=list)
     kernels: dict[str, float] = field(default_factory=dict)
     """Seconds by stage. Only a profile has them."""
 
@@ -28,7 +30,7 @@ class Clock:
 
     def __init__(self, plan: Plan, *, profile: bool) -> None:
         self._plan, self._profile = plan, profile
-        self._steps: list[dict[str, Any]] = []
+        self._steps: list[Fields] = []
         self._stages: dict[str, float] = defaultdict(float)
         self._began = self._step_began = self._wave_began = time.perf_counter()
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from palladion import _native
-from palladion.waves.clock import Progress
+from palladion.waves.clock import Fields, Progress
 
 
 class Prepared(Protocol):
@@ -21,7 +21,7 @@ class Prepared(Protocol):
         save: Callable[[bytes], object] | None = None,
         profile: bool = False,
         keys: object = None,
-    ) -> dict[str, Any]:
+    ) -> Fields:
         """Execute the trace. Returns the report: at least ``seconds`` and ``steps``.
 
         A device may keep the values of ``keys``, and those of the trace, for the next run with the
@@ -75,7 +75,7 @@ class Run:
         save: Callable[[bytes], object] | None = None,
         *,
         profile: bool = False,
-    ) -> tuple[_native.Answer, dict[str, Any]]:
+    ) -> tuple[_native.Answer, Fields]:
         """Run the program on ciphertexts.
 
         The answer equals the answer of a run on the CPU before it is hidden, so ``raw_digest`` of

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jax
 
 from palladion import _native
-from palladion.waves.clock import Progress
+from palladion.waves.clock import Fields, Progress
 from palladion.waves.plan import Plan
 from palladion.waves.program_run import Run
 from palladion.xla import compilations
@@ -50,7 +49,7 @@ class Prepared:
         save: Callable[[bytes], object] | None = None,
         profile: bool = False,
         keys: object = None,
-    ) -> dict[str, Any]:
+    ) -> Fields:
         """Execute the trace. Returns the report.
 
         It has ``seconds`` and ``steps``, as the report of :meth:`palladion.Program.run`, and
