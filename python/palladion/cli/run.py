@@ -29,6 +29,7 @@ from palladion.cli.decrypt import outputs_json, show_outputs
 from palladion.cli.halves import Figures, both_halves
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
+from palladion.cli.stopping import saving, timeout_option
 from palladion.cli.table import print_table
 from palladion.cli.target import prepare, target_options
 from palladion.data.digits import takes_digits
@@ -69,6 +70,7 @@ from palladion.targets import Target
 )
 @click.argument("query", type=FILE)
 @target_options
+@timeout_option
 @threads_option
 @json_option
 def run(
@@ -118,9 +120,12 @@ def run_query(
         with steps.step("read keys"):
             evaluation = read_keys(program, keys)
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
-        save = partial(files.write, checkpoint) if checkpoint else None
-        prepared = prepare(program, target, steps, resumed, saving=save is not None)
-        answer = prepared(evaluation, sent, steps.update, save)
+        prepared = prepare(program, target, steps, resumed, saving=checkpoint is not None)
+        if checkpoint is None:
+            answer = prepared(evaluation, sent, steps.update)
+        else:
+            with saving(partial(files.write, checkpoint), steps.update) as saver:
+                answer = prepared(evaluation, sent, saver.progress, saver.save)
         report, data = answer.report, answer.to_bytes()
         files.write(output, data)
         if checkpoint:
