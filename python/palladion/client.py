@@ -74,7 +74,7 @@ class Client:
         BudgetError
             If generating them needs more memory than is left.
         """
-        with events.work("make keys", self._ids):
+        with events.work("keygen", self._ids):
             memory.check_keys(self.facts)
             return self._secret.evaluation_keys()
 
@@ -119,7 +119,7 @@ class Client:
         count, _ = self._secret.missing_keys(list(also), profiles)
         if not count:
             return 0
-        with events.work("make keys", self._ids), files.replacing(Path(path)) as name:
+        with events.work("keygen", self._ids), files.replacing(Path(path)) as name:
             return self._secret.write_evaluation_keys(name, list(also), profiles)
 
     @property

@@ -50,17 +50,21 @@ class Work:
         return self.ids()
 
     def log(self, level: int, event: str, **more: str) -> None:
-        """Log an event, if someone listens. A record has the same as ``record.fields``."""
+        """Log an event with the identities, if someone listens."""
         if LOGGER.isEnabledFor(level):
-            fields = {"work": self.name, "id": self.token, **self.known, **more}
-            words = " ".join(f"{key}={quoted(value)}" for key, value in fields.items())
-            LOGGER.log(level, "%s %s", event, words, extra={"fields": {"event": event, **fields}})
+            self._write(level, event, {**self.known, **more})
+
+    def _write(self, level: int, event: str, more: Mapping[str, str]) -> None:
+        """Log an event. A record also has its words as data, in ``record.fields``."""
+        fields = {"work": self.name, "id": self.token, **more}
+        words = " ".join(f"{key}={quoted(value)}" for key, value in fields.items())
+        LOGGER.log(level, "%s %s", event, words, extra={"fields": {"event": event, **fields}})
 
     def enter(self, step: str) -> None:
-        """Log that a step begins, unless it is the current one."""
+        """Log that a step begins, unless it is the current one. ``id`` leads to the identities."""
         if step != self.step:
             self.step = step
-            self.log(logging.DEBUG, "step", step=step)
+            self._write(logging.DEBUG, "step", {"step": step})
 
     def heard(self, progress: Callback | None) -> Callback | None:
         """A callback that logs each step, and passes it on to ``progress``."""
