@@ -9,9 +9,9 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import monotonic
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -63,7 +63,7 @@ class Saver:
         """The handler of SIGTERM during the run. A second signal does not wait."""
         if self._asked is not None:
             terminate(number, frame)
-        self._asked = time.monotonic()
+        self._asked = monotonic()
 
     def save(self, checkpoint: bytes) -> None:
         """Save a checkpoint, and end the run if it was waited for."""
@@ -73,7 +73,7 @@ class Saver:
 
     def progress(self, step: str, done: float, total: float) -> bool | None:
         """Report progress, and end a run whose layer takes too long."""
-        if self._asked is not None and time.monotonic() > self._asked + GRACE:
+        if self._asked is not None and monotonic() > self._asked + GRACE:
             raise Termination("ended by SIGTERM")
         return self._progress(step, done, total)
 
