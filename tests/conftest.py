@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import palladion
 import pytest
+from palladion.cli import main
 from PIL import Image
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
@@ -28,10 +30,51 @@ def command() -> Command:
     return run
 
 
+@dataclass(frozen=True)
+class Said:
+    """How a command ended, and what it wrote."""
+
+    status: int
+    out: str
+    err: str
+
+
+Say = Callable[..., Said]
+
+
+@pytest.fixture
+def say(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    """Run the command in this process, as its script does."""
+
+    def run(*arguments: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["palladion", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        found = capsys.readouterr()
+        return Said(int(ended.value.code or 0), found.out, found.err)
+
+    return run
+
+
+def failure(out: str) -> dict[str, Any]:
+    """The error that a command printed as JSON: its only line."""
+    (line,) = out.splitlines()
+    found: dict[str, Any] = json.loads(line)
+    assert found.keys() == {"error"}
+    error: dict[str, Any] = found["error"]
+    assert error.keys() == {"kind", "status", "retry", "message"}
+    return error
+
+
 def refused(result: subprocess.CompletedProcess[str], *words: str) -> None:
-    """A command failed as it should: non-zero, nothing on stdout, a clear word, no traceback."""
-    assert result.returncode not in (0, -6, -11), result
-    assert result.stdout == ""
+    """A command failed as it should: a status for its kind, no result, a clear word, no
+    traceback.
+    """
+    assert 2 <= result.returncode <= 8, result
+    if result.stdout:
+        error = failure(result.stdout)
+        assert error["status"] == result.returncode
+        assert error["message"] in result.stderr
     assert "Traceback" not in result.stderr
     assert "panicked" not in result.stderr
     for word in words:

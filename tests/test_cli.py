@@ -76,7 +76,7 @@ def test_a_full_disk_under_standard_output_is_an_error() -> None:
         result = subprocess.run(
             line, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False
         )
-    assert result.returncode == 1
+    assert result.returncode == 6
     assert "No space left" in result.stderr
     assert "Traceback" not in result.stderr
 

@@ -20,7 +20,7 @@ from palladion.nn.ends.prediction import Prediction
 from palladion.nn.integers.linear_maps import Ints
 from palladion.runs import Answer
 from palladion.secret import Secret
-from palladion.support import files, memory
+from palladion.support import events, files, memory
 
 BYTES: Final = (bytes, bytearray, memoryview)
 """Types of bytes that were received."""
@@ -74,8 +74,13 @@ class Client:
         BudgetError
             If generating them needs more memory than is left.
         """
-        memory.check_keys(self.facts)
-        return self._secret.evaluation_keys()
+        with events.work("keygen", self._ids):
+            memory.check_keys(self.facts)
+            return self._secret.evaluation_keys()
+
+    def _ids(self) -> dict[str, str]:
+        """Identities for the log."""
+        return {"profile": self.terms.profile_id, "key": self.key_id}
 
     def write_keys(
         self,
@@ -114,7 +119,7 @@ class Client:
         count, _ = self._secret.missing_keys(list(also), profiles)
         if not count:
             return 0
-        with files.replacing(Path(path)) as name:
+        with events.work("keygen", self._ids), files.replacing(Path(path)) as name:
             return self._secret.write_evaluation_keys(name, list(also), profiles)
 
     @property
@@ -154,7 +159,9 @@ class Client:
             If there are more rows than the batch, or they do not fit the network.
         """
         check_count(len(inputs), self.facts.batch)
-        query = self._secret.encrypt(inputs.tolist())
+        with events.work("encrypt", self._ids) as work:
+            query = self._secret.encrypt(inputs.tolist())
+            work.result["query"] = query.hash().hex()
         self._sent[query.hash()] = query
         while len(self._sent) > REMEMBERED:
             self._sent.popitem(last=False)
@@ -197,7 +204,8 @@ class Client:
                 "the answer is to a query that this client has not encrypted lately: give the "
                 "query, decrypt(answer, query)"
             )
-        logits, margin = self._secret.decrypt(native, sent)
+        with events.work("decrypt", lambda: {**self._ids(), "query": native.query_hash().hex()}):
+            logits, margin = self._secret.decrypt(native, sent)
         return Prediction.of(self.boundary, np.array(logits, dtype=np.int64), margin)
 
     def save(self, path: str | os.PathLike[str], *, passphrase: str | None = None) -> None:

@@ -21,7 +21,7 @@ from palladion.runs import Answer, Progress
 from palladion.secret import Secret
 from palladion.support import files, memory
 from palladion.support.records import Json
-from palladion.targets import CPU, Prepared, Save, Target
+from palladion.targets import CPU, Logged, Prepared, Save, Target
 from palladion.traces import Trace
 
 MOST_QUERIES = 1 << 40
@@ -150,7 +150,8 @@ class CompiledModel:
             If this machine has no such device, the program's moduli do not fit it, or the
             checkpoint is one of another program.
         """
-        return Target.of(target).prepare(self.native, checkpoint, saving=saving)
+        prepared = Target.of(target).prepare(self.native, checkpoint, saving=saving)
+        return Logged(prepared, self.terms.program_id)
 
     def run(
         self,

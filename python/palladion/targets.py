@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 from palladion import _native
 from palladion.errors import UsageError
 from palladion.runs import Answer, Progress, RunReport
-from palladion.support import records
+from palladion.support import events, records
 
 if TYPE_CHECKING:  # slow to import, and not needed on the CPU
     import jax
@@ -189,6 +189,29 @@ class Target:
 
 CPU: Final = Target()
 """The kernels of this package."""
+
+
+@dataclass(frozen=True)
+class Logged:
+    """A program on a target, whose runs are logged: ``palladion.support.events``."""
+
+    prepared: Prepared
+    program_id: str
+
+    def __call__(
+        self,
+        keys: _native.EvaluationKeys,
+        query: _native.Query,
+        progress: Progress | None = None,
+        save: Save | None = None,
+    ) -> Answer:
+        """As :class:`Prepared`."""
+
+        def ids() -> dict[str, str]:
+            return {"program": self.program_id, "key": query.key, "query": query.hash().hex()}
+
+        with events.work("run", ids) as work:
+            return self.prepared(keys, query, work.heard(progress), save)
 
 
 @dataclass(frozen=True)

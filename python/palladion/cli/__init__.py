@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from importlib import import_module
@@ -11,10 +10,10 @@ from typing import Final
 import click
 
 from palladion import __version__
-from palladion.errors import PalladionError
-
-INTERRUPTED = 130  # 128 + SIGINT, as in shells
-
+from palladion.cli.ending import Stdout, report
+from palladion.cli.stopping import sigterm_as_error
+from palladion.errors import IO, Stop
+from palladion.support.events import show_events
 
 COMMANDS: Final = {
     "demo": ("demo", "Encrypt a real digit, classify it, decrypt the answer."),
@@ -75,36 +74,16 @@ def commands() -> None:
 
 
 def main() -> None:
-    """Run a command. A user's mistake gives one line and a non-zero exit status."""
+    """Run a command. One that fails gives one line, and the exit status of its kind."""
+    stdout = Stdout()
     try:
-        result = commands.main(prog_name="palladion", standalone_mode=False)
+        with sigterm_as_error():
+            show_events(os.environ.get("PALLADION_LOG", ""))
+            result = commands.main(prog_name="palladion", standalone_mode=False, obj=stdout)
         sys.stdout.flush()
         status = result if isinstance(result, int) else 0
-    except click.ClickException as error:
-        error.show()
-        status = error.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
-        status = INTERRUPTED
-    except PalladionError as error:
-        click.echo(f"error: {error}", err=True)
-        status = 1
-    except MemoryError:
-        click.echo("error: not enough memory", err=True)
-        status = 1
-    except BrokenPipeError:  # the reader of the output has ended, such as `head`
-        drop_output()
-        status = 1
-    except OSError as error:
-        full = error.errno == errno.ENOSPC and error.filename is None
-        words = f"cannot print to standard output: {error.strerror}" if full else error
-        click.echo(f"error: {words}", err=True)
-        if full:
-            drop_output()
-        status = 1
+    except SystemExit:  # click's own, when the reader of the output has ended
+        status = IO.status
+    except (Exception, KeyboardInterrupt, Stop) as error:
+        status = report(error, sys.argv[1:], stdout)
     sys.exit(status)
-
-
-def drop_output() -> None:
-    """Send standard output nowhere: Python writes the rest at its end, and would fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

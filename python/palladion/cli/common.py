@@ -15,6 +15,7 @@ import click
 from click.core import ParameterSource
 
 import palladion
+from palladion.cli.ending import claim_stdout
 from palladion.errors import InputWarning, UsageError
 from palladion.support.destination import Destination
 from palladion.support.records import Json
@@ -53,6 +54,7 @@ def prepare_output(path: Path, needed: int = 0) -> None:
     to = Destination.of(path)
     to.check(needed)
     if to.is_stdout:
+        claim_stdout()
         click.get_current_context().with_resource(redirect_stdout(sys.stderr))
 
 
@@ -208,6 +210,7 @@ def batch_option(command: Command) -> Command:
 
 def print_json(data: Json) -> None:
     """Print one object on one line."""
+    claim_stdout()
     click.echo(json.dumps(data))
 
 

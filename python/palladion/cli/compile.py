@@ -28,6 +28,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.hybrid import MBIT, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
+from palladion.cli.stopping import timeout_option
 from palladion.deployment import client_file
 from palladion.errors import UsageError
 from palladion.hybrid import Link
@@ -84,6 +85,7 @@ from palladion.support.text import at_most, size
 @words_option
 @calibration_options
 @budget_options
+@timeout_option
 @threads_option
 @json_option
 def compile_(

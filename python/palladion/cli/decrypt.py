@@ -18,6 +18,7 @@ from palladion.cli.common import (
     threads_option,
 )
 from palladion.cli.secrets import open_secret, secret_option
+from palladion.cli.stopping import timeout_option
 from palladion.client import Client
 from palladion.nn.ends.prediction import Prediction
 from palladion.support import files
@@ -33,6 +34,7 @@ SHOWN = 16  # numbers of an output in one line
 @click.option("--integers", is_flag=True, help="Print the network's integers too.")
 @click.option("--output", type=OUTPUT, help="File to write the outputs to, in .npz form.")
 @click.argument("answer", type=FILE)
+@timeout_option
 @threads_option
 @json_option
 def decrypt(

@@ -15,6 +15,7 @@ from palladion.cli.common import FILE, json_option, print_json, threads_option
 from palladion.cli.draw import draw
 from palladion.cli.halves import Figures, both_halves
 from palladion.cli.progress import Steps
+from palladion.cli.stopping import timeout_option
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.nn.integers.linear_maps import Ints
@@ -34,6 +35,7 @@ class Digits:
 @click.option("--sample", type=click.IntRange(0, 99), default=0, help="First MNIST test image.")
 @click.option("--count", type=click.IntRange(1, 100), default=1, help="Number of MNIST images.")
 @click.option("--batch", type=click.IntRange(min=1), default=1, help="Images in one run.")
+@timeout_option
 @threads_option
 @json_option
 def demo(pictures: tuple[Path, ...], sample: int, count: int, batch: int, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from palladion.cli.common import (
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
 from palladion.cli.secrets import open_secret, secret_option
+from palladion.cli.stopping import timeout_option
 from palladion.client import Client
 from palladion.data.digits import takes_digits
 from palladion.support import files
@@ -30,6 +31,7 @@ from palladion.support.text import size
 @secret_option
 @click.option("--output", type=OUTPUT, required=True, help="File to write the ciphertexts to.")
 @click.argument("images", type=FILE, nargs=-1, required=True)
+@timeout_option
 @threads_option
 @json_option
 def encrypt(

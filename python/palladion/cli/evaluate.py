@@ -21,6 +21,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
+from palladion.cli.stopping import timeout_option
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError
 from palladion.measure.accuracy import in_the_clear, inputs_of, plain_correct, under_encryption
@@ -53,6 +54,7 @@ from palladion.support.records import Json, to_json
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Images to run encrypted.")
 @batch_options
 @budget_options
+@timeout_option
 @threads_option
 @json_option
 def evaluate(

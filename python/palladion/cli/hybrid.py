@@ -23,6 +23,7 @@ from palladion.cli.common import (
 from palladion.cli.decrypt import outputs_json, show_outputs
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
+from palladion.cli.stopping import timeout_option
 from palladion.cli.table import print_table
 from palladion.data.digits import takes_digits
 from palladion.errors import UsageError
@@ -321,6 +322,7 @@ def whose(event: Served) -> str:
 @click.option("--output", type=OUTPUT, help="File to write the outputs to, in .npz form.")
 @click.option("--bandwidth", type=MBIT, default=2000.0, help="Mbit/s, to predict with; 2000.")
 @click.option("--latency", type=float, default=0.2, help="ms there and back; default: 0.2.")
+@timeout_option
 @threads_option
 @json_option
 def query(

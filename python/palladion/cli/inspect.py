@@ -27,7 +27,7 @@ from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.cli.why import show_why
 from palladion.deployment import CompiledModel
-from palladion.errors import DataError, UsageError
+from palladion.errors import MismatchError, UsageError
 from palladion.facts import Facts, WorstStep
 from palladion.nn.quantisation.write.layer_report import refuse_warned
 from palladion.support import files
@@ -87,8 +87,8 @@ def inspect(
             program = CompiledModel.load(file)
     network = None if beside is None else IntNetwork.load(beside)
     if network is not None and program.boundary != network.boundary:
-        raise DataError(f"the program {file} and the network {beside} take or give other values: "
-                        "it was compiled from another")  # fmt: skip
+        raise MismatchError(f"the program {file} and the network {beside} take or give other "
+                            "values: it was compiled from another")  # fmt: skip
     layers, phases = layers_of(program.facts, network), phases_of(program.facts)
     warnings = program.facts.warnings
     if as_json:
@@ -131,7 +131,7 @@ def layers_of(facts: Facts, network: IntNetwork | None) -> list[Layer]:
     if network is None:
         return layers
     if names != [layer.name for layer in network.layers]:
-        raise DataError(
+        raise MismatchError(
             f"the program of {facts.network} has {len(names)} layers, the network "
             f"{network.name} has {len(network.layers)} or other names: it was compiled from another"
         )

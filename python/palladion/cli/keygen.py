@@ -23,6 +23,7 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.cli.secrets import SECRET_FILE, open_secret, passphrase, passphrase_option
+from palladion.cli.stopping import timeout_option
 from palladion.client import Client, terms_of
 from palladion.deployment import CompiledModel, client_file
 from palladion.errors import DataError, UsageError
@@ -66,6 +67,7 @@ SECRET, EVALUATION, PROGRAM = "secret.key", "evaluation.key", "program"
 @click.option("--force", is_flag=True, help="Replace existing keys.")  # fmt: skip
 @passphrase_option
 @budget_options
+@timeout_option
 @threads_option
 @json_option
 def keygen(

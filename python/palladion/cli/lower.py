@@ -8,6 +8,7 @@ import click
 
 from palladion.cli.common import FILE, OUTPUT, json_option, print_json, threads_option
 from palladion.cli.progress import Steps
+from palladion.cli.stopping import timeout_option
 from palladion.cli.table import print_table
 from palladion.cli.target import target_options
 from palladion.deployment import CompiledModel
@@ -81,6 +82,7 @@ def lower(program: Path, output: Path, to: str, as_json: bool) -> None:
 )
 @click.argument("query", type=FILE)
 @target_options
+@timeout_option
 @threads_option
 @json_option
 def replay(

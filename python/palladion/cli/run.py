@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -29,11 +30,12 @@ from palladion.cli.decrypt import outputs_json, show_outputs
 from palladion.cli.halves import Figures, both_halves
 from palladion.cli.images import load_inputs
 from palladion.cli.progress import Steps
+from palladion.cli.stopping import saving, timeout_option
 from palladion.cli.table import print_table
 from palladion.cli.target import prepare, target_options
 from palladion.data.digits import takes_digits
 from palladion.deployment import CompiledModel
-from palladion.errors import DataError, UsageError
+from palladion.errors import DataError, Stop, UsageError
 from palladion.nn.datasets.dataset import labels_beside
 from palladion.nn.datasets.labels import per_input
 from palladion.nn.ends.boundary import Boundary
@@ -69,6 +71,7 @@ from palladion.targets import Target
 )
 @click.argument("query", type=FILE)
 @target_options
+@timeout_option
 @threads_option
 @json_option
 def run(
@@ -118,9 +121,12 @@ def run_query(
         with steps.step("read keys"):
             evaluation = read_keys(program, keys)
         resumed = files.read(checkpoint) if checkpoint and os.path.lexists(checkpoint) else None
-        save = partial(files.write, checkpoint) if checkpoint else None
-        prepared = prepare(program, target, steps, resumed, saving=save is not None)
-        answer = prepared(evaluation, sent, steps.update, save)
+        prepared = prepare(program, target, steps, resumed, saving=checkpoint is not None)
+        if checkpoint is None:
+            answer = prepared(evaluation, sent, steps.update)
+        else:
+            with saving(partial(files.write, checkpoint), steps.update) as saver, told(checkpoint):
+                answer = prepared(evaluation, sent, saver.progress, saver.save)
         report, data = answer.report, answer.to_bytes()
         files.write(output, data)
         if checkpoint:
@@ -137,6 +143,18 @@ def run_query(
         click.echo(f"{report.resumed_steps} steps were taken from {checkpoint}")
     print_rows(security_rows(security))
     click.echo(f"{output}: {size(len(data))}, in {answer.seconds:.2f} s")
+
+
+@contextmanager
+def told(checkpoint: Path) -> Iterator[None]:
+    """Say how a run goes on that is stopped in the body and has a checkpoint."""
+    try:
+        yield
+    except (Stop, KeyboardInterrupt):
+        if checkpoint.exists():
+            click.echo(f"{checkpoint} has the finished layers: the same command goes on from there",
+                       err=True)  # fmt: skip
+        raise
 
 
 def read_keys(program: CompiledModel, paths: tuple[Path, ...]) -> palladion.EvaluationKeys:

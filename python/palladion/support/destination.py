@@ -44,7 +44,9 @@ class Destination:
             if not current.is_symlink():
                 return cls(path, current, None)
             current = Path(folder, current.readlink())
-        raise DataError(f"cannot write {path}: {os.strerror(errno.ELOOP)}")
+        raise DataError(f"cannot write {path}: {os.strerror(errno.ELOOP)}") from os_error(
+            errno.ELOOP
+        )
 
     @property
     def streams(self) -> bool:
@@ -83,27 +85,36 @@ class Destination:
         if stat.S_ISCHR(found.st_mode) and sys.platform == "linux":
             number = (os.major(found.st_rdev), os.minor(found.st_rdev))
             if number == FULL:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                raise os_error(errno.ENOSPC)
         if self.handle is not None:
             os.write(self.handle, b"")
         elif not os.access(self.file, os.W_OK):
-            raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+            raise os_error(errno.EACCES)
 
     def _check_file(self, needed: int) -> None:
         folder = self.file.parent
         if not folder.is_dir():
             there = "is no folder" if folder.exists() else "does not exist: make it first"
-            raise DataError(f"cannot write {self.path}: the folder {folder} {there}")
+            raise DataError(f"cannot write {self.path}: the folder {folder} {there}") from os_error(
+                errno.ENOENT
+            )
         if self.file.is_dir():
             raise DataError(f"cannot write {self.path}: it is a folder, expected the name of a "
-                            "file")  # fmt: skip
+                            "file") from os_error(errno.EISDIR)  # fmt: skip
         if self.file.exists():
             if not self.file.is_file():
                 raise DataError(f"cannot write {self.path}: it is no file, pipe or character "
                                 "device")  # fmt: skip
             if not os.access(self.file, os.W_OK):
-                raise DataError(f"cannot write {self.path}: it is read-only")
+                raise DataError(f"cannot write {self.path}: it is read-only") from os_error(
+                    errno.EACCES
+                )
         check_room(folder, self.path, needed)
+
+
+def os_error(number: int) -> OSError:
+    """The error of the operating system with a number: the cause of an error found beforehand."""
+    return OSError(number, os.strerror(number))
 
 
 def check_room(folder: Path, path: Path, needed: int) -> None:
@@ -124,7 +135,7 @@ def check_room(folder: Path, path: Path, needed: int) -> None:
         left = found.f_bavail * found.f_frsize
         if left < needed:
             raise DataError(f"cannot write {path}: it takes {size(needed)}, and {size(left)} are "
-                            f"free in {folder}")  # fmt: skip
+                            f"free in {folder}") from os_error(errno.ENOSPC)  # fmt: skip
 
 
 def check_folder(path: Path) -> None:
@@ -141,7 +152,9 @@ def check_folder(path: Path) -> None:
     if not there.is_dir():
         raise UsageError(f"cannot make the folder {path}: {there} is no folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write to the folder {there}: expected one that you may write to")
+        raise UsageError(
+            f"cannot write to the folder {there}: expected one that you may write to"
+        ) from os_error(errno.EACCES)
     try:
         check_room(there, path, 0)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import urllib.error
@@ -48,7 +49,8 @@ def fetch(
         if found == sha256:
             return data
         reasons.append(f"{urlsplit(mirror).netloc}: sha256 {found}, expected {sha256}")
-    raise DataError(f"cannot download {name}: {'; '.join(reasons)}")
+    unreached = ConnectionError(errno.EHOSTUNREACH, "no mirror gave the file")
+    raise DataError(f"cannot download {name}: {'; '.join(reasons)}") from unreached
 
 
 def _get(address: str, size: int, progress: Progress | None) -> bytes:

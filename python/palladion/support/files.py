@@ -57,6 +57,9 @@ UMASK: Final = os.umask(0o077)
 """The umask of the process. It can be read by a change alone, so it is read once, at import."""
 os.umask(UMASK)
 
+UNFINISHED: Final[set[str]] = set()
+"""Names of the files that this process writes now, before they replace others."""
+
 T = TypeVar("T")
 
 
@@ -104,7 +107,7 @@ def parsed(
         words = f"{path}: {error}"
         if "made for other parameters" in words:
             words += f"; give the program that it was made for, or one made for this: {origin}"
-        raise FormatError(words) from error
+        raise type(error)(words) from error
 
 
 def write(path: Path, data: bytes, *, secret: bool = False) -> None:
@@ -184,6 +187,7 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
         handle, name = tempfile.mkstemp(dir=to.file.parent, prefix=f".{to.file.name}.")
     except OSError as error:
         raise DataError(f"cannot write {path}: {error.strerror}") from error
+    UNFINISHED.add(name)
     try:
         with os.fdopen(handle, "r+b") as opened:
             yield name
@@ -192,11 +196,22 @@ def replacing(path: Path, *, secret: bool = False) -> Iterator[str]:
             os.chmod(name, 0o666 & ~UMASK)
         os.replace(name, to.file)
     except OSError as error:
-        os.unlink(name)
         raise DataError(f"cannot write {path}: {error.strerror}") from error
-    except BaseException:  # after Ctrl-C too, no file is left behind
+    finally:  # after Ctrl-C too, no file is left behind
+        discard(name)
+
+
+def discard(name: str) -> None:
+    """Remove an unfinished file, if it is still there."""
+    UNFINISHED.discard(name)
+    with suppress(FileNotFoundError):
         os.unlink(name)
-        raise
+
+
+def discard_unfinished() -> None:
+    """Remove all unfinished files at once. The work that writes them must end without a result."""
+    for name in [*UNFINISHED]:
+        discard(name)
 
 
 def write_arrays(path: Path, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
