@@ -103,6 +103,12 @@ class KeyMismatch(UsageError):  # noqa: N818  the name of the fault in Rust, too
     kind = MISMATCH
 
 
+class LinkError(UsageError):
+    """The other party cannot be reached, or the connection to it broke."""
+
+    kind = IO
+
+
 class BudgetError(PalladionError):
     """A run would exceed its budget of time or memory."""
 

@@ -13,6 +13,8 @@ pyo3::import_exception!(palladion.errors, FormatError);
 pyo3::import_exception!(palladion.errors, InternalError);
 pyo3::import_exception!(palladion.errors, KeyMismatch);
 pyo3::import_exception!(palladion.errors, LevelError);
+pyo3::import_exception!(palladion.errors, LinkError);
+pyo3::import_exception!(palladion.errors, MismatchError);
 pyo3::import_exception!(palladion.errors, MissingKeyError);
 pyo3::import_exception!(palladion.errors, NetworkError);
 pyo3::import_exception!(palladion.errors, NoiseError);
@@ -35,7 +37,7 @@ impl ToPython for PyErr {
 /// The cause of an error, which decides its class.
 #[derive(Clone, Copy)]
 enum Fault {
-    /// A file is damaged, or was made for something else, or the program in a file cannot run.
+    /// A file is damaged, or the program in a file cannot run.
     File,
     /// The life of keys has ended.
     Expired,
@@ -45,6 +47,10 @@ enum Fault {
     KeyMismatch,
     /// A ciphertext has no level left.
     Level,
+    /// The other party cannot be reached, or the connection broke.
+    Link,
+    /// A sound file belongs to something else.
+    Mismatch,
     /// The network cannot be evaluated under encryption.
     Network,
     /// Noise has reached the modulus.
@@ -69,6 +75,8 @@ impl Fault {
             Self::Key => MissingKeyError::new_err(words),
             Self::KeyMismatch => KeyMismatch::new_err(words),
             Self::Level => LevelError::new_err(words),
+            Self::Link => LinkError::new_err(words),
+            Self::Mismatch => MismatchError::new_err(words),
             Self::Network => NetworkError::new_err(words),
             Self::Noise => NoiseError::new_err(words),
             Self::Seal => SealError::new_err(words),
@@ -83,7 +91,7 @@ impl Fault {
     /// so the network is at fault.
     fn of_compilation(self) -> Self {
         match self {
-            Self::File | Self::Security => Self::Network,
+            Self::File | Self::Mismatch | Self::Security => Self::Network,
             other => other,
         }
     }
@@ -93,7 +101,7 @@ impl Fault {
     /// The cause for operands that a caller chose. The operands are at fault, not a file.
     fn of_operands(self) -> Self {
         match self {
-            Self::File => Self::Usage,
+            Self::File | Self::Mismatch => Self::Usage,
             other => other,
         }
     }
@@ -326,7 +334,8 @@ impl ToPython for ::hybrid::Error {
             Ring(ref error) => of_ring(error),
             Program { .. } | Message { .. } => Fault::File,
             Protocol(ref error) => of_mpc(error),
-            Input { .. } | Memory { .. } | Unreachable { .. } => Fault::Usage,
+            Input { .. } | Memory { .. } => Fault::Usage,
+            Unreachable { .. } => Fault::Link,
             Stopped => Fault::Stop,
             _ => Fault::Internal,
         };
@@ -384,7 +393,7 @@ fn of_mpc(error: &::mpc::Error) -> Fault {
     use ::mpc::Error::{Bits, Connection, Exhausted, Length, Message, Range, Tls, Transfers};
     match error {
         Message { .. } | Bits { .. } | Range { .. } | Length { .. } => Fault::File,
-        Connection { .. } | Tls { .. } => Fault::Usage,
+        Connection { .. } | Tls { .. } => Fault::Link,
         Transfers { .. } | Exhausted { .. } => Fault::Internal,
         _ => Fault::Internal,
     }
@@ -417,7 +426,8 @@ fn of_exchange(error: &exchange::Error) -> Fault {
         Bytes(error) => of_bytes(error),
         MissingKey { .. } | MissingKeys { .. } | MissingPackingKey { .. } => Fault::Key,
         Expired { .. } => Fault::Expired,
-        Layout { .. } | OtherQuery { .. } | Profile { .. } | Shape { .. } => Fault::File,
+        Layout { .. } | OtherQuery { .. } | Profile { .. } => Fault::Mismatch,
+        Shape { .. } => Fault::File,
         // `to_python` raises Python's own exception for it, without a fault.
         Io(_) => Fault::Internal,
         _ => Fault::Internal,
@@ -659,12 +669,12 @@ fn of_bytes(error: &rlwe::bytes::BytesError) -> Fault {
         Magic
         | Kind { .. }
         | Version { .. }
-        | Fingerprint { .. }
         | Length { .. }
         | Checksum
         | Truncated { .. }
         | Trailing { .. }
         | Value { .. } => Fault::File,
+        Fingerprint { .. } => Fault::Mismatch,
         _ => Fault::Internal,
     }
 }

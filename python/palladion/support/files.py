@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from palladion.errors import DataError, FormatError
+from palladion.errors import DataError, FormatError, MismatchError
 from palladion.support.destination import Destination
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def parsed(
         if found != wanted:
             raise FormatError(f"{path} is {found}, expected {wanted}: {origin}") from error
         words = f"{path}: {error}"
-        if "made for other parameters" in words:
+        if isinstance(error, MismatchError) and "made for other parameters" in words:
             words += f"; give the program that it was made for, or one made for this: {origin}"
         raise type(error)(words) from error
 
