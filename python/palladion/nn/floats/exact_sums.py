@@ -121,7 +121,8 @@ def round_to_step(values: Array, exponents: Array) -> Array:
     """The nearest multiples of ``2**exponents``, for values of less than ``2**51`` of them."""
     # Beside this number, double precision has the wanted step.
     large = np.ldexp(1.5, exponents + (SIGNIFICAND - 1))
-    rounded: Array = (values + large) - large
+    rounded: Array = values + large
+    rounded -= large
     return rounded
 
 
@@ -139,7 +140,8 @@ def add_up(values: Array, axis: int | tuple[int, ...], *, keepdims: bool = False
     Each of ``n`` values is rounded to ``2**-(52 - log2(n))`` of the largest one.
     """
     values = np.asarray(values, dtype=np.float64)
-    largest = np.abs(values).max(axis=axis, keepdims=True, initial=0)
+    largest = np.maximum(values.max(axis=axis, keepdims=True, initial=0),
+                         -values.min(axis=axis, keepdims=True, initial=0))  # fmt: skip
     count = max(values.size // max(largest.size, 1), 1)
     if np.isfinite(largest).all():
         bits = SIGNIFICAND - (count - 1).bit_length()

@@ -53,5 +53,10 @@ def fit_grid(low: float, high: float, bits: int) -> Grid:
 
 def measure_grid_error(values: Array, grid: Grid) -> float:
     """Mean squared error of rounding to a grid."""
-    rounded = np.clip(np.rint(values / grid.scale), grid.lo, grid.hi) * grid.scale
-    return float(average((values - rounded) ** 2, axis=0))
+    errors = values / grid.scale
+    np.rint(errors, out=errors)
+    np.clip(errors, grid.lo, grid.hi, out=errors)
+    errors *= grid.scale
+    errors -= values
+    errors *= errors
+    return float(average(errors, axis=0))
