@@ -21,9 +21,16 @@ Array = npt.NDArray[Any]
 SIGNIFICAND: Final = 53
 """Bits of double precision. Integers up to ``2**53`` are exact."""
 
-PARTS: Final = {"float32": 1, "float64": 3}
-"""The number of parts of an operand by the type of the result. With one part, its largest value
-keeps about 21 bits. Three parts keep 63, more than double precision has."""
+PARTS: Final = {"float32": (1, 2), "float64": (3, 3)}
+"""The number of parts of weights and of values, by the type of the result. A part has about 21
+bits. Values of very different sizes get one more, since a function such as a logarithm may follow
+the smallest sum."""
+
+LOST: Final = 2.0**-10
+"""Values get their second part if more than :data:`SHARE` of them lose more than this of their size
+without it."""
+
+SHARE: Final = 1 / 16
 
 MOST: Final = 1000
 """Largest exponent of two in double precision whose inverse is no less exact."""
@@ -40,8 +47,9 @@ class Pair:
 def split_factors(weights: Array, values: Array, groups: int = 1) -> list[Pair]:
     """Splits the factors of a linear map. The map is the sum over pairs, in order.
 
-    Rounding changes a sum by about ``2**-21`` of its largest possible term in single precision, and
-    by less than double precision shows otherwise. Integers stay as they are.
+    In single precision, a weight is rounded by ``2**-21`` of the largest of its row, and a value by
+    ``2**-22`` of the largest of its input, or ``2**-42`` if many are small; otherwise by less than double precision shows. Sizes are
+    those of the terms of the sum. Integers stay as they are.
 
     Shape
     -----
@@ -54,15 +62,21 @@ def split_factors(weights: Array, values: Array, groups: int = 1) -> list[Pair]:
         return [Pair(weights.astype(kind, copy=False), values.astype(kind, copy=False))]
     weights, values = balance(weights, values, groups)
     bits = SIGNIFICAND - (length - 1).bit_length()
-    parts = PARTS[kind.name]
-    row_size = np.abs(weights).max(axis=tuple(range(1, weights.ndim)), keepdims=True, initial=0)
-    left = split(weights, np.frexp(row_size)[1], bits // 2, parts)
-    right = split(values, np.zeros((), np.int64), bits - bits // 2, parts)
+    most_left, most_right = PARTS[kind.name]
+    left = split(
+        weights, find_exponents(weights, tuple(range(1, weights.ndim))), bits // 2, most_left
+    )
+    pointwise = weights[0, 0].size == 1  # then a sum reads one place
+    axes = (1,) if pointwise else tuple(range(1, values.ndim))
+    right = split(values, find_exponents(values, axes), bits - bits // 2, most_right)
     if kind == np.float32:
+        if len(right) > 1:
+            small = np.count_nonzero(np.abs(values - right[0]) > LOST * np.abs(values))
+            right = right[: 2 if small > SHARE * np.count_nonzero(values) else 1]
         right = [part.astype(np.float32) for part in right]  # at most 24 bits
     return [
         Pair(left[total - j], right[j])
-        for total in range(parts)
+        for total in range(max(most_left, most_right))
         for j in range(total + 1)
         if total - j < len(left) and j < len(right)
     ]
@@ -98,6 +112,13 @@ def balance(weights: Array, values: Array, groups: int) -> tuple[Array, Array]:
     size = np.where(largest > 0, np.ldexp(1.0, exponents), 0.0)
     spread = size.reshape(groups, -1).repeat(len(weights) // groups, axis=0)
     return weights * spread.reshape(*weights.shape[:2], *[1] * (weights.ndim - 2)), values
+
+
+def find_exponents(values: Array, axes: tuple[int, ...]) -> Array:
+    """Exponents of two above all numbers along the axes."""
+    largest = np.maximum(values.max(axis=axes, keepdims=True, initial=0),
+                         -values.min(axis=axes, keepdims=True, initial=0))  # fmt: skip
+    return np.asarray(np.frexp(largest)[1])
 
 
 def split(values: Array, exponents: Array, bits: int, parts: int) -> list[Array]:
