@@ -48,8 +48,8 @@ def split_factors(weights: Array, values: Array, groups: int = 1) -> list[Pair]:
     """Splits the factors of a linear map. The map is the sum over pairs, in order.
 
     In single precision, a weight is rounded by ``2**-21`` of the largest of its row, and a value by
-    ``2**-22`` of the largest of its input, or ``2**-42`` if many are small; otherwise by less than double precision shows. Sizes are
-    those of the terms of the sum. Integers stay as they are.
+    ``2**-22`` of the largest of its input, or ``2**-42`` if many are small. In double precision,
+    rounding changes less than the result shows. Integers stay as they are.
 
     Shape
     -----
