@@ -69,9 +69,9 @@ def test_single_elements_show_the_weights(rng: np.random.Generator) -> None:
 
 
 def test_small_channels_and_small_inputs_keep_their_digits() -> None:
-    large, small = np.float32([[1e6, 3e-6]]), np.float32([[1e-9], [1.1]])
+    large, small = np.array([[1e6, 3e-6]], np.float32), np.array([[1e-9], [1.1]], np.float32)
     assert np.isclose(multiply(large, small)[0, 0], 1e-3 + 3.3e-6, rtol=1e-6)
-    powers = np.exp(np.float32([[1, 20], [55, 60], [2, 3]]))
+    powers = np.exp(np.array([[1, 20], [55, 60], [2, 3]], np.float32))
     ones = np.ones((2, 1), np.float32)
     assert np.allclose(multiply(powers, ones)[:, 0], powers.sum(axis=1), rtol=1e-6)
 

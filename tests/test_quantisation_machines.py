@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy._core import _multiarray_umath as core
+from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
 
 from tests.models import floats, model, node
 

@@ -130,7 +130,7 @@ def power(base: Expression, exponent: Expression) -> Expression:
     if exponent.operation == "constant":
         return apply("power", base, parameters=exponent.parameters)
     (number,) = base.parameters
-    return apply("exp", apply("mul", exponent, constant(float(elementary.log(np.float64(number))))))
+    return apply("exp", apply("mul", exponent, constant(float(elementary.log(np.array(number))))))
 
 
 def result_kind(op: Op, operation: str, left: str, right: str) -> str:
