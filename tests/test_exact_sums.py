@@ -29,7 +29,8 @@ def multiply_exactly(left: Array, right: Array) -> list[list[Fraction]]:
 def test_products_are_near_their_definition(
     rng: np.random.Generator, kind: type, bits: int
 ) -> None:
-    left, right = rng.normal(size=(5, 40)).astype(kind), rng.normal(size=(40, 3)).astype(kind)
+    left: Array = rng.normal(size=(5, 40)).astype(kind)
+    right: Array = rng.normal(size=(40, 3)).astype(kind)
     wanted = multiply_exactly(left, right)
     found = multiply(left, right)
     assert found.dtype == kind
@@ -42,8 +43,8 @@ def test_products_are_near_their_definition(
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_every_pair_is_exact_in_any_order(rng: np.random.Generator, kind: type) -> None:
     sizes = 10.0 ** rng.integers(-6, 6, 300)
-    values = (rng.normal(size=(4, 300)) * sizes).astype(kind)
-    weights = (rng.normal(size=(3, 300)) / sizes).astype(kind)
+    values: Array = (rng.normal(size=(4, 300)) * sizes).astype(kind)
+    weights: Array = (rng.normal(size=(3, 300)) / sizes).astype(kind)
     for pair in split_factors(weights, values):
         orders = [np.arange(300), np.arange(300)[::-1], rng.permutation(300)]
         sums = [

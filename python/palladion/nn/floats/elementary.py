@@ -139,13 +139,15 @@ def log1p(x: Array) -> Array:
 @by_blocks
 def tanh(x: Array) -> Array:
     less = expm1(2 * np.minimum(np.abs(x), 22.0))  # beyond, it is 1
-    return np.copysign(less / (less + 2), x)
+    found: Array = np.copysign(less / (less + 2), x)
+    return found
 
 
 @by_blocks
 def sinh(x: Array) -> Array:
     less = expm1(np.abs(x))
-    return np.copysign((less + less / (less + 1)) / 2, x)
+    found: Array = np.copysign((less + less / (less + 1)) / 2, x)
+    return found
 
 
 @by_blocks
@@ -221,7 +223,8 @@ def atan(x: Array) -> Array:
         part = part / (1 + np.sqrt(1 + part * part))
     square = part * part
     found = 4 * (part + part * square * sum_series(square, ATAN_SERIES))
-    return np.copysign(np.where(over, PI_2 - found, found), x)
+    found: Array = np.copysign(np.where(over, PI_2 - found, found), x)
+    return found
 
 
 @by_blocks
