@@ -223,8 +223,8 @@ def atan(x: Array) -> Array:
         part = part / (1 + np.sqrt(1 + part * part))
     square = part * part
     found = 4 * (part + part * square * sum_series(square, ATAN_SERIES))
-    found: Array = np.copysign(np.where(over, PI_2 - found, found), x)
-    return found
+    turned: Array = np.copysign(np.where(over, PI_2 - found, found), x)
+    return turned
 
 
 @by_blocks
