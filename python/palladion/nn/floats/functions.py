@@ -2,7 +2,7 @@
 
 A table of a network holds a value for every accumulator, so each function here has a value for
 every finite ``x``. If the definition has none, as for the logarithm below 0, the value is that of
-the nearest place where it has one.
+the nearest place where it has one. Values are the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from palladion.nn.floats import elementary
+
 Array = npt.NDArray[Any]
 
 LEAST: Final = float(np.finfo(np.float32).tiny)
@@ -23,17 +25,10 @@ MOST: Final = float(np.finfo(np.float32).max)
 EXPONENT: Final = 88.0
 """``exp`` of a larger number is beyond float32."""
 
-_erf = np.frompyfunc(math.erf, 1, 1)
-
-
-def erf(x: Array) -> Array:
-    """The error function, in double precision."""
-    return np.asarray(_erf(np.asarray(x, dtype=np.float64)), dtype=np.float64)
-
 
 def sigmoid(x: Array) -> Array:
     """``1 / (1 + exp(-x))``, written so that nothing overflows."""
-    return 0.5 * (1 + np.tanh(0.5 * x))
+    return 0.5 * (1 + elementary.tanh(0.5 * x))
 
 
 def hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
@@ -41,17 +36,19 @@ def hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
 
 
 def gelu(x: Array) -> Array:
-    found: Array = 0.5 * x * (1 + erf(x / math.sqrt(2)))
+    found: Array = 0.5 * x * (1 + elementary.erf(x / math.sqrt(2)))
     return found
 
 
 def gelu_tanh(x: Array) -> Array:
-    found: Array = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+    found: Array = (
+        0.5 * x * (1 + elementary.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    )
     return found
 
 
 def elu(x: Array, alpha: float) -> Array:
-    return np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+    return np.where(x > 0, x, alpha * elementary.expm1(np.minimum(x, 0)))
 
 
 def selu(x: Array, alpha: float, gamma: float) -> Array:
@@ -59,11 +56,11 @@ def selu(x: Array, alpha: float, gamma: float) -> Array:
 
 
 def celu(x: Array, alpha: float) -> Array:
-    return np.maximum(x, 0) + alpha * np.expm1(np.minimum(x, 0) / alpha)
+    return np.maximum(x, 0) + alpha * elementary.expm1(np.minimum(x, 0) / alpha)
 
 
 def softplus(x: Array) -> Array:
-    return np.logaddexp(0, x)
+    return np.maximum(x, 0) + elementary.log1p(elementary.exp(-np.abs(x)))
 
 
 def shrink(x: Array, bias: float, lambd: float) -> Array:
@@ -84,16 +81,16 @@ def power(x: Array, exponent: float) -> Array:
     if exponent < 0:
         return divide(np.ones(()), power(x, -exponent))
     with np.errstate(over="ignore"):
-        found: Array = np.power(np.asarray(base, dtype=np.float64), exponent)
+        found: Array = elementary.power(base, exponent)
     return np.clip(found, -MOST, MOST)
 
 
 def exponential(x: Array) -> Array:
-    return np.exp(np.minimum(x, EXPONENT))
+    return elementary.exp(np.minimum(x, EXPONENT))
 
 
 def logarithm(x: Array) -> Array:
-    return np.log(np.maximum(x, LEAST))
+    return elementary.log(np.maximum(x, LEAST))
 
 
 def within(function: Callable[[Array], Array], low: float, high: float) -> Callable[[Array], Array]:
@@ -165,12 +162,12 @@ OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "log": logarithm,
     "sqrt": lambda x: np.sqrt(np.maximum(x, 0)),
     "reciprocal": lambda x: divide(np.ones(()), x),
-    "tanh": np.tanh,
-    "erf": erf,
+    "tanh": elementary.tanh,
+    "erf": elementary.erf,
     "sigmoid": sigmoid,
     "softplus": softplus,
     "softsign": lambda x: x / (1 + np.abs(x)),
-    "mish": lambda x: x * np.tanh(softplus(x)),
+    "mish": lambda x: x * elementary.tanh(softplus(x)),
     "relu": lambda x: np.maximum(x, 0),
     "leaky_relu": lambda x, alpha: np.where(x >= 0, x, alpha * x),
     "thresholded_relu": lambda x, alpha: np.where(x > alpha, x, 0),
@@ -184,17 +181,17 @@ OPERATIONS: Final[dict[str, Callable[..., Array]]] = {
     "gelu": gelu,
     "gelu_tanh": gelu_tanh,
     "power": power,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tan": np.tan,
-    "asin": within(np.arcsin, -1, 1),
-    "acos": within(np.arccos, -1, 1),
-    "atan": np.arctan,
-    "sinh": within(np.sinh, -EXPONENT, EXPONENT),
-    "cosh": within(np.cosh, -EXPONENT, EXPONENT),
-    "asinh": np.arcsinh,
-    "acosh": within(np.arccosh, 1, np.inf),
-    "atanh": within(np.arctanh, -BELOW_ONE, BELOW_ONE),
+    "sin": elementary.sin,
+    "cos": elementary.cos,
+    "tan": elementary.tan,
+    "asin": within(elementary.asin, -1, 1),
+    "acos": within(elementary.acos, -1, 1),
+    "atan": elementary.atan,
+    "sinh": within(elementary.sinh, -EXPONENT, EXPONENT),
+    "cosh": within(elementary.cosh, -EXPONENT, EXPONENT),
+    "asinh": elementary.asinh,
+    "acosh": within(elementary.acosh, 1, np.inf),
+    "atanh": within(elementary.atanh, -BELOW_ONE, BELOW_ONE),
     "greater": np.greater,
     "less": np.less,
     "greaterorequal": np.greater_equal,

@@ -9,6 +9,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from palladion.nn.floats.exact_sums import split_factors
+
 Array = npt.NDArray[Any]
 Pair = tuple[int, int]
 Pads = tuple[int, int, int, int]
@@ -88,35 +90,51 @@ def convolve(x: Array, weights: Array, geometry: Geometry, groups: int = 1) -> A
     - x: (N, C, H, W)
     - weights: (K, C / groups, *kernel)
     - result: (N, K, H', W'), in the type of ``x`` and ``weights``
+
+    Sums are those of :func:`split_factors`: the same on every machine.
     """
     kernels, (rows, columns) = weights.shape[0], geometry.output((x.shape[2], x.shape[3]))
-    matrix = weights.reshape(groups, kernels // groups, -1)
     x = geometry.padded_image(x)
-    found = np.empty((len(x), kernels, rows, columns), np.result_type(x, weights))
-    pitch = x.shape[3] if geometry.stride == (1, 1) else columns
-    tall = max(count for count in range(1, 17) if matrix.shape[1] % count == 0)
-    wide = min(max(TILE // (tall * matrix.shape[2]), 16), rows * pitch)
-    for image, patches in enumerate(gathered(x, geometry, wide)):
-        tiles = patches.reshape(groups, 1, matrix.shape[2], -1, wide).swapaxes(2, 3)
-        sums = np.matmul(matrix.reshape(groups, -1, 1, tall, matrix.shape[2]), tiles)
-        sums = sums.swapaxes(2, 3).reshape(kernels, -1)
-        found[image] = sums[:, : rows * pitch].reshape(kernels, rows, pitch)[:, :, :columns]
+    found = np.zeros((len(x), kernels, rows, columns), np.result_type(x, weights, np.float32))
+    for pair in split_factors(weights, x, groups):
+        matrix = pair.weights.reshape(groups, kernels // groups, -1)
+        add_products(found, matrix, pair.values, geometry)
     return found
 
 
-def gathered(x: Array, geometry: Geometry, multiple: int) -> Iterator[Array]:
+def add_products(found: Array, matrix: Array, x: Array, geometry: Geometry) -> None:
+    """Adds the products of a kernel's weights with a padded image to ``found``.
+
+    Shape
+    -----
+    - found: (N, K, H', W')
+    - matrix: (groups, K / groups, C / groups * taps)
+    - x: (N, C, H, W)
+    """
+    groups, (kernels, rows, columns) = len(matrix), found.shape[1:]
+    pitch = x.shape[3] if geometry.stride == (1, 1) else columns
+    tall = max(count for count in range(1, 17) if matrix.shape[1] % count == 0)
+    wide = min(max(TILE // (tall * matrix.shape[2]), 16), rows * pitch)
+    for image, patches in enumerate(gathered(x, geometry, wide, matrix.dtype)):
+        tiles = patches.reshape(groups, 1, matrix.shape[2], -1, wide).swapaxes(2, 3)
+        sums = np.matmul(matrix.reshape(groups, -1, 1, tall, matrix.shape[2]), tiles)
+        sums = sums.swapaxes(2, 3).reshape(kernels, -1)
+        found[image] += sums[:, : rows * pitch].reshape(kernels, rows, pitch)[:, :, :columns]
+
+
+def gathered(x: Array, geometry: Geometry, multiple: int, kind: npt.DTypeLike) -> Iterator[Array]:
     """The input of each tap of a kernel for each padded image: (channels, taps, positions).
 
     With stride 1, positions are the positions of whole rows of the image, so that a tap reads one
     piece of memory. Otherwise they are the positions of the output. Zeros fill them up to a
-    multiple of ``multiple``. The array is reused.
+    multiple of ``multiple``. The array has the type ``kind``, and is reused.
     """
     _, channels, height, width = x.shape
     rows, columns = geometry.with_pads((0, 0, 0, 0)).output((height, width))
     whole = geometry.stride == (1, 1)
     positions = rows * (width if whole else columns)
     taps = list(np.ndindex(*geometry.kernel))
-    patches = np.zeros((channels, len(taps), -(-positions // multiple) * multiple), x.dtype)
+    patches = np.zeros((channels, len(taps), -(-positions // multiple) * multiple), kind)
     (down, across), (apart, aside) = geometry.stride, geometry.dilation
     for image in x:
         lines = image.reshape(channels, -1)

@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from palladion.errors import NetworkError
 from palladion.nn.ends.interface import Gives, Interface, Takes
+from palladion.nn.floats import elementary
+from palladion.nn.floats.exact_sums import add_up, multiply
 from palladion.nn.floats.expression import Expression, Grid
 from palladion.nn.floats.geometry import Geometry, convolve, slide
 
@@ -88,7 +90,7 @@ class Dense(Node):
     def evaluate(self, *inputs: Array) -> Array:
         (x,) = inputs
         weights, bias = self.weights.astype(x.dtype), self.bias.astype(x.dtype)
-        found: Array = x.reshape(len(x), -1) @ weights.T + bias
+        found: Array = multiply(x.reshape(len(x), -1), weights.T) + bias
         return found[:, :, None, None]
 
     def describe(self) -> str:
@@ -188,9 +190,12 @@ class Softmax(Node):
     log: bool = False
 
     def evaluate(self, *inputs: Array) -> Array:
-        powers = np.exp(inputs[0] - inputs[0].max(axis=1, keepdims=True))
-        found: Array = powers / powers.sum(axis=1, keepdims=True)
-        return np.log(found) if self.log else found
+        (x,) = inputs
+        below = x.astype(np.float64) - x.max(axis=1, keepdims=True)
+        powers = elementary.exp(below)
+        total = add_up(powers, axis=1, keepdims=True)
+        found: Array = below - elementary.log(total) if self.log else powers / total
+        return found.astype(x.dtype)
 
     def describe(self) -> str:
         return "logarithm" if self.log else ""

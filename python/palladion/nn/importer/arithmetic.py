@@ -9,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from palladion.nn.floats import elementary
 from palladion.nn.floats.expression import Expression, X, apply, constant
 from palladion.nn.floats.functions import TESTS
 from palladion.nn.floats.graph import Add, Affine, Mul, Shape
@@ -129,7 +130,7 @@ def power(base: Expression, exponent: Expression) -> Expression:
     if exponent.operation == "constant":
         return apply("power", base, parameters=exponent.parameters)
     (number,) = base.parameters
-    return apply("exp", apply("mul", exponent, constant(float(np.log(number)))))
+    return apply("exp", apply("mul", exponent, constant(float(elementary.log(np.array(number))))))
 
 
 def result_kind(op: Op, operation: str, left: str, right: str) -> str:

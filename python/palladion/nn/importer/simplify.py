@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from palladion.nn.ends.interface import Interface
+from palladion.nn.floats.exact_sums import add_up
 from palladion.nn.floats.expression import Expression, Grid, X, apply, constant
 from palladion.nn.floats.geometry import add_pads
 from palladion.nn.floats.graph import (
@@ -156,14 +157,14 @@ def affine_before(graph: Graph, source: int, node: Node) -> Node | None:
     scale, shift = before.scale, before.shift
     if isinstance(node, Dense):
         each = before.shape[1] * before.shape[2]
-        bias = node.bias + node.weights @ np.repeat(shift, each)
+        bias = node.bias + add_up(node.weights * np.repeat(shift, each), axis=1)
         weights, steps = node.weights * np.repeat(scale, each), rescaled(node.steps, scale)
         return replace(node, sources=before.sources, weights=weights, bias=bias, steps=steps)
     if isinstance(node, Conv) and not (node.geometry.padded and shift.any()):
         spread = node.weights.shape[0], node.weights.shape[1]
         per_group = scale.reshape(node.groups, -1).repeat(spread[0] // node.groups, axis=0)
         shifts = shift.reshape(node.groups, -1).repeat(spread[0] // node.groups, axis=0)
-        bias = node.bias + (node.weights.sum(axis=(2, 3)) * shifts).sum(axis=1)
+        bias = node.bias + add_up(node.weights * shifts[:, :, None, None], axis=(1, 2, 3))
         weights, steps = node.weights * per_group[:, :, None, None], rescaled(node.steps, scale)
         return replace(node, sources=before.sources, weights=weights, bias=bias, steps=steps)
     if isinstance(node, Activation) and uniform(scale) and uniform(shift):
@@ -218,8 +219,9 @@ def added(graph: Graph, source: int, node: Node) -> Node | None:
         return None
     if any(len(consumers[index]) != 1 for index in node.sources):
         return None
-    weights = np.tensordot(node.signs, [part.weights for part in dense], axes=1)
-    bias = np.tensordot(node.signs, [part.bias for part in dense], axes=1)
+    weights, bias = np.zeros_like(dense[0].weights), np.zeros_like(dense[0].bias)
+    for sign, part in zip(node.signs, dense, strict=True):
+        weights, bias = weights + sign * part.weights, bias + sign * part.bias
     return replace(dense[0], name=node.name, weights=weights, bias=bias)
 
 

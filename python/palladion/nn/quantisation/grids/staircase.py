@@ -18,6 +18,7 @@ from typing import Final
 
 import numpy as np
 
+from palladion.nn.floats import elementary
 from palladion.nn.floats.expression import Expression, Grid
 from palladion.nn.floats.graph import Array
 
@@ -194,7 +195,9 @@ def try_unit(
 def list_units(sums: Sums, moving: Array, room: int) -> Iterator[float]:
     """Yields the real values to try for the accumulator's unit, from fine to coarse."""
     steps = (sums.scale * sums.stride)[moving]
-    yield from np.geomspace(steps.min() / (2 * room + 2), steps.max() * 1.01, UNITS)
+    yield from elementary.space_geometrically(
+        steps.min() / (2 * room + 2), steps.max() * 1.01, UNITS
+    )
 
 
 def choose_factors(
@@ -210,7 +213,9 @@ def choose_factors(
         most = max(1, min(2 * limit // max(int(sums.high[c] - sums.low[c]), 1), 2 * limit))
         ideal = sums.scale[c] / unit
         near = np.rint(ideal) + np.arange(-1, 2)
-        candidates = np.concatenate([np.geomspace(1, max(ideal, 1), 24).round(), near])
+        candidates = np.concatenate(
+            [elementary.space_geometrically(1, max(ideal, 1), 24).round(), near]
+        )
         candidates = np.unique(np.clip(candidates, 1, most)).astype(np.int64)
         lower, upper = changes.has_below[c], changes.has_above[c]
         high = (places[lower] - candidates[:, None] * changes.below[c, lower]).min(axis=1)
@@ -357,7 +362,7 @@ def place_groups(sums: Sums, changes: Stairs, moving: Array, limit: int) -> Shar
     order = moving[np.argsort(sums.scale[moving], kind="stable")]
     steps = (sums.scale * sums.stride)[moving]
     spans = (sums.high - sums.low)[moving]
-    for unit in np.geomspace(steps.min() / GUARD, steps.max(), GROUP_UNITS):
+    for unit in elementary.space_geometrically(steps.min() / GUARD, steps.max(), GROUP_UNITS):
         ideal = np.clip(np.rint(sums.scale / unit), 1, GUARD)  # more does not help a single channel
         factors = np.where(changes.constant, 0, ideal).astype(np.int64)
         if int((factors[moving] * spans).max()) > 2 * limit:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from palladion.nn.floats import elementary
+from palladion.nn.floats.exact_sums import add_up
 from palladion.nn.floats.expression import Expression
 from palladion.nn.floats.graph import Array, Conv, Window
 from palladion.nn.quantisation.collect.statistics import ChannelStatistics
@@ -90,7 +92,7 @@ def bound_form(form: Form, ranges: list[Range]) -> tuple[Array, Array]:
         assert not isinstance(term.map, Window), "the caller has checked it"
         flat = term.map.weights.reshape(len(low), -1)
         ends = sorted(ranges[term.source])
-        above, below = np.maximum(flat, 0).sum(axis=1), np.minimum(flat, 0).sum(axis=1)
+        above, below = (add_up(part, axis=1) for part in (np.maximum(flat, 0), np.minimum(flat, 0)))
         low = low + above * ends[0] + below * ends[1]
         high = high + above * ends[1] + below * ends[0]
     return low, high
@@ -112,7 +114,7 @@ def measure_distance(function: Expression, entry: ChannelStatistics, channels: A
     low, high = entry.low[channels], entry.high[channels]
     width = high - low
     reached = 1.0
-    for times in np.geomspace(1, 100, 41):
+    for times in elementary.space_geometrically(1, 100, 41):
         if not is_constant(function, low - times * width, high + times * width).all():
             break
         reached = float(times)
@@ -150,7 +152,7 @@ def move_into_bias(layer: Planned, source: int, constants: Array) -> Planned:
             padded = isinstance(term.map, Conv) and term.map.geometry.padded
             gone = dead & (values == 0) if padded else dead
             flat = (term.map.weights * spread_channels(term, values * gone)).reshape(len(bias), -1)
-            bias = bias + flat.sum(axis=1)
+            bias = bias + add_up(flat, axis=1)
             term = drop_inputs(term, gone)
         terms.append(term)
     return replace(layer, form=replace(layer.form, terms=tuple(terms), bias=bias))

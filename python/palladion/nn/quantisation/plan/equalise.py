@@ -19,6 +19,8 @@ from typing import Final
 
 import numpy as np
 
+from palladion.nn.floats import elementary
+from palladion.nn.floats.exact_sums import add_up, average
 from palladion.nn.floats.expression import Expression
 from palladion.nn.floats.graph import Array, Conv, Window
 from palladion.nn.quantisation.collect.statistics import ChannelStatistics
@@ -67,15 +69,15 @@ def equalise(
         best, least = np.ones_like(size), error.predict(group, np.ones_like(size)) * WORTHWHILE
         for power in POWERS[1:]:
             # Below a largest value, channels that reach it stay as they are, and others grow.
-            wanted = size.max() if capped else np.exp(np.log(size).mean())
-            candidate = np.minimum((wanted / size) ** power, room)
+            wanted = size.max() if capped else elementary.exp(average(elementary.log(size), axis=0))
+            candidate = np.minimum(elementary.power(wanted / size, power), room)
             predicted = error.predict(group, candidate)
             if predicted < least:
                 best, least = candidate, predicted
         for k in group:
             scales[k] = best
     return [
-        scale_layer(layer, scales[k] ** (1 / error.degrees[k]), scales)
+        scale_layer(layer, elementary.power(scales[k], 1 / error.degrees[k]), scales)
         for k, layer in enumerate(layers, start=1)
     ]
 
@@ -98,7 +100,7 @@ def equalise_outputs(
         if isinstance(term.map, Window) or term.map.steps is not None:
             return layers, ones
         weights = np.abs(term.map.weights).reshape(len(most), -1)
-        most = most + weights.sum(axis=1) * statistics[term.source].top.max()
+        most = most + add_up(weights, axis=1) * statistics[term.source].top.max()
     size = np.maximum(reach, most * (reach.max() / most.max()))
     size = np.where(size > 0, size, size.max())
     if size.max() <= SIMILAR_SIZES * size.min():
@@ -280,7 +282,7 @@ class ErrorModel:
     def predict_weight_noise(self, k: int, chosen: dict[int, Array]) -> Array:
         """The variance that rounded weights add to each channel, before the function."""
         layer, here = self.layers[k - 1], self.statistics[k]
-        rows = self.get_factors(k, chosen) ** (1 / self.degrees[k])
+        rows = elementary.power(self.get_factors(k, chosen), 1 / self.degrees[k])
         finest = (rows * here.reach).max() * self.settings.headroom / self.settings.limit
         noise = np.zeros(len(rows))
         for term in layer.form.terms:

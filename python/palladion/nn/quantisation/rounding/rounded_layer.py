@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from palladion.errors import NetworkError
+from palladion.nn.floats.exact_sums import average
 from palladion.nn.floats.expression import Expression, Grid
 from palladion.nn.floats.graph import Array, Window
 from palladion.nn.quantisation.collect.statistics import evaluate_form
@@ -217,7 +218,7 @@ def fit_weights(
         )
         bias = form.bias / unit.value
         if settings.correct_bias and not unit.exact:
-            bias = (reference / unit.value - sums).mean(axis=(0, 2, 3), dtype=np.float64)
+            bias = average(reference / unit.value - sums, axis=(0, 2, 3))
         bias = np.rint(bias)
         if planned.threshold and unit.step is not None:
             bias = centre_sign_bias(form.bias, unit)

@@ -6,6 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from palladion.nn.floats import elementary
+from palladion.nn.floats.exact_sums import average
 from palladion.nn.floats.expression import Grid
 from palladion.nn.floats.graph import Array
 from palladion.nn.quantisation.settings import Settings
@@ -29,7 +31,7 @@ def choose_grid(values: Array, bits: int, settings: Settings) -> Grid:
     if settings.method != "mse":
         return whole
     sample = flat[::step].astype(np.float64)
-    shares = np.geomspace(0.15, 1, 60)
+    shares = elementary.space_geometrically(0.15, 1, 60)
     candidates = [fit_grid(min(low, 0.0) * s, max(high, 0.0) * s, bits) for s in shares]
     return min(candidates, key=lambda candidate: measure_grid_error(sample, candidate))
 
@@ -51,5 +53,10 @@ def fit_grid(low: float, high: float, bits: int) -> Grid:
 
 def measure_grid_error(values: Array, grid: Grid) -> float:
     """Mean squared error of rounding to a grid."""
-    rounded = np.clip(np.rint(values / grid.scale), grid.lo, grid.hi) * grid.scale
-    return float(np.mean((values - rounded) ** 2))
+    errors = values / grid.scale
+    np.rint(errors, out=errors)
+    np.clip(errors, grid.lo, grid.hi, out=errors)
+    errors *= grid.scale
+    errors -= values
+    errors *= errors
+    return float(average(errors, axis=0))

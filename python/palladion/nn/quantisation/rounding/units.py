@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from palladion.nn.floats.exact_sums import add_up
 from palladion.nn.floats.graph import Array, Window
 from palladion.nn.quantisation.plan.form import Form, Linear, Term
 from palladion.nn.quantisation.settings import Settings
@@ -187,7 +188,7 @@ def round_to_channel_grids(
     for rounding in (np.floor, np.ceil):
         m = np.maximum(rounding(wanted - 1e-9), 1)[:, None]
         rounded = np.clip(np.rint(flat / m), -most, most) * m
-        error = ((rounded - flat) ** 2 * counted).sum(axis=1, keepdims=True)
+        error = add_up((rounded - flat) ** 2 * counted, axis=1, keepdims=True)
         best = np.where(error < least, rounded, best)
         steps = np.where(error < least, m, steps)
         least = np.minimum(error, least)

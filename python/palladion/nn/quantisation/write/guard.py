@@ -8,7 +8,7 @@ beyond the domain back into it."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import onnx
@@ -91,14 +91,25 @@ def choose_guard(kind: str, values: Array) -> tuple[str, Array, Array] | None:
     if kind == "Sqrt" and values.min() >= 0:
         return "Greater", zero, zero
     if kind == "Pow" and values.min() > 0:
-        return "Greater", zero, np.asarray(values.min())
+        return "Greater", zero, round_down(values.min())
     if kind == "Pow" and values.min() == 0:
         return "Greater", zero, zero
     if values.min() > 0:
-        return "Greater", zero, np.asarray(values.min())
+        return "Greater", zero, round_down(values.min())
     if kind in {"Div", "Reciprocal"} and values.max() < 0:
-        return "Less", zero, np.asarray(values.max())
+        return "Less", zero, round_down(values.max())
     return None
+
+
+def round_down(value: np.floating[Any]) -> Array:
+    """The nearest ``0.7 * 2**k`` with a whole ``k`` that is not further from 0.
+
+    Last bits of values inside a tail differ between machines, and these numbers do not. They are no
+    powers of two, since values such as 1 are frequent.
+    """
+    mantissa, exponent = np.frexp(np.abs(np.float64(value)))
+    size = np.ldexp(0.7, exponent - (mantissa < 0.7))
+    return np.asarray(np.copysign(size, value), dtype=value.dtype)
 
 
 def add_guard(

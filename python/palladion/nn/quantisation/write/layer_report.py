@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from palladion.errors import NetworkError
+from palladion.nn.floats.exact_sums import add_up
 from palladion.nn.floats.graph import Array, Shape
 from palladion.nn.quantisation.settings import Settings
 from palladion.support.records import Json
@@ -140,9 +141,9 @@ def measure_noise(layer: IntegerLayer, sigma: float) -> tuple[float, float]:
     )
     clipped = np.clip(layer.accumulators, -bound, bound).astype(np.int64) + bound
     weight = np.bincount(clipped.ravel(), minlength=2 * bound + 1) / clipped.size
-    square = (down * jumps[index] ** 2 + up * jumps[index + 1] ** 2) @ weight
+    square = add_up((down * jumps[index] ** 2 + up * jumps[index + 1] ** 2) * weight, axis=0)
     span = float(layer.table.max() - layer.table.min())
-    return float((down + up) @ weight), float(np.sqrt(square)) / span
+    return float(add_up((down + up) * weight, axis=0)), float(np.sqrt(square)) / span
 
 
 TAIL_STEPS: Final = 128
