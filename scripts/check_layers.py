@@ -129,6 +129,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "secret": {"support.files", "_native"},
     "key_files": {"secret", "support.records", "support.text"},
     "identity": {"key_files"},
+    "manifest": {"deployment", "identity"},
     "client": {"facts", "key_files", "nn", "runs", "support.events", "support.memory"},
     "deployment": {"choices", "client", "traces"},
     "hybrid": {"nn", "runs"},
@@ -150,7 +151,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "__main__": {"cli"},
     # Commands use the facade: not the core.
     "cli": {
-        *{"accelerators.packing_trials", "accelerators.pictures", "identity", "measure", "model"},
+        *{"accelerators.packing_trials", "accelerators.pictures", "manifest", "measure", "model"},
         *{"support.fetch", "support.image"},
     },
     # The package's own names.

@@ -140,6 +140,7 @@ API = {
     *{
         "identity",
         "key_files",
+        "manifest",
         "model",
         "runs",
         "secret",

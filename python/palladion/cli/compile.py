@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from palladion import IntNetwork
+from palladion import IntNetwork, manifest
 from palladion.cli import hiding
 from palladion.cli.batching import batch_or_hybrid_options, choose, show_candidates
 from palladion.cli.budget import Budget, budget_options
@@ -34,6 +34,7 @@ from palladion.errors import UsageError
 from palladion.hybrid import Link
 from palladion.identity import ids_of
 from palladion.key_files import Earlier
+from palladion.manifest import Manifest
 from palladion.nn.integers.export import is_ours
 from palladion.nn.quantisation.write.layer_report import refuse_warned
 from palladion.support import files
@@ -108,8 +109,9 @@ def compile_(
 ) -> None:
     """Compile a network to a program over ciphertexts.
 
-    Writes the program, for the server, and the client's file beside it, with the ending .client.
-    The client's file has no weight, bias or table of the network.
+    Writes the program, for the server, and two files beside it. That with the ending .client is for
+    the client: it has no weight, bias or table of the network. That with the ending .manifest says
+    of what the program was made: see verify.
 
     NETWORK is an integer network or an ONNX model. An ONNX model is quantised first, as by
     quantize, with --data and the options after it.
@@ -127,11 +129,15 @@ def compile_(
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
     beside = None if hybrid or files.streams(output) else client_file(output)
-    if beside is not None:
-        files.check(beside)
+    described = None if beside is None else manifest.beside(output)
+    for path in (beside, described):
+        if path is not None:
+            files.check(path)
     with Steps(quiet=as_json) as steps:
         notes: tuple[str, ...] = ()
+        quantisation = None
         if is_model:
+            quantisation = {name: value for name, value in options.items() if name != "data"}
             with steps.step("quantise"):
                 graph, quantised = calibrate(network, **options)
             net, notes = quantised.network, graph.notes
@@ -159,8 +165,12 @@ def compile_(
                     hidden = hiding.compare(net, program, failure, words)
             data, for_client = program.to_bytes(), program.terms.to_bytes()
             files.write(output, data)
-            if beside is not None:
+            if beside is not None and described is not None:
                 files.write(beside, for_client)
+                chosen = {"quantisation": quantisation, "words": words, "failure": failure,
+                          "hidden_queries": hidden_queries,
+                          "profile": profile and profile.name}  # fmt: skip
+                Manifest.of(program, net, network, options["data"], chosen).save(described)
     if hybrid:
         if as_json:
             found = {**compiled.to_json(), "output": str(output)}
@@ -179,6 +189,7 @@ def compile_(
                     "candidates": [to_json(each) for each in candidates],
                     "program_bytes": len(data), "output": str(output),
                     "client_bytes": len(for_client), "client": beside and str(beside),
+                    "manifest": described and str(described),
                     "notes": list(notes), "warnings": list(net.warnings)})  # fmt: skip
         return
     facts, costs = program.facts, program.costs()
@@ -187,6 +198,7 @@ def compile_(
         {
             f"{output}": f"{size(len(data))}, for the server's run: it has the network's weights",
             **for_clients(beside, len(for_client)),
+            **({} if described is None else {f"{described}": "what it was made of: see verify"}),
             "images": f"{facts.batch} in {facts.ciphertexts} ciphertexts",
             **security_rows(facts.security),
             "moduli": f"{facts.limbs} limbs and {facts.special_limbs} special ones, "

@@ -24,6 +24,7 @@ from palladion.cli.show_evaluation import show
 from palladion.cli.stopping import timeout_option
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError
+from palladion.manifest import Manifest, Source
 from palladion.measure.accuracy import in_the_clear, inputs_of, plain_correct, under_encryption
 from palladion.nn.datasets import dataset
 from palladion.nn.integers.network import ROUNDING_SIGMA
@@ -51,6 +52,11 @@ from palladion.support.records import Json, to_json
 @click.option(
     "--seed", type=click.IntRange(0, 2**64 - 1), default=0, help="Seed of the simulated noise."
 )
+@click.option(
+    "--attach",
+    type=FILE,
+    help="Manifest of a program of this network, to which the result is added: see verify.",
+)
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Images to run encrypted.")
 @batch_options
 @budget_options
@@ -64,6 +70,7 @@ def evaluate(
     count: int,
     noise: float,
     seed: int,
+    attach: Path | None,
     encrypted: int,
     batches: list[int],
     budget: Budget,
@@ -76,6 +83,7 @@ def evaluate(
     compared with the integer network layer by layer. A budget is for one encrypted run.
     """
     examples = dataset.read(data, "test", count)
+    described = None if attach is None else Manifest.load(attach).of_same_network(network)
     try:
         with warned() as warnings:
             inputs = inputs_of(network, examples)
@@ -106,6 +114,8 @@ def evaluate(
             )
             result["encrypted"]["batch"] = program.facts.batch
             result["encrypted"]["candidates"] = [to_json(each) for each in candidates]
+    if attach is not None and described is not None:
+        described.with_accuracy({**result, "data": to_json(Source.of(data))}).save(attach)
     if as_json:
         print_json(result)
     else:
