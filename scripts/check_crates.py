@@ -2,7 +2,8 @@
 
 ``scripts/check_crates.py`` compares ``cargo metadata`` with ``deny.toml``, and ``NOTICES.txt`` with
 the licence texts of the crates that a wheel links in. On GitHub ``cargo deny`` and ``cargo audit``
-check the same and the advisories. ``scripts/check_crates.py --notices`` writes ``NOTICES.txt``.
+check the same and the advisories. ``scripts/check_crates.py --notices`` writes ``NOTICES.txt``, and
+``palladion.cdx.json``, the list of parts (SBOM) of a wheel: maturin's has the builder's paths.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 NOTICES = ROOT / "NOTICES.txt"
+PARTS = ROOT / "palladion.cdx.json"
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
 TEXTS = re.compile(r"(licen[cs]e|copying|notice|unlicense)", re.IGNORECASE)
 
@@ -109,11 +111,38 @@ def notices(found: list[dict[str, Any]]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def parts(found: list[dict[str, Any]]) -> str:
+    """The crates as an SBOM of CycloneDX 1.5, without a time: the same for the same Cargo.lock."""
+    toml = import_module("tomllib" if find_spec("tomllib") else "pip._vendor.tomli")
+    lock = toml.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))["package"]
+    sums = {(one["name"], one["version"]): one.get("checksum") for one in lock}
+    version = next(one["version"] for one in lock if one["name"] == "palladion-python")
+    components = [
+        {
+            "type": "library",
+            "bom-ref": f"pkg:cargo/{crate['name']}@{crate['version']}",
+            "name": crate["name"],
+            "version": crate["version"],
+            "hashes": [{"alg": "SHA-256", "content": sums[crate["name"], crate["version"]]}],
+            "licenses": [{"expression": (crate["license"] or "").replace("/", " OR ")}],
+            "purl": f"pkg:cargo/{crate['name']}@{crate['version']}",
+        }
+        for crate in sorted(found, key=lambda crate: (crate["name"], crate["version"]))
+    ]
+    own = {"type": "application", "bom-ref": "palladion", "name": "palladion", "version": version,
+           "licenses": [{"expression": "Apache-2.0"}],
+           "purl": f"pkg:pypi/palladion@{version}"}  # fmt: skip
+    bom = {"bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+           "metadata": {"component": own}, "components": components}  # fmt: skip
+    return json.dumps(bom, indent=1) + "\n"
+
+
 def main(arguments: list[str]) -> None:
     """Check, or write the notices."""
     found = crates()
     if arguments[:1] == ["--notices"]:
         NOTICES.write_text(notices(linked(found)), encoding="utf-8")
+        PARTS.write_text(parts(linked(found)), encoding="utf-8")
         return
     versions = defaultdict(list)
     for crate in found:
@@ -123,6 +152,8 @@ def main(arguments: list[str]) -> None:
     wrong = faults(found, rules())
     if NOTICES.read_text(encoding="utf-8") != notices(linked(found)):
         wrong.append(f"{NOTICES.name} is not of these crates: write it with --notices")
+    if PARTS.read_text(encoding="utf-8") != parts(linked(found)):
+        wrong.append(f"{PARTS.name} is not of these crates: write it with --notices")
     if wrong:
         sys.exit("\n".join(wrong))
 

@@ -31,7 +31,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 VERSIONS = ["3.10", "3.13"]  # the oldest and the newest that pyproject.toml names
-SOURCES = {"", ".lock", ".md", ".py", ".pyi", ".rs", ".toml", ".typed"}
+SOURCES = {"", ".cu", ".lock", ".md", ".py", ".pyi", ".rs", ".toml", ".typed"}
 """Endings of files in the source distribution, except those of ``DATA``."""
 DATA = r"data/\w+\.(json|npz)|accelerators/packing_model/(machines|networks)/\w+\.json|sets\.json"
 """Files of the package that are no sources."""
@@ -103,9 +103,12 @@ def check_contents(archive: Path) -> None:
 
     with tarfile.open(archive) as opened:
         names = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
-    needed = {"Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md", "pyproject.toml"}
+    needed = {"Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md", "palladion.cdx.json",
+              "pyproject.toml"}  # fmt: skip
     missing = needed - {*names}
-    allowed = re.compile(rf"NOTICES\.txt|crates/schemes/sets\.json|python/palladion/({DATA})")
+    allowed = re.compile(
+        rf"NOTICES\.txt|palladion\.cdx\.json|crates/schemes/sets\.json|python/palladion/({DATA})"
+    )
     strays = [
         name for name in names
         if not allowed.fullmatch(name)
@@ -233,14 +236,22 @@ def check_files() -> None:
 
     names = [path.as_posix() for path in files("palladion") or []]
     ours = re.compile(
-        r"palladion/(\w+/)*(\w+\.pyi?|__pycache__/.*\.pyc|py\.typed|_native(\.abi3)?\.(so|pyd))"
+        r"palladion/(\w+/)*(\w+\.(cu|pyi?)|__pycache__/.*\.pyc|py\.typed|_native(\.abi3)?\.(so|pyd))"
         rf"|palladion/({DATA})"
         r"|palladion-[^/]+\.dist-info/.*|(\.\./)+(bin|Scripts)/palladion(\.exe)?"
     )
     strays = [name for name in names if not ours.fullmatch(name) or re.search(r"\btests?\b", name)]
-    needed = {"palladion/py.typed", "palladion/_native.pyi", "palladion/data/mnist.json"}
+    needed = {
+        "palladion/cuda/kernels.cu",
+        "palladion/py.typed",
+        "palladion/_native.pyi",
+        "palladion/data/mnist.json",
+    }
     if not any(name.endswith(".dist-info/licenses/NOTICES.txt") for name in names):
         fail("files: the licences of the crates that are linked in are missing")
+    lists = [path for path in files("palladion") or [] if "/sboms/" in path.as_posix()]
+    if not lists or any("file://" in path.read_text(encoding="utf-8") for path in lists):
+        fail(f"files: {len(lists)} lists of parts, expected one, without paths of a machine")
     if strays or needed - {*names}:
         fail(f"files: strays {strays}, missing {needed - {*names}}")
 
