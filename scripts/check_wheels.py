@@ -103,8 +103,8 @@ def check_contents(archive: Path) -> None:
 
     with tarfile.open(archive) as opened:
         names = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
-    needed = {"Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md", "palladion.cdx.json",
-              "pyproject.toml"}  # fmt: skip
+    needed = {"Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md",
+              "palladion.cdx.json", "pyproject.toml"}  # fmt: skip
     missing = needed - {*names}
     allowed = re.compile(
         rf"NOTICES\.txt|palladion\.cdx\.json|crates/schemes/sets\.json|python/palladion/({DATA})"
