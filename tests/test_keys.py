@@ -264,3 +264,26 @@ def test_rotation_makes_new_keys_and_keeps_the_old_secret(
     assert new.expires is not None
     assert halves.secret.read_bytes() == old
     refused(command(*line), "exists: give another folder")
+
+
+@pytest.mark.parametrize("name", ["small", "medium", "large"])
+def test_named_profiles_are_parameters_that_programs_share(name: str) -> None:
+    network = palladion.mnist_network()
+    program = palladion.CompiledModel.of_network(network, profile=name)
+    packaged = Path(palladion.__file__).parent / "data" / f"profile_{name}.json"
+    own, shared = json.loads(program.terms.profile()), json.loads(packaged.read_text())
+    keys = {"relinearization", "galois", "packing", "dimension", "public", "baby_steps"}
+    assert {key: own[key] for key in own.keys() - keys} == {
+        key: shared[key] for key in shared.keys() - keys
+    }
+    assert program.facts.predicted_log2_failure <= -40
+    assert program.facts.security.enough
+    if name == "small":
+        assert program.terms.missing_keys(packaged.read_text())[0] == 0
+
+
+def test_a_profile_that_is_no_name_and_no_file_is_refused(command: Command, tmp_path: Path) -> None:
+    network = Path(palladion.__file__).parent / "data" / "mnist.json"
+    given = ["--profile", "huge", "--output", tmp_path / "program"]
+    refused(command("compile", network, *given), "huge")
+    assert not (tmp_path / "program").exists()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from palladion import _native
 from palladion.choices import Choices
@@ -289,8 +289,18 @@ class CompiledModel:
         return cls(files.parsed(Path(path), _native.Program.from_bytes, b"PROG"))
 
 
+NAMED: Final = ("small", "medium", "large")
+"""Profiles of this package: the parameters that MNIST, LeNet-5 and ResNet-20 get by themselves."""
+
+
+def is_named(source: Profile | None) -> bool:
+    """True if a profile is one of this package. A file of that name is given as ``./small``."""
+    return isinstance(source, (str, Path)) and str(source) in NAMED
+
+
 def profile_of(source: Profile) -> str:
-    """The profile of keys, as JSON: of terms, or of a client's file or a file of evaluation keys.
+    """The profile of keys, as JSON: of terms, of a client's file or a file of evaluation keys, or
+    that of a name of :data:`NAMED`.
 
     Raises
     ------
@@ -305,14 +315,16 @@ def profile_of(source: Profile) -> str:
         return source.profile()
     if isinstance(source, KeyFile):
         return source.profile
+    if is_named(source):
+        return (Path(__file__).parent / "data" / f"profile_{source}.json").read_text()
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         data = files.read(path)
         if files.kind(data) == files.OURS[b"CLNT"][0]:
             return files.parsed(path, _native.Terms.from_bytes, b"CLNT", data).profile()
         return KeyFile.read(path).profile
-    raise UsageError(f"a profile of type {type(source).__name__}, expected the path of a client's "
-                     "file or of evaluation keys, or the terms of a program")  # fmt: skip
+    raise UsageError(f"a profile of type {type(source).__name__}, expected small, medium, large, "
+                     "the path of a client's file or of evaluation keys, or terms")  # fmt: skip
 
 
 def client_file(program: Path) -> Path:

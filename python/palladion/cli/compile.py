@@ -29,7 +29,7 @@ from palladion.cli.common import (
 from palladion.cli.hybrid import MBIT, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
 from palladion.cli.stopping import timeout_option
-from palladion.deployment import client_file
+from palladion.deployment import client_file, is_named
 from palladion.errors import UsageError
 from palladion.hybrid import Link
 from palladion.identity import ids_of
@@ -76,7 +76,7 @@ from palladion.support.text import at_most, size
     "--profile",
     type=FILE,
     help="Client's file or evaluation keys whose parameters to take: keys that clients have then "
-    "serve this program.",
+    "serve this program. Or small, medium, large: those that MNIST, LeNet-5, ResNet-20 get.",
 )
 @click.option(
     "--like", type=FILE,
@@ -124,7 +124,8 @@ def compile_(
                          "--inputs-per-client are for --mode hybrid")  # fmt: skip
     if profile is not None and words is not None:
         raise UsageError("--words with --profile: the moduli are those of the profile")
-    earlier = Earlier.read(like or profile)
+    compared = like or (None if is_named(profile) else profile)
+    earlier = Earlier.read(compared)
     is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
