@@ -115,8 +115,8 @@ def test_a_run_resumes_on_its_target_and_others_are_refused(path: Path) -> None:
     prepared = program.prepare(Target("cpu"))
     assert prepared(keys, query).report.raw_digest == answer.report.raw_digest
     for wrong, words in (
-        (lambda: program.run(keys, query, target="tpu"), "'tpu', expected one of cpu, xla"),
-        (lambda: Target("cpu", device="gpu"), "target cpu, which has none"),
+        (lambda: program.run(keys, query, target="tpu"), "'tpu', expected one of cpu, cuda, xla"),
+        (lambda: Target("cpu", device="gpu"), "target cpu, which has no choice"),
         (lambda: Target("xla", device="abacus"), "'abacus', expected one of cpu, gpu, tpu"),
         (lambda: Target("xla", devices=0), "0 devices, expected at least 1"),
     ):
