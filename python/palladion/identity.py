@@ -63,16 +63,21 @@ def of_keys(path: Path, _data: bytes) -> Json:
 
 def of_query(path: Path, data: bytes) -> Json:
     """The identities of a query."""
-    layout, program, key, inputs = files.parsed(path, _native.Query.head, b"ENCI", data)
+    layout, program, secret, inputs = files.parsed(path, _native.Query.head, b"ENCI", data)
     bound = {"layout_id": layout} if layout is not None else {"program_id": program}
-    return {**bound, "key_id": key, "query_id": hashlib.sha256(data).hexdigest(),
+    return {**bound, "key_id": known(secret), "query_id": hashlib.sha256(data).hexdigest(),
             "inputs": inputs}  # fmt: skip
 
 
 def of_answer(path: Path, data: bytes) -> Json:
     """The identities of an answer."""
     program, query, key, inputs = files.parsed(path, _native.Answer.head, b"ENCO", data)
-    return {"program_id": program, "query_id": query, "key_id": key, "inputs": inputs}
+    return {"program_id": program, "query_id": query, "key_id": known(key), "inputs": inputs}
+
+
+def known(key: str) -> str | None:
+    """The identity of a key; None for zeros, which files of an earlier version have."""
+    return key if key.strip("0") else None
 
 
 READERS: Final[dict[bytes, Callable[[Path, bytes], Json]]] = {

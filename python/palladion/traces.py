@@ -89,7 +89,11 @@ class Trace:
     @cached_property
     def native(self) -> _native.Trace:
         """The verified trace of a compiled network. Circuits have another form."""
-        return _native.Trace.from_text(self.text)
+        try:
+            return _native.Trace.from_text(self.text)
+        except FormatError as error:
+            raise FormatError(f"{error}; traces of another version are made again, by "
+                              "`palladion lower` of the program") from error  # fmt: skip
 
     @cached_property
     def work(self) -> _native.Workload:

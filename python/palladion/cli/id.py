@@ -28,4 +28,5 @@ def id_(file: Path, as_json: bool) -> None:
     if as_json:
         print_json(found)
     else:
-        print_rows({name.replace("_", " "): value for name, value in found.items()})
+        print_rows({name.replace("_", " "): "unknown" if value is None else value
+                    for name, value in found.items()})  # fmt: skip

@@ -107,6 +107,8 @@ def parsed(
         words = f"{path}: {error}"
         if isinstance(error, MismatchError) and "made for other parameters" in words:
             words += f"; give the program that it was made for, or one made for this: {origin}"
+        if tag == b"EKEY" and "format version" in words:
+            words += "; the secret stays: `palladion keygen --secret` makes keys of it again"
         raise type(error)(words) from error
 
 
