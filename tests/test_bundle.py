@@ -245,6 +245,9 @@ class Recorder:
 
     def begin(self) -> None: ...
 
+    def recall(self, load: int) -> bool:
+        return False
+
     def write(self, load: int, words: list[bytes]) -> None:
         self.written[load] = words[0]
 
