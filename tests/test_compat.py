@@ -18,7 +18,7 @@ LARGEST = 2_000_000
 """Bytes of all stored files."""
 
 EXPECTED = [0.9302578476662365, 1.265781792722733]
-"""What the version of the files decrypted. All of it is exact."""
+"""The answer that the version of the files decrypted. All of it is exact."""
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from palladion import _native
 from palladion.deployment import CompiledModel
@@ -55,7 +55,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What is known of a program. It is JSON, in a file beside the program."""
+    """A description of a program. It is JSON, in a file beside the program."""
 
     format: str
     network: str
@@ -69,15 +69,15 @@ class Manifest:
     """The ONNX file, or the integer network if there was none."""
     data: Source | None
     """The calibration data."""
-    options: Mapping[str, Any]
+    options: Json
     """Options of ``compile``, those that were not given too."""
     versions: Mapping[str, str]
     """Versions of palladion, Python and the libraries."""
     log2_failure: float
     """log2 of a bound on the probability that a run is wrong."""
-    security: Mapping[str, Any]
+    security: Json
     warnings: tuple[str, ...]
-    accuracy: tuple[Mapping[str, Any], ...] = ()
+    accuracy: tuple[Json, ...] = ()
     """Results of ``evaluate --attach``."""
 
     @classmethod
@@ -87,7 +87,7 @@ class Manifest:
         network: IntNetwork,
         model: Path,
         data: Path | None,
-        options: Mapping[str, Any],
+        options: Json,
     ) -> Manifest:
         """The manifest of a program that was just compiled."""
         facts = program.facts
@@ -136,7 +136,7 @@ class Manifest:
         """Write it."""
         files.write(path, (json.dumps(self.to_json(), indent=1) + "\n").encode())
 
-    def with_accuracy(self, result: Mapping[str, Any]) -> Manifest:
+    def with_accuracy(self, result: Json) -> Manifest:
         """The manifest with a result of ``evaluate``."""
         return replace(self, accuracy=(*self.accuracy, dict(result)))
 

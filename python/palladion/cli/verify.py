@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,6 +14,7 @@ from palladion.deployment import DEFAULT_QUERIES
 from palladion.errors import MismatchError, UsageError
 from palladion.manifest import Manifest, Source, beside, hash_of, versions
 from palladion.support import files
+from palladion.support.records import Json
 
 
 @click.command()
@@ -83,7 +83,7 @@ def verify(
         raise MismatchError(f"not as in the manifest: {', '.join(wrong)}")
 
 
-def requantised(model: Path, data: Path | None, options: dict[str, Any]) -> IntNetwork:
+def requantised(model: Path, data: Path | None, options: Json) -> IntNetwork:
     """The integer network of a model, with options from a manifest."""
     lists = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
     _, found = calibrate(model, data, **{**options, **lists})
