@@ -97,25 +97,25 @@ def network(
     program = _native.Program.from_bytes(file.read_bytes())
     keys = palladion.EvaluationKeys.from_bytes(program, (keys_of / "evaluation.key").read_bytes())
     query = palladion.Query.from_bytes(program, query_of.read_bytes())
-    found: dict[str, Any] = {"network": name}
+    row: dict[str, Any] = {"network": name}
     for _ in range(1 if runs == 1 or name != "MNIST" else 3):
         _, report = program.run(keys, query, None, None, None)
-        found["raw_digest"] = report["raw_digest"]
-        found.setdefault("cpu_kernels_seconds", []).append(report["seconds"])
-    say(f"the CPU's kernels: {found['cpu_kernels_seconds']}")
+        row["raw_digest"] = report["raw_digest"]
+        row.setdefault("cpu_kernels_seconds", []).append(report["seconds"])
+    say(f"the CPU's kernels: {row['cpu_kernels_seconds']}")
     prepare = {"xla": partial(xla_run.prepare_run, device=device)}
     if device.platform == "gpu":
         prepare = {"cuda": cuda_run.prepare_run, **prepare}
     for target in [one for one in targets if one in prepare]:
         bring = prepare[target]
         try:
-            found[target] = measured(bring, program, keys, query, found["raw_digest"], runs)
+            row[target] = measured(bring, program, keys, query, row["raw_digest"], runs)
         except Exception as error:
-            found[target] = {"not_run": f"{type(error).__name__}: {error}"[:300]}
-        say(f"{target}: {found[target].get('not_run', 'done')}")
+            row[target] = {"not_run": f"{type(error).__name__}: {error}"[:300]}
+        say(f"{target}: {row[target].get('not_run', 'done')}")
     plan = Plan(_native.Waves.of_program(program))
-    found["model"] = roofline.modelled(plan)
-    return found
+    row["model"] = roofline.modelled(plan)
+    return row
 
 
 def measured(
@@ -128,21 +128,21 @@ def measured(
     """
     began = time.perf_counter()
     run = prepare(program)
-    found: dict[str, Any] = {"prepare_seconds": time.perf_counter() - began, "equal": True}
+    times: dict[str, Any] = {"prepare_seconds": time.perf_counter() - began, "equal": True}
     for _ in range(runs):
         _, report = run.run(keys, query)
-        found.setdefault("seconds", []).append(report["seconds"])
-        found["equal"] &= report["raw_digest"] == expected
-        say(f"{found['seconds'][-1]:.3f} s, {'equal' if found['equal'] else 'DIFFERENT'}")
-    found["steps"] = report["steps"]
-    found["device_memory_bytes"] = report["device_memory_bytes"]
+        times.setdefault("seconds", []).append(report["seconds"])
+        times["equal"] &= report["raw_digest"] == expected
+        say(f"{times['seconds'][-1]:.3f} s, {'equal' if times['equal'] else 'DIFFERENT'}")
+    times["steps"] = report["steps"]
+    times["device_memory_bytes"] = report["device_memory_bytes"]
     _, report = run.run(keys, query, profile=True)
-    found["profiled_seconds"], found["kernels"] = report["seconds"], report["kernels"]
+    times["profiled_seconds"], times["kernels"] = report["seconds"], report["kernels"]
     if isinstance(run.prepared, cuda_run.Prepared):
-        found["kernels"] = seconds_of_stages(run.prepared.executor)
-    for stage, seconds in sorted(found["kernels"].items(), key=lambda item: -item[1])[:12]:
+        times["kernels"] = seconds_of_stages(run.prepared.executor)
+    for stage, seconds in sorted(times["kernels"].items(), key=lambda item: -item[1])[:12]:
         say(f"  {stage}: {seconds:.4f} s")
-    return found
+    return times
 
 
 def seconds_of_stages(executor: Any) -> dict[str, float]:
@@ -200,10 +200,10 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder:
                 model, runs = args.root / NETWORKS[part], 1 if quick else 4
                 try:
-                    found = network(part, model, device, Path(folder), runs, targets)
+                    row = network(part, model, device, Path(folder), runs, targets)
                 except Exception as error:
-                    found = {"network": part, "not_run": f"{type(error).__name__}: {error}"[:300]}
-            record.setdefault("networks", []).append(found)
+                    row = {"network": part, "not_run": f"{type(error).__name__}: {error}"[:300]}
+            record.setdefault("networks", []).append(row)
         args.output.write_text(json.dumps(record, indent=1))
     return 0
 

@@ -148,9 +148,9 @@ class Manifest:
         MismatchError
             If it was compiled of another one.
         """
-        found = hash_of(network.to_json().encode())
-        if found != self.network_sha256:
-            raise MismatchError(f"the network has the hash {found[:16]}.., expected that of "
+        own = hash_of(network.to_json().encode())
+        if own != self.network_sha256:
+            raise MismatchError(f"the network has the hash {own[:16]}.., expected that of "
                                 f"the program, {self.network_sha256[:16]}..")  # fmt: skip
         return self
 

@@ -86,5 +86,5 @@ def verify(
 def requantised(model: Path, data: Path | None, options: Json) -> IntNetwork:
     """The integer network of a model, with options from a manifest."""
     lists = {name: tuple(value) for name, value in options.items() if isinstance(value, list)}
-    _, found = calibrate(model, data, **{**options, **lists})
-    return found.network
+    _, quantised = calibrate(model, data, **{**options, **lists})
+    return quantised.network

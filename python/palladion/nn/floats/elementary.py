@@ -67,10 +67,10 @@ def by_blocks(function: Function) -> Function:
         x = np.asarray(x, dtype=np.float64)
         if x.size <= BLOCK:
             return function(x)
-        flat, found = x.reshape(-1), np.empty(x.size)
+        flat, result = x.reshape(-1), np.empty(x.size)
         for start in range(0, x.size, BLOCK):
-            found[start : start + BLOCK] = function(flat[start : start + BLOCK])
-        return found.reshape(x.shape)
+            result[start : start + BLOCK] = function(flat[start : start + BLOCK])
+        return result.reshape(x.shape)
 
     return compute
 
@@ -102,16 +102,16 @@ def reduce_exponent(x: Array) -> tuple[Array, Array]:
 @by_blocks
 def exp(x: Array) -> Array:
     power, count = reduce_exponent(x)
-    found: Array = np.ldexp(1 + power, count)
-    return found
+    result: Array = np.ldexp(1 + power, count)
+    return result
 
 
 @by_blocks
 def expm1(x: Array) -> Array:
     """``exp(x) - 1``, for ``x`` up to 709."""
     power, count = reduce_exponent(x)
-    found: Array = np.ldexp(power, count) + (np.ldexp(1.0, count) - 1)
-    return found
+    result: Array = np.ldexp(power, count) + (np.ldexp(1.0, count) - 1)
+    return result
 
 
 @by_blocks
@@ -124,8 +124,8 @@ def log(x: Array) -> Array:
     part = (mantissa - 1) / (mantissa + 1)
     square = part * part
     inner = 2 * part + 2 * part * square * sum_series(square, LOG_SERIES)
-    found: Array = count * LN2[0] + (inner + count * LN2[1])
-    return found
+    result: Array = count * LN2[0] + (inner + count * LN2[1])
+    return result
 
 
 @by_blocks
@@ -139,22 +139,22 @@ def log1p(x: Array) -> Array:
 @by_blocks
 def tanh(x: Array) -> Array:
     less = expm1(2 * np.minimum(np.abs(x), 22.0))  # beyond, it is 1
-    found: Array = np.copysign(less / (less + 2), x)
-    return found
+    result: Array = np.copysign(less / (less + 2), x)
+    return result
 
 
 @by_blocks
 def sinh(x: Array) -> Array:
     less = expm1(np.abs(x))
-    found: Array = np.copysign((less + less / (less + 1)) / 2, x)
-    return found
+    result: Array = np.copysign((less + less / (less + 1)) / 2, x)
+    return result
 
 
 @by_blocks
 def cosh(x: Array) -> Array:
     power = exp(np.abs(x))
-    found: Array = (power + 1 / power) / 2
-    return found
+    result: Array = (power + 1 / power) / 2
+    return result
 
 
 @by_blocks
@@ -195,23 +195,23 @@ def turn(x: Array) -> tuple[Array, Array, Array]:
 @by_blocks
 def sin(x: Array) -> Array:
     sine, cosine, quarter = turn(x)
-    found = np.where(quarter % 2 == 1, cosine, sine)
-    return np.where(quarter >= 2, -found, found)
+    result = np.where(quarter % 2 == 1, cosine, sine)
+    return np.where(quarter >= 2, -result, result)
 
 
 @by_blocks
 def cos(x: Array) -> Array:
     sine, cosine, quarter = turn(x)
-    found = np.where(quarter % 2 == 1, sine, cosine)
-    return np.where((quarter == 1) | (quarter == 2), -found, found)
+    result = np.where(quarter % 2 == 1, sine, cosine)
+    return np.where((quarter == 1) | (quarter == 2), -result, result)
 
 
 @by_blocks
 def tan(x: Array) -> Array:
     sine, cosine, quarter = turn(x)
     odd = quarter % 2 == 1
-    found: Array = np.where(odd, -cosine, sine) / np.where(odd, sine, cosine)
-    return found
+    result: Array = np.where(odd, -cosine, sine) / np.where(odd, sine, cosine)
+    return result
 
 
 @by_blocks
@@ -222,8 +222,8 @@ def atan(x: Array) -> Array:
     for _ in range(2):  # atan(x) = 2 atan(x / (1 + sqrt(1 + x^2)))
         part = part / (1 + np.sqrt(1 + part * part))
     square = part * part
-    found = 4 * (part + part * square * sum_series(square, ATAN_SERIES))
-    turned: Array = np.copysign(np.where(over, PI_2 - found, found), x)
+    result = 4 * (part + part * square * sum_series(square, ATAN_SERIES))
+    turned: Array = np.copysign(np.where(over, PI_2 - result, result), x)
     return turned
 
 
@@ -276,9 +276,9 @@ def power(x: Array, exponent: float) -> Array:
     if whole and exponent <= POLYNOMIAL_POWERS:
         return multiply_repeatedly(x, int(exponent))
     size = np.abs(x)
-    found = exp(exponent * log(np.where(size > 0, size, 1.0)))
-    found = np.where(size > 0, found, 0.0)
-    return np.where(x < 0, -found, found) if whole and exponent % 2 == 1 else found
+    result = exp(exponent * log(np.where(size > 0, size, 1.0)))
+    result = np.where(size > 0, result, 0.0)
+    return np.where(x < 0, -result, result) if whole and exponent % 2 == 1 else result
 
 
 def multiply_repeatedly(x: Array, exponent: int) -> Array:
