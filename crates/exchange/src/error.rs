@@ -3,6 +3,7 @@
 use crate::needs::Need;
 use rlwe::KeyId;
 use rlwe::bytes::{BytesError, Fingerprint, short};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Result of the `exchange` layer.
@@ -89,6 +90,22 @@ pub enum Error {
         expires: u64,
         /// Seconds since 1970 now.
         now: u64,
+    },
+    /// A file of evaluation keys could not be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A file of evaluation keys has other content than when it was opened.
+    #[error(
+        "{} has other evaluation keys than when it was opened: open them again", .path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
     },
     /// An output could not be written.
     #[error("cannot write: {0}")]

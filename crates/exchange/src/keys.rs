@@ -190,15 +190,7 @@ impl EvaluationKeys {
     /// # Errors
     /// [`Error::MissingKeys`].
     pub fn check(&self, needed: &Needs) -> Result<()> {
-        let has = self.needs();
-        let mut missing = needed.each().filter(|need| !has.covers(*need));
-        match missing.next() {
-            None => Ok(()),
-            Some(first) => Err(Error::MissingKeys {
-                count: 1 + missing.count(),
-                first,
-            }),
-        }
+        needed.check_met_by(&self.needs())
     }
 
     /// Makes the keys from their parts.

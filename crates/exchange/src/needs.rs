@@ -1,6 +1,6 @@
 //! The evaluation keys that a program or a circuit needs.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::packing;
 use crate::params::LoopParams;
@@ -151,6 +151,21 @@ impl Needs {
         }
     }
 
+    /// Checks that the keys `has` cover all of these.
+    ///
+    /// # Errors
+    /// [`Error::MissingKeys`].
+    pub fn check_met_by(&self, has: &Self) -> Result<()> {
+        let mut missing = self.each().filter(|need| !has.covers(*need));
+        match missing.next() {
+            None => Ok(()),
+            Some(first) => Err(Error::MissingKeys {
+                count: 1 + missing.count(),
+                first,
+            }),
+        }
+    }
+
     /// Whether a key of the kind, element and number of values of `need` is needed, at any level.
     pub fn has(&self, need: Need) -> bool {
         match need {
@@ -166,7 +181,7 @@ impl Needs {
     /// [`EvaluationKeys::byte_len`](crate::EvaluationKeys::byte_len) before the first packing.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if the number of values of a packing is no power of
+    /// [`Error::Shape`] if the number of values of a packing is no power of
     /// two.
     pub fn byte_len(&self, params: &LoopParams) -> Result<usize> {
         let (rlwe, small) = (params.bfv().rlwe(), params.small());
@@ -199,7 +214,7 @@ impl Needs {
     /// Memory that the baby steps of all packings take, in bytes. They are made from the keys.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if the number of values of a packing is no power of
+    /// [`Error::Shape`] if the number of values of a packing is no power of
     /// two.
     pub fn baby_steps_byte_len(&self, params: &LoopParams) -> Result<usize> {
         self.packing_byte_len(params, packing::baby_steps)

@@ -40,6 +40,7 @@ mod avx2;
 mod avx512;
 mod backend;
 mod counted;
+mod memory;
 mod modulus;
 #[doc(hidden)]
 pub mod naive;
@@ -54,6 +55,7 @@ pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
 pub use backend::{Kernels, available, kernels};
 pub use counted::Counted;
+pub use memory::return_freed;
 pub use modulus::Modulus;
 pub use ntt::NttTable;
 pub use prime::is_prime;

@@ -6,6 +6,7 @@
 
 use pyo3::PyErr;
 use pyo3::exceptions::PyOSError;
+use std::io;
 
 pyo3::import_exception!(palladion.errors, BudgetError);
 pyo3::import_exception!(palladion.errors, ExpiredError);
@@ -237,18 +238,21 @@ impl ToPython for exchange::Error {
         match self {
             // Raised as Python's own exception, so that callers can read `strerror` and name the
             // file.
-            Self::Io(error) => {
-                let words = error.to_string();
-                let words = words
-                    .split(" (os error")
-                    .next()
-                    .unwrap_or(&words)
-                    .to_owned();
-                PyOSError::new_err((error.raw_os_error().unwrap_or(0), words))
+            Self::Io(error) => PyOSError::new_err(number_and_words(&error)),
+            Self::Unreadable { path, source } => {
+                let (number, words) = number_and_words(&source);
+                PyOSError::new_err((number, words, path))
             }
             other => of_exchange(&other).exception(other.to_string()),
         }
     }
+}
+
+/// The arguments of Python's exception for an error of the system.
+fn number_and_words(error: &io::Error) -> (i32, String) {
+    let words = error.to_string();
+    let words = words.split(" (os error").next().unwrap_or(&words);
+    (error.raw_os_error().unwrap_or(0), words.to_owned())
 }
 
 impl ToPython for seal::Error {
@@ -418,7 +422,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 fn of_exchange(error: &exchange::Error) -> Fault {
     use exchange::Error::{
         Bfv, Bytes, Expired, Io, Layout, MissingKey, MissingKeys, MissingPackingKey, OtherQuery,
-        Profile, Program, Shape,
+        Profile, Program, Replaced, Shape, Unreadable,
     };
     match error {
         Program(error) => of_program(error),
@@ -426,10 +430,10 @@ fn of_exchange(error: &exchange::Error) -> Fault {
         Bytes(error) => of_bytes(error),
         MissingKey { .. } | MissingKeys { .. } | MissingPackingKey { .. } => Fault::Key,
         Expired { .. } => Fault::Expired,
-        Layout { .. } | OtherQuery { .. } | Profile { .. } => Fault::Mismatch,
+        Layout { .. } | OtherQuery { .. } | Profile { .. } | Replaced { .. } => Fault::Mismatch,
         Shape { .. } => Fault::File,
-        // `to_python` raises Python's own exception for it, without a fault.
-        Io(_) => Fault::Internal,
+        // `to_python` raises Python's own exception for them, without a fault.
+        Io(_) | Unreadable { .. } => Fault::Internal,
         _ => Fault::Internal,
     }
 }

@@ -1,12 +1,14 @@
 //! The client's secret key and the server's evaluation keys.
 
 use client::{Client, StoredSecret, system_rng};
-use exchange::{Exchange, Needs, Profile, files};
+use exchange::{Exchange, KeyMemory, Label, Needs, Profile, StoredKeys, files};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use std::fs::File;
 use std::io::BufWriter;
+use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
 use crate::error::ToPython;
@@ -25,7 +27,34 @@ pub(crate) struct SecretKey(pub(crate) Client);
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct EvaluationKeys {
     pub(crate) exchange: Exchange,
-    pub(crate) keys: exchange::EvaluationKeys,
+    place: Place,
+}
+
+/// Where the keys are.
+enum Place {
+    Memory(Arc<exchange::EvaluationKeys>),
+    Files(StoredKeys),
+}
+
+/// Memory for the keys that lie in files.
+static MEMORY: LazyLock<Arc<KeyMemory>> = LazyLock::new(|| Arc::new(KeyMemory::new(KEY_MEMORY)));
+
+/// Bytes of memory for the keys that lie in files, before the first [`set_key_memory`]: two sets of
+/// the packaged network.
+const KEY_MEMORY: u64 = 2_500_000_000;
+
+/// Sets the bytes of memory for keys that are opened from files. Returns the number before.
+#[pyfunction]
+pub(crate) fn set_key_memory(py: Python<'_>, bytes: u64) -> u64 {
+    let before = MEMORY.budget();
+    py.detach(|| MEMORY.set_budget(bytes));
+    before
+}
+
+/// Bytes of memory of the keys that were opened from files.
+#[pyfunction]
+pub(crate) fn key_memory() -> u64 {
+    MEMORY.held()
 }
 
 /// Generates the keys that a program needs.
@@ -38,7 +67,7 @@ pub(crate) fn keygen(py: Python<'_>, terms: Known) -> PyResult<(SecretKey, Evalu
         let keys = client.evaluation_keys()?;
         Ok((client, keys))
     })?;
-    Ok((SecretKey(client), EvaluationKeys { exchange, keys }))
+    Ok((SecretKey(client), EvaluationKeys::new(exchange, keys)))
 }
 
 /// Checks that the keys that a program needs find room, and their bytes.
@@ -85,7 +114,7 @@ impl SecretKey {
         room_for_keys(self.0.exchange())?;
         let keys = guard(py, || self.0.evaluation_keys())?;
         let exchange = self.0.exchange().clone();
-        Ok(EvaluationKeys { exchange, keys })
+        Ok(EvaluationKeys::new(exchange, keys))
     }
 
     /// The number of evaluation keys that `also` and this program need beyond the profiles `have`,
@@ -173,6 +202,35 @@ impl SecretKey {
     }
 }
 
+impl EvaluationKeys {
+    fn new(exchange: Exchange, keys: exchange::EvaluationKeys) -> Self {
+        let place = Place::Memory(Arc::new(keys));
+        Self { exchange, place }
+    }
+
+    /// The keys, from memory or from their files. That may take a second.
+    pub(crate) fn read(&self) -> exchange::Result<Arc<exchange::EvaluationKeys>> {
+        match &self.place {
+            Place::Memory(keys) => Ok(Arc::clone(keys)),
+            Place::Files(keys) => keys.get(),
+        }
+    }
+
+    pub(crate) fn label(&self) -> &Label {
+        match &self.place {
+            Place::Memory(keys) => keys.label(),
+            Place::Files(keys) => keys.label(),
+        }
+    }
+
+    pub(crate) fn needs(&self) -> Needs {
+        match &self.place {
+            Place::Memory(keys) => keys.needs(),
+            Place::Files(keys) => keys.needs().clone(),
+        }
+    }
+}
+
 #[pymethods]
 impl EvaluationKeys {
     /// The terms of the program with which it was read or made.
@@ -184,30 +242,30 @@ impl EvaluationKeys {
     /// not state one.
     #[getter]
     fn key(&self) -> String {
-        hex(&self.keys.label().key.to_bytes())
+        hex(&self.label().key.to_bytes())
     }
 
     /// From when on they are not to be used, in seconds since 1970.
     #[getter]
     fn expires(&self) -> Option<u64> {
-        self.keys.label().expires
+        self.label().expires
     }
 
     /// The profile of the keys, as JSON.
     fn profile(&self) -> String {
-        Profile::new(self.exchange.params(), &self.keys.needs()).to_json()
+        Profile::new(self.exchange.params(), &self.needs()).to_json()
     }
 
     /// Length of [`EvaluationKeys::to_bytes`].
     fn byte_len(&self, py: Python<'_>) -> PyResult<usize> {
         guard(py, || {
-            files::keys_file_len(self.exchange.params(), &self.keys.needs())
+            files::keys_file_len(self.exchange.params(), &self.needs())
         })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || {
-            files::keys_to_bytes(self.exchange.params(), &self.keys)
+            files::keys_to_bytes(self.exchange.params(), &*self.read()?)
         })
     }
 
@@ -231,7 +289,33 @@ impl EvaluationKeys {
             keys.check(&exchange.needs())?;
             Ok(keys)
         })?;
-        Ok(Self { exchange, keys })
+        Ok(Self::new(exchange, keys))
+    }
+
+    /// Reads keys from one file, or from several that complete each other. They are read again when
+    /// they are used after they have left the memory for other keys.
+    #[staticmethod]
+    fn open(py: Python<'_>, terms: Known, paths: Vec<PathBuf>) -> PyResult<Self> {
+        let exchange = terms.0;
+        let held = exchange.needs().byte_len(exchange.params());
+        let held = held.map_err(ToPython::to_python)?;
+        room("holding the evaluation keys", held as u64)?;
+        let keys = guard(py, || -> exchange::Result<_> {
+            let keys = StoredKeys::open(&MEMORY, &exchange, &paths)?;
+            keys.label().check("the evaluation keys", now())?;
+            Ok(keys)
+        })?;
+        let place = Place::Files(keys);
+        Ok(Self { exchange, place })
+    }
+
+    /// Drops keys that lie in files from the memory. A run that uses them keeps them to its end.
+    /// Returns whether they were there.
+    fn release(&self, py: Python<'_>) -> bool {
+        let Place::Files(keys) = &self.place else {
+            return false;
+        };
+        py.detach(|| keys.release())
     }
 
     /// The profile of a file of keys, as JSON; the identity of its secret, when that was made and

@@ -62,6 +62,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("EFFICIENCY", cost::EFFICIENCY)?;
     module.add("READING", cost::READING)?;
     module.add_function(wrap_pyfunction!(guard::set_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(keys::set_key_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(keys::key_memory, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
     module.add_function(wrap_pyfunction!(info::machine_factors, module)?)?;
     module.add_function(wrap_pyfunction!(program::compile, module)?)?;

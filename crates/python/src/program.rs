@@ -199,7 +199,8 @@ impl Program {
                 let from = from.transpose()?;
                 let mut clock = Clock::new(prepared, line);
                 clock.skip(from.as_ref().map_or(0, Checkpoint::steps));
-                Server::new(prepared, &keys.keys).resume(
+                let keys = keys.read()?;
+                Server::new(prepared, &keys).resume(
                     &query.query,
                     from,
                     |event| clock.observe(&event),
@@ -275,8 +276,8 @@ pub(crate) fn check_keys(own: &Exchange, keys: &EvaluationKeys) -> PyResult<()> 
     let check = || -> exchange::Result<()> {
         let profile = keys.exchange.profile();
         profile.check_parameters(own.profile())?;
-        keys.keys.label().check("the evaluation keys", now())?;
-        keys.keys.check(&own.needs())
+        keys.label().check("the evaluation keys", now())?;
+        own.needs().check_met_by(&keys.needs())
     };
     check().map_err(ToPython::to_python)
 }
@@ -285,7 +286,7 @@ pub(crate) fn check_keys(own: &Exchange, keys: &EvaluationKeys) -> PyResult<()> 
 /// higher level do not serve.
 pub(crate) fn check_keys_of_trace(own: &Exchange, keys: &EvaluationKeys) -> PyResult<()> {
     check_keys(own, keys)?;
-    let has: Vec<Need> = keys.keys.needs().each().collect();
+    let has: Vec<Need> = keys.needs().each().collect();
     match own.needs().each().find(|need| !has.contains(need)) {
         None => Ok(()),
         Some(need) => Err(UsageError::new_err(format!(

@@ -65,10 +65,11 @@ impl Trace {
                             total: at.total as f64,
                         })
                 };
-                let given = (&keys.keys, &query.query);
+                let keys = keys.read()?;
+                let given = (&*keys, &query.query);
                 let (raw, _) = replay_run(&self.exchange, &self.trace, given, observe)?;
                 let digest = hex(&raw.digest());
-                let answer = raw.hide(&self.exchange, &keys.keys, &mut system_rng())?;
+                let answer = raw.hide(&self.exchange, &keys, &mut system_rng())?;
                 Ok((files::answer_to_bytes(&self.exchange, &answer), digest))
             },
         )?;

@@ -62,6 +62,13 @@ pub fn release_pool() {
     drop(freed); // outside of the lock, as above
 }
 
+/// As [`release_pool`], and gives all other memory back that was freed. For work that has dropped
+/// large objects.
+pub fn return_memory() {
+    release_pool();
+    kernels::return_freed();
+}
+
 impl Pool {
     const fn new() -> Self {
         Self {

@@ -22,9 +22,12 @@ use crate::params::Params;
 use ring::sample::Seed;
 use ring::{Basis, Domain, Poly};
 use sha2::{Digest, Sha256};
-use std::io::{self, Write};
 use thiserror::Error;
 use zeroize::Zeroizing;
+
+mod parts;
+
+pub use parts::{Sealer, Unsealer};
 
 const MAGIC: &[u8; 8] = b"PALLADIO";
 const HEADER: usize = 8 + 4 + 4 + 32 + 8;
@@ -290,61 +293,36 @@ fn header(kind: &Kind, fingerprint: &Fingerprint, length: u64) -> Vec<u8> {
     header
 }
 
-/// Writes a sealed object in parts, so that it is never whole in memory.
-pub struct Sealer<W> {
-    out: W,
-    hash: Sha256,
-    /// Bytes of the payload that are not yet written.
-    left: u64,
-}
-
-impl<W: Write> Sealer<W> {
-    /// Writes the header of an object whose payload will have `length` bytes.
-    ///
-    /// # Errors
-    /// The errors of the output.
-    pub fn new(
-        mut out: W,
-        kind: &Kind,
-        fingerprint: &Fingerprint,
-        length: u64,
-    ) -> io::Result<Self> {
-        let header = header(kind, fingerprint, length);
-        out.write_all(&header)?;
-        Ok(Self {
-            out,
-            hash: Sha256::new_with_prefix(header),
-            left: length,
-        })
+/// Reads the fingerprint and the length of the payload from the first bytes of an object.
+fn read_header(bytes: &[u8], kind: &Kind) -> Result<(Fingerprint, u64)> {
+    if !bytes.starts_with(MAGIC) {
+        return Err(BytesError::Magic);
     }
-
-    /// Writes a part of the payload.
-    ///
-    /// # Errors
-    /// The errors of the output.
-    ///
-    /// # Panics
-    /// If the payload is longer than announced.
-    pub fn part(&mut self, part: Writer) -> io::Result<()> {
-        let bytes = &part.bytes[HEADER..];
-        let left = self.left.checked_sub(bytes.len() as u64);
-        self.left = left.expect("a payload of the length that was said");
-        self.hash.update(bytes);
-        self.out.write_all(bytes)
+    let Some((header, _)) = bytes.split_at_checked(HEADER) else {
+        return Err(BytesError::Length {
+            found: bytes.len() as u64,
+            expected: (HEADER + CHECKSUM) as u64,
+        });
+    };
+    let tag = &header[8..12];
+    if tag != kind.tag {
+        return Err(BytesError::Kind {
+            found: format!("an object of kind {:?}", String::from_utf8_lossy(tag)),
+            expected: kind.words.into(),
+        });
     }
-
-    /// Writes the checksum.
-    ///
-    /// # Errors
-    /// The errors of the output.
-    ///
-    /// # Panics
-    /// If the payload is shorter than announced.
-    pub fn end(mut self) -> io::Result<()> {
-        assert_eq!(self.left, 0, "a payload of the length that was said");
-        self.out.write_all(&self.hash.finalize())?;
-        self.out.flush()
+    let version = header[12..16].try_into().expect("four bytes");
+    let found = u32::from_le_bytes(version);
+    if found != kind.version {
+        return Err(BytesError::Version {
+            kind: kind.words.into(),
+            found,
+            expected: kind.version,
+        });
     }
+    let fingerprint = header[16..48].try_into().expect("thirty-two bytes");
+    let length = header[48..].try_into().expect("eight bytes");
+    Ok((fingerprint, u64::from_le_bytes(length)))
 }
 
 /// Bytes of a sealed object with a payload of `length` bytes.
@@ -458,39 +436,11 @@ impl<'a> Reader<'a> {
 
     /// Checks header and length. The caller checks the checksum.
     fn unchecked(bytes: &'a [u8], kind: &Kind) -> Result<(Self, Fingerprint, Sum<'a>)> {
-        if !bytes.starts_with(MAGIC) {
-            return Err(BytesError::Magic);
-        }
-        if bytes.len() < HEADER + CHECKSUM {
-            return Err(BytesError::Length {
-                found: bytes.len() as u64,
-                expected: (HEADER + CHECKSUM) as u64,
-            });
-        }
-        let tag = &bytes[8..12];
-        if tag != kind.tag {
-            return Err(BytesError::Kind {
-                found: format!("an object of kind {:?}", String::from_utf8_lossy(tag)),
-                expected: kind.words.into(),
-            });
-        }
-        let word = |at: usize| -> [u8; 4] { bytes[at..at + 4].try_into().expect("four bytes") };
-        let found = u32::from_le_bytes(word(12));
-        if found != kind.version {
-            return Err(BytesError::Version {
-                kind: kind.words.into(),
-                found,
-                expected: kind.version,
-            });
-        }
-        let fingerprint: Fingerprint = bytes[16..48].try_into().expect("thirty-two bytes");
-        let length = u64::from_le_bytes(bytes[48..56].try_into().expect("eight bytes"));
+        let (fingerprint, length) = read_header(bytes, kind)?;
+        let found = bytes.len() as u64;
         let expected = length.saturating_add((HEADER + CHECKSUM) as u64);
-        if bytes.len() as u64 != expected {
-            return Err(BytesError::Length {
-                found: bytes.len() as u64,
-                expected,
-            });
+        if found != expected {
+            return Err(BytesError::Length { found, expected });
         }
         let (content, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
         let bytes = &content[HEADER..];

@@ -3,6 +3,7 @@
 mod bytes;
 mod lwe;
 mod params;
+mod parts;
 mod rgsw;
 mod store;
 mod switch;

@@ -12,12 +12,12 @@ use crate::profile::{MAX_PROFILE, Profile};
 use crate::terms::Exchange;
 use ring::sample::Seed;
 use rlwe::bytes::{
-    BytesError, Fingerprint, Kind, Reader, Sealer, Writer, dimension_key_len, fingerprint,
-    poly_len, sealed_len, switch_key_len,
+    BytesError, Fingerprint, Kind, Reader, Sealer, Unsealer, Writer, dimension_key_len,
+    fingerprint, poly_len, sealed_len, switch_key_len,
 };
 use rlwe::{PublicKey, SwitchKey};
 use std::collections::VecDeque;
-use std::io::Write;
+use std::io::{Read, Write};
 
 /// Bytes of a Galois element or of a number of values.
 pub(super) const NUMBER: usize = size_of::<u64>();
@@ -204,30 +204,57 @@ pub fn keys_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<EvaluationKe
 /// # Errors
 /// As [`keys_from_bytes`], except [`Error::MissingKeys`].
 pub fn some_keys_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<EvaluationKeys> {
-    let kind = EVALUATION_KEYS.since(OF_PROGRAM.version, bytes);
+    Ok(read_some_keys(exchange, bytes)?.0)
+}
+
+/// As [`some_keys_from_bytes`], from a file or a connection. It holds one key at a time in the
+/// form of the file. Also returns the checksum at the end of the file.
+///
+/// # Errors
+/// As [`some_keys_from_bytes`], and [`Error::Io`].
+pub fn read_some_keys(
+    exchange: &Exchange,
+    input: impl Read + Send,
+) -> Result<(EvaluationKeys, Fingerprint)> {
     let params = exchange.params();
+    let unsealer = Unsealer::new::<Error>(input, EVALUATION_KEYS, OF_PROGRAM.version)?;
+    let kind = unsealer.kind();
+    let found = *unsealer.fingerprint();
     if kind.version == OF_PROGRAM.version {
-        return Reader::open_with(bytes, &kind, exchange.fingerprint(), |r| {
+        if found != *exchange.fingerprint() {
+            let expected = exchange.fingerprint();
+            return Err(BytesError::other_program(kind.words, &found, expected).into());
+        }
+        return unsealer.read_all(|from| {
             let mut keys = EvaluationKeys::default();
             for need in exchange.needs().each() {
-                keys.insert(read(r, params, need)?);
+                keys.insert(read(from, params, need)?);
             }
             Ok(keys)
         });
     }
-    Reader::open_any_with(bytes, &kind, |r, found| {
-        let (profile, label) = read_head(r, &found)?;
+    unsealer.read_all(|from| {
+        let json = from.bounded_block::<Error>("the profile of the keys", MAX_PROFILE)?;
+        let profile = profile_of(&json, &found)?;
+        let label = from.bounded_block::<Error>("the label of the keys", MAX_LABEL)?;
+        let label = Label::from_json(text(&label)?)?;
         profile.check_parameters(exchange.profile())?;
         let wanted = exchange.needs();
         let mut keys = EvaluationKeys::default();
         for need in profile.needs().each() {
             match wanted.has(need) {
-                true => keys.insert(read(r, params, need)?),
-                false => r.skip("an evaluation key", need_len(params, need)?)?,
+                true => keys.insert(read(from, params, need)?),
+                false => skip(from, need_len(params, need)?)?,
             }
         }
         Ok(keys.labelled(label))
     })
+}
+
+/// Passes over a key.
+fn skip<R: Read + Send>(from: &mut Unsealer<R>, length: usize) -> Result<()> {
+    const WHAT: &str = "an evaluation key";
+    from.part(WHAT, length, |r| Ok(r.skip(WHAT, length)?))
 }
 
 /// Reads the profile and the label of a file of evaluation keys, without the keys.
@@ -240,18 +267,34 @@ pub fn keys_head(bytes: &[u8]) -> Result<(Profile, Label)> {
 }
 
 fn read_head(r: &mut Reader<'_>, found: &Fingerprint) -> Result<(Profile, Label)> {
-    let json = r.bounded_block("the profile of the keys", MAX_PROFILE)?;
-    let own = fingerprint(json);
-    if own != *found {
-        return Err(BytesError::other_program("the profile of the keys", found, &own).into());
-    }
-    let profile = Profile::from_json(text(json)?)?;
+    let profile = profile_of(
+        r.bounded_block("the profile of the keys", MAX_PROFILE)?,
+        found,
+    )?;
     let label = Label::from_json(text(r.bounded_block("the label of the keys", MAX_LABEL)?)?)?;
     Ok((profile, label))
 }
 
+/// The profile with the JSON `json`, whose hash must be `found`.
+fn profile_of(json: &[u8], found: &Fingerprint) -> Result<Profile> {
+    let own = fingerprint(json);
+    match own == *found {
+        true => Ok(Profile::from_json(text(json)?)?),
+        false => Err(BytesError::other_program("the profile of the keys", found, &own).into()),
+    }
+}
+
 /// Reads the key `need`.
-fn read(r: &mut Reader<'_>, params: &LoopParams, need: Need) -> Result<EvaluationKey> {
+fn read<R: Read + Send>(
+    from: &mut Unsealer<R>,
+    params: &LoopParams,
+    need: Need,
+) -> Result<EvaluationKey> {
+    let length = need_len(params, need)?;
+    from.part("an evaluation key", length, |r| read_need(r, params, need))
+}
+
+fn read_need(r: &mut Reader<'_>, params: &LoopParams, need: Need) -> Result<EvaluationKey> {
     let rlwe = params.bfv().rlwe();
     Ok(match need {
         Need::Relinearization { level } => {

@@ -13,7 +13,8 @@ mod program;
 mod terms;
 
 pub use keys::{
-    KeysWriter, keys_file_len, keys_from_bytes, keys_head, keys_to_bytes, some_keys_from_bytes,
+    KeysWriter, keys_file_len, keys_from_bytes, keys_head, keys_to_bytes, read_some_keys,
+    some_keys_from_bytes,
 };
 pub use messages::{
     AnswerHead, QueryHead, answer_from_bytes, answer_head, answer_to_bytes, query_file_len,

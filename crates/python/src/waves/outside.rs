@@ -36,7 +36,7 @@ pub(crate) struct WavesOutside {
 /// The source of the values that a trace loads. Values by name are in [`Stored`].
 enum Source {
     Run {
-        keys: Py<EvaluationKeys>,
+        keys: Arc<exchange::EvaluationKeys>,
         query: Py<Query>,
         from: Option<Checkpoint>,
         /// The program, if the run makes checkpoints.
@@ -85,7 +85,7 @@ impl WavesOutside {
                 from,
                 saving,
             } => {
-                let (keys, query) = (&keys.get().keys, &query.get().query);
+                let query = &query.get().query;
                 let outside = RunOutside::new(keys, query, results).resumed(from.as_ref());
                 Box::new(match saving {
                     Some(prepared) => outside.saving(prepared, save),
@@ -106,9 +106,15 @@ impl WavesOutside {
 impl WavesOutside {
     /// The keys and the query of a trace's program.
     #[staticmethod]
-    fn of_trace(trace: &Trace, keys: Py<EvaluationKeys>, query: Py<Query>) -> PyResult<Self> {
-        check_keys_of_trace(&trace.exchange, keys.get())?;
+    fn of_trace(
+        py: Python<'_>,
+        trace: &Trace,
+        keys: &EvaluationKeys,
+        query: Py<Query>,
+    ) -> PyResult<Self> {
+        check_keys_of_trace(&trace.exchange, keys)?;
         check_query(&trace.exchange, query.get())?;
+        let keys = guard(py, || keys.read())?;
         let source = Source::Run {
             keys,
             query,
@@ -147,13 +153,14 @@ impl WavesOutside {
     fn of_run(
         py: Python<'_>,
         program: &Program,
-        keys: Py<EvaluationKeys>,
+        keys: &EvaluationKeys,
         query: Py<Query>,
         checkpoint: Option<&[u8]>,
         saving: bool,
     ) -> PyResult<Self> {
-        check_keys_of_trace(&program.verified, keys.get())?;
+        check_keys_of_trace(&program.verified, keys)?;
         check_query(&program.verified, query.get())?;
+        let keys = guard(py, || keys.read())?;
         let (mut from, mut stored) = (None, Stored::default());
         if let Some(bytes) = checkpoint {
             let (prepared, query) = (program.prepared(py)?, &query.get().query);
@@ -249,14 +256,14 @@ impl WavesOutside {
                 "there is no query, expected those of a run",
             ));
         };
-        let (query, keys) = (query.get(), keys.get());
+        let query = query.get();
         let exchange = query.exchange.clone();
         let stored = self.stored()?;
         let results = &stored.results;
         let (answer, digest) = guard(py, || -> runtime::Result<_> {
             let raw = answer_of(results, &exchange, &query.query)?;
             let digest = hex(&raw.digest());
-            Ok((raw.hide(&exchange, &keys.keys, &mut system_rng())?, digest))
+            Ok((raw.hide(&exchange, keys, &mut system_rng())?, digest))
         })?;
         Ok((Answer { exchange, answer }, digest))
     }

@@ -10,6 +10,7 @@ mod profiles;
 mod refusals;
 mod runs;
 mod secret;
+mod stored;
 
 use crate::common::{PIXELS, small_program};
 use client::{Client, StoredSecret};
