@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import palladion
 import pytest
 from palladion import Client, CompiledModel, IntNetwork, KeyFile, Secret, _native
+from palladion.errors import DataError, FormatError
 
 from tests.conftest import Command, Halves, refused
 
@@ -287,3 +290,59 @@ def test_a_profile_that_is_no_name_and_no_file_is_refused(command: Command, tmp_
     given = ["--profile", "huge", "--output", tmp_path / "program"]
     refused(command("compile", network, *given), "huge")
     assert not (tmp_path / "program").exists()
+
+
+@pytest.fixture
+def key_memory() -> Iterator[None]:
+    """Nothing of other tests is in the memory for keys, and the budget is as before in the end."""
+    before = palladion.set_key_memory(0)
+    palladion.set_key_memory(before)
+    yield
+    palladion.set_key_memory(before)
+
+
+@pytest.mark.usefixtures("key_memory")
+def test_keys_of_three_clients_take_the_memory_of_one(halves: Halves, tmp_path: Path) -> None:
+    program = CompiledModel.load(halves.program)
+    query = program.query(halves.query.read_bytes())
+    clients = []
+    for number in range(3):
+        copy = tmp_path / f"{number}.key"
+        copy.hardlink_to(halves.evaluation)
+        clients.append(program.open_keys(copy))
+    one = clients[2]
+    assert one.release()
+    assert not one.release()
+    digests = set()
+    palladion.set_key_memory(1_000_000_000)
+    for keys in clients * 2:
+        digests.add(program.run(keys, query).report.raw_digest)
+        assert 800_000_000 < palladion.key_memory() < 1_000_000_000
+    assert len(digests) == 1
+    assert clients[0].key == Secret.load(halves.secret).key_id
+    assert clients[0].to_bytes() == halves.evaluation.read_bytes()
+    del clients, keys, one
+    assert palladion.key_memory() == 0
+
+
+@pytest.mark.usefixtures("key_memory")
+def test_key_files_that_change_under_a_server_are_named(halves: Halves, tmp_path: Path) -> None:
+    program = CompiledModel.load(halves.program)
+    query = program.query(halves.query.read_bytes())
+    copy = tmp_path / "copy.key"
+    shutil.copy(halves.evaluation, copy)
+    keys = program.open_keys(str(copy))
+    with copy.open("r+b") as file:
+        file.truncate(10_000_000)
+    program.run(keys, query)  # they are still in memory
+    keys.release()
+    with pytest.raises(FormatError, match="the file is truncated"):
+        program.run(keys, query)
+    copy.unlink()
+    with pytest.raises(OSError, match="No such file") as missing:
+        program.run(keys, query)
+    assert missing.value.filename == str(copy)
+    with pytest.raises(DataError, match=r"cannot read .*copy\.key"):
+        program.open_keys(copy)
+    with pytest.raises(FormatError, match="is encrypted images, expected evaluation keys"):
+        program.open_keys(halves.query)

@@ -29,7 +29,9 @@ from palladion._native import (
     Terms,
     __version__,
     info,
+    key_memory,
     machine_factors,
+    set_key_memory,
     set_threads,
 )
 from palladion.errors import (
@@ -126,10 +128,12 @@ __all__ = [
     "circuit",
     "ckks",
     "info",
+    "key_memory",
     "machine_factors",
     "mnist_network",
     "mnist_plain",
     "mnist_sample",
+    "set_key_memory",
     "set_threads",
     "simulate",
     "tfhe",

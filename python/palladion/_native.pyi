@@ -22,6 +22,18 @@ the run.
 def set_threads(count: int) -> None:
     """Set the number of threads to use from now on, at least 1."""
 
+def set_key_memory(budget: int) -> int:
+    """Set the bytes of memory for keys that are opened from files, and return the number before.
+    It is 2.5 GB at first.
+
+    Keys that are longest unused are dropped where they exceed it, and read again for the next run
+    that uses them. The latest stay, even if they alone exceed it.
+    """
+
+def key_memory() -> int:
+    """Bytes of memory that keys take now that were opened from files, with the rotations that runs
+    have made of them."""
+
 def machine_factors() -> dict[str, float]:
     """For each kind of pass over limbs, seconds that this machine takes for a second of the one
     on which predictions were measured."""
@@ -511,6 +523,15 @@ class EvaluationKeys:
     @staticmethod
     def from_bytes(terms: Known, data: bytes, *more: bytes) -> EvaluationKeys:
         """Read keys from the bytes of a file, or of several that complete each other."""
+
+    @staticmethod
+    def open(terms: Known, paths: Sequence[PathLike[str]]) -> EvaluationKeys:
+        """Read keys from a file, or from several that complete each other. They are read again when
+        they are used after they have left the memory for other keys."""
+
+    def release(self) -> bool:
+        """Drop keys that lie in files from the memory. A run that uses them keeps them to its end.
+        Returns whether they were there."""
 
     @staticmethod
     def head(data: bytes) -> tuple[str, str, int | None, int | None]:

@@ -74,8 +74,7 @@ class Client:
         BudgetError
             If generating them needs more memory than is left.
         """
-        with events.work("keygen", self._ids):
-            memory.check_keys(self.facts)
+        with events.work("keygen", self._ids), memory.reserved_keys(self.facts):
             return self._secret.evaluation_keys()
 
     def _ids(self) -> dict[str, str]:
@@ -112,14 +111,17 @@ class Client:
         KeyMismatch
             If a key file belongs to another secret.
         """
-        memory.check_writing(self.facts)
         for keys in have:
             keys.check_secret(self.secret)
         profiles = [keys.profile for keys in have]
         count, _ = self._secret.missing_keys(list(also), profiles)
         if not count:
             return 0
-        with events.work("keygen", self._ids), files.replacing(Path(path)) as name:
+        with (
+            events.work("keygen", self._ids),
+            memory.reserved_writing(self.facts),
+            files.replacing(Path(path)) as name,
+        ):
             return self._secret.write_evaluation_keys(name, list(also), profiles)
 
     @property

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from operator import index
 from pathlib import Path
@@ -130,6 +131,21 @@ class CompiledModel:
         else:
             chosen.place()
 
+    @contextmanager
+    def reserved(
+        self, target: str | Target = CPU, *, keys_are_loaded: bool = False
+    ) -> Iterator[None]:
+        """As :meth:`check_run`, and reserve the memory for the body: other processes of this user
+        do not count on it."""
+        chosen = Target.of(target)
+        if chosen.name != "cpu":
+            chosen.place()
+            yield
+            return
+        name, costs = self.facts.network, self.costs()
+        with memory.reserved_run(name, costs, keys_are_loaded=keys_are_loaded):
+            yield
+
     def prepare(
         self,
         target: str | Target = CPU,
@@ -200,9 +216,9 @@ class CompiledModel:
         if not isinstance(query, _native.Query):
             raise UsageError(f"a query of type {type(query).__name__}, expected one of "
                              "Client.encrypt, or its bytes")  # fmt: skip
-        self.check_run(target, keys_are_loaded=True)
-        prepared = self.prepare(target, checkpoint, saving=save is not None)
-        return prepared(keys, query, progress, save)
+        with self.reserved(target, keys_are_loaded=True):
+            prepared = self.prepare(target, checkpoint, saving=save is not None)
+            return prepared(keys, query, progress, save)
 
     def keys(self, data: bytes, *more: bytes) -> _native.EvaluationKeys:
         """Read a client's evaluation keys from the bytes of a file, or of several that complete
@@ -220,6 +236,38 @@ class CompiledModel:
             If keys are missing.
         """
         return _native.EvaluationKeys.from_bytes(self.terms, data, *more)
+
+    def open_keys(
+        self, path: str | os.PathLike[str], *more: str | os.PathLike[str]
+    ) -> _native.EvaluationKeys:
+        """Read a client's evaluation keys from a file, or from several that complete each other.
+
+        The keys are in memory while :func:`palladion.set_key_memory` has room for them, which keys
+        that were opened later may take. A run reads them again if they have left the memory, so the
+        files must stay as they are. ``release()`` of the result drops them at once.
+
+        Raises
+        ------
+        BudgetError
+            If they need more memory than is left.
+        DataError
+            If a file cannot be read.
+        ExpiredError
+            If their life has ended.
+        FormatError
+            If they are damaged, or of other parameters.
+        KeyMismatch
+            If the files belong to different secrets.
+        MissingKeyError
+            If keys are missing.
+        """
+        paths = [Path(path), *map(Path, more)]
+        starts = [files.read(path, files.START) for path in paths]
+
+        def opened(_start: bytes) -> _native.EvaluationKeys:
+            return _native.EvaluationKeys.open(self.terms, paths)
+
+        return files.parsed(paths[0], opened, b"EKEY", starts[0])
 
     def query(self, data: bytes) -> _native.Query:
         """Read a client's encrypted inputs from their bytes."""

@@ -12,6 +12,9 @@ pub enum Error {
     /// An error of the scheme.
     #[error(transparent)]
     Bfv(#[from] bfv::Error),
+    /// The caller stopped the computation.
+    #[error("stopped by the caller")]
+    Stopped,
     /// An error of CKKS.
     #[error(transparent)]
     Ckks(#[from] ckks::Error),

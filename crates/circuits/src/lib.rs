@@ -46,7 +46,8 @@ pub use engine::{
     DryValue, EncryptedValue, Engine, Known, LEAST_LOG2_FAILURE, Product, Value, ValueOf,
     total_failure,
 };
-pub use engines::{dry_engine, engine, engine_of};
+pub use engines::{dry_engine, engine, engine_of, engine_stopped_by};
 pub use error::{Error, Result};
+pub use operations::Stop;
 pub use passes::Encoding;
 pub use residual::Squares;

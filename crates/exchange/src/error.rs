@@ -3,7 +3,6 @@
 use crate::needs::Need;
 use rlwe::KeyId;
 use rlwe::bytes::{BytesError, Fingerprint, short};
-use std::path::PathBuf;
 use thiserror::Error;
 
 /// Result of the `exchange` layer.
@@ -91,24 +90,8 @@ pub enum Error {
         /// Seconds since 1970 now.
         now: u64,
     },
-    /// A file of evaluation keys could not be read.
-    #[error("cannot read {}: {source}", .path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// A file of evaluation keys has other content than when it was opened.
-    #[error(
-        "{} has other evaluation keys than when it was opened: open them again", .path.display()
-    )]
-    Replaced {
-        /// The file.
-        path: PathBuf,
-    },
-    /// An output could not be written.
-    #[error("cannot write: {0}")]
+    /// The input or the output failed.
+    #[error("cannot read or write: {0}")]
     Io(#[from] std::io::Error),
     /// Parameters, terms or keys contradict each other.
     #[error("{what} is {found}, expected {expected}")]

@@ -26,7 +26,6 @@ mod params;
 mod profile;
 mod query;
 mod shares;
-mod stored;
 mod terms;
 mod verified;
 
@@ -39,6 +38,5 @@ pub use needs::{Need, Needs};
 pub use params::{LoopParams, SLACK_BITS};
 pub use profile::Profile;
 pub use query::{Binding, Query};
-pub use stored::{KeyMemory, StoredKeys};
 pub use terms::Exchange;
 pub use verified::Verified;

@@ -239,10 +239,6 @@ impl ToPython for exchange::Error {
             // Raised as Python's own exception, so that callers can read `strerror` and name the
             // file.
             Self::Io(error) => PyOSError::new_err(number_and_words(&error)),
-            Self::Unreadable { path, source } => {
-                let (number, words) = number_and_words(&source);
-                PyOSError::new_err((number, words, path))
-            }
             other => of_exchange(&other).exception(other.to_string()),
         }
     }
@@ -301,6 +297,10 @@ impl ToPython for runtime::Error {
         match self {
             Self::Exchange(error) => error.to_python(),
             Self::Executor(error) => error.to_python(),
+            Self::Unreadable { path, source } => {
+                let (number, words) = number_and_words(&source);
+                PyOSError::new_err((number, words, path.into_os_string()))
+            }
             other => of_runtime(&other).exception(other.to_string()),
         }
     }
@@ -422,7 +422,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 fn of_exchange(error: &exchange::Error) -> Fault {
     use exchange::Error::{
         Bfv, Bytes, Expired, Io, Layout, MissingKey, MissingKeys, MissingPackingKey, OtherQuery,
-        Profile, Program, Replaced, Shape, Unreadable,
+        Profile, Program, Shape,
     };
     match error {
         Program(error) => of_program(error),
@@ -430,10 +430,10 @@ fn of_exchange(error: &exchange::Error) -> Fault {
         Bytes(error) => of_bytes(error),
         MissingKey { .. } | MissingKeys { .. } | MissingPackingKey { .. } => Fault::Key,
         Expired { .. } => Fault::Expired,
-        Layout { .. } | OtherQuery { .. } | Profile { .. } | Replaced { .. } => Fault::Mismatch,
+        Layout { .. } | OtherQuery { .. } | Profile { .. } => Fault::Mismatch,
         Shape { .. } => Fault::File,
-        // `to_python` raises Python's own exception for them, without a fault.
-        Io(_) | Unreadable { .. } => Fault::Internal,
+        // `to_python` raises Python's own exception for it, without a fault.
+        Io(_) => Fault::Internal,
         _ => Fault::Internal,
     }
 }
@@ -461,7 +461,9 @@ fn of_client(error: &client::Error) -> Fault {
 }
 
 fn of_runtime(error: &runtime::Error) -> Fault {
-    use runtime::Error::{Circuits, Exchange, Executor, Lower, Program, Query, Stopped, Trace};
+    use runtime::Error::{
+        Circuits, Exchange, Executor, Lower, Program, Query, Replaced, Stopped, Trace, Unreadable,
+    };
     match error {
         Program(error) => of_program(error),
         Trace(error) => of_trace(error),
@@ -470,7 +472,10 @@ fn of_runtime(error: &runtime::Error) -> Fault {
         Executor(error) => of_executor(error),
         Query { .. } => Fault::Usage,
         Lower(error) => of_lower(error),
+        Replaced { .. } => Fault::Mismatch,
         Stopped { .. } => Fault::Stop,
+        // `to_python` raises Python's own exception for it, without a fault.
+        Unreadable { .. } => Fault::Internal,
         _ => Fault::Internal,
     }
 }
@@ -536,12 +541,13 @@ fn of_program(error: &program::Error) -> Fault {
 }
 
 fn of_circuits(error: &circuits::Error) -> Fault {
-    use circuits::Error::{Bfv, Ckks, Exchange, Operand, OutOfLevels, Shape};
+    use circuits::Error::{Bfv, Ckks, Exchange, Operand, OutOfLevels, Shape, Stopped};
     match error {
         Bfv(error) => of_bfv(error),
         Ckks(error) => of_ckks(error),
         Exchange(error) => of_exchange(error),
         Operand { .. } | OutOfLevels { .. } | Shape { .. } => Fault::File,
+        Stopped => Fault::Stop,
         _ => Fault::Internal,
     }
 }

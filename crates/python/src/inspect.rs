@@ -97,7 +97,7 @@ impl Inspector {
                 let mut clock = Clock::new(&self.prepared, line);
                 let mut misfit = None;
                 let query = self.client.encrypt(&images)?;
-                let keys = keys.read().map_err(runtime::Error::from)?;
+                let keys = keys.read()?;
                 let server = Server::new(&self.prepared, &keys);
                 let ran = server.run(&query, |event| {
                     misfit = found.observe(&event).err();

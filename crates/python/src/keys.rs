@@ -1,18 +1,19 @@
 //! The client's secret key and the server's evaluation keys.
 
 use client::{Client, StoredSecret, system_rng};
-use exchange::{Exchange, KeyMemory, Label, Needs, Profile, StoredKeys, files};
+use exchange::{Exchange, Label, Needs, Profile, files};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+use runtime::{KeyMemory, StoredKeys};
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
 use crate::error::ToPython;
-use crate::guard::{guard, guard_bytes};
+use crate::guard::{Line, guard, guard_bytes, guard_with};
 use crate::messages::{Answer, Query};
 use crate::program::{check_program, hex};
 use crate::room::room;
@@ -45,9 +46,9 @@ const KEY_MEMORY: u64 = 2_500_000_000;
 
 /// Sets the bytes of memory for keys that are opened from files. Returns the number before.
 #[pyfunction]
-pub(crate) fn set_key_memory(py: Python<'_>, bytes: u64) -> u64 {
+pub(crate) fn set_key_memory(py: Python<'_>, budget: u64) -> u64 {
     let before = MEMORY.budget();
-    py.detach(|| MEMORY.set_budget(bytes));
+    py.detach(|| MEMORY.set_budget(budget));
     before
 }
 
@@ -68,6 +69,25 @@ pub(crate) fn keygen(py: Python<'_>, terms: Known) -> PyResult<(SecretKey, Evalu
         Ok((client, keys))
     })?;
     Ok((SecretKey(client), EvaluationKeys::new(exchange, keys)))
+}
+
+/// A file whose writing ends with an error once the caller wants the work to stop.
+struct Stoppable<'a, W> {
+    file: W,
+    line: &'a Line<'a, ()>,
+}
+
+impl<W: Write> Write for Stoppable<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.line.go_on() {
+            true => self.file.write(bytes),
+            false => Err(io::Error::other("stopped by the caller")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Checks that the keys that a program needs find room, and their bytes.
@@ -141,13 +161,15 @@ impl SecretKey {
         let needs = &self.needs(&also, &have)?;
         let needed = needs.writing_byte_len(exchange.params());
         room("making the keys", needed as u64)?;
-        guard(py, || -> client::Result<_> {
+        let work = |line: &Line<'_, ()>| -> client::Result<_> {
             let file = File::create(path).map_err(exchange::Error::from)?;
             let file = BufWriter::with_capacity(1 << 20, file);
+            let file = Stoppable { file, line };
             self.0
                 .write_evaluation_keys(needs, &mut system_rng(), file)?;
             Ok(files::keys_file_len(exchange.params(), needs)?)
-        })
+        };
+        guard_with(py, |_, ()| Ok(()), work)
     }
 
     fn encrypt(&self, py: Python<'_>, images: Vec<Vec<i64>>) -> PyResult<Query> {
@@ -209,7 +231,7 @@ impl EvaluationKeys {
     }
 
     /// The keys, from memory or from their files. That may take a second.
-    pub(crate) fn read(&self) -> exchange::Result<Arc<exchange::EvaluationKeys>> {
+    pub(crate) fn read(&self) -> runtime::Result<Arc<exchange::EvaluationKeys>> {
         match &self.place {
             Place::Memory(keys) => Ok(Arc::clone(keys)),
             Place::Files(keys) => keys.get(),
@@ -264,8 +286,9 @@ impl EvaluationKeys {
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        guard_bytes(py, || {
-            files::keys_to_bytes(self.exchange.params(), &*self.read()?)
+        guard_bytes(py, || -> runtime::Result<_> {
+            let keys = self.read()?;
+            Ok(files::keys_to_bytes(self.exchange.params(), &keys)?)
         })
     }
 
@@ -300,7 +323,7 @@ impl EvaluationKeys {
         let held = exchange.needs().byte_len(exchange.params());
         let held = held.map_err(ToPython::to_python)?;
         room("holding the evaluation keys", held as u64)?;
-        let keys = guard(py, || -> exchange::Result<_> {
+        let keys = guard(py, || -> runtime::Result<_> {
             let keys = StoredKeys::open(&MEMORY, &exchange, &paths)?;
             keys.label().check("the evaluation keys", now())?;
             Ok(keys)

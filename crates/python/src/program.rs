@@ -7,8 +7,8 @@ use program::{MAX_BATCH, MAX_LOG2_FAILURE, Op, Step};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use runtime::{Checkpoint, Event, Prepared, Report, Server};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::choices::choices;
 use crate::error::{ToPython, UsageError};
@@ -191,7 +191,9 @@ impl Program {
         check_query(&self.verified, query)?;
         let prepared = self.prepared(py)?;
         room("this run", prepared.memory().running)?;
-        let (answer, report) = guard_with(
+        // The checkpoint of a run that was stopped: after an exception, no news is heard.
+        let last = Mutex::new(None);
+        let ran = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), save.as_ref(), news),
             |line| {
@@ -200,14 +202,31 @@ impl Program {
                 let mut clock = Clock::new(prepared, line);
                 clock.skip(from.as_ref().map_or(0, Checkpoint::steps));
                 let keys = keys.read()?;
-                Server::new(prepared, &keys).resume(
+                let stop = || !line.go_on();
+                let keep = |state: &Checkpoint| {
+                    if save.is_none() {
+                        return true;
+                    }
+                    let bytes = state.to_bytes(prepared);
+                    if line.go_on() && line.tell(News::Checkpoint(bytes.clone())) {
+                        return true;
+                    }
+                    *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
+                    false
+                };
+                Server::new(prepared, &keys).stopped_by(&stop).resume(
                     &query.query,
                     from,
                     |event| clock.observe(&event),
-                    |state| save.is_none() || line.tell(News::Checkpoint(state.to_bytes(prepared))),
+                    keep,
                 )
             },
-        )?;
+        );
+        let last: Option<Vec<u8>> = last.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(bytes), Some(save)) = (last, &save) {
+            save.call1(py, (PyBytes::new(py, &bytes),))?;
+        }
+        let (answer, report) = ran?;
         let answer = Answer {
             exchange: self.verified.exchange().clone(),
             answer,

@@ -1,6 +1,7 @@
 //! Errors of the `runtime` layer.
 
 use rlwe::bytes::BytesError;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Result of the `runtime` layer.
@@ -38,6 +39,22 @@ pub enum Error {
     /// A trace was not executed.
     #[error(transparent)]
     Executor(#[from] executor::Error),
+    /// A file of evaluation keys could not be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A file of evaluation keys has other content than when it was opened.
+    #[error(
+        "{} has other evaluation keys than when it was opened: open them again", .path.display()
+    )]
+    Replaced {
+        /// The file.
+        path: PathBuf,
+    },
     /// The observer stopped the run.
     #[error("stopped after {done} of {total} steps")]
     Stopped {

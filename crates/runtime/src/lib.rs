@@ -19,6 +19,7 @@ mod record;
 mod rehearse;
 mod run_outside;
 mod server;
+mod stored_keys;
 mod trace_text;
 
 pub use checkpoint::Checkpoint;
@@ -27,4 +28,5 @@ pub use memory::Memory;
 pub use prepared::Prepared;
 pub use run_outside::{RunOutside, Save, answer_of, replay_run};
 pub use server::{Event, Report, Server, StepReport, StepResult};
+pub use stored_keys::{KeyMemory, StoredKeys};
 pub use trace_text::{trace_from_text, trace_to_text};

@@ -6,7 +6,7 @@ use crate::prepared::{Prepared, work};
 use crate::record::step_name;
 use circuits::operations::Run;
 use circuits::steps::StepValue;
-use circuits::{Engine, Value, engine};
+use circuits::{Engine, Stop, Value, engine_stopped_by};
 use exchange::{Answer, EvaluationKeys, Query, RawAnswer};
 use program::Op;
 use ring::sample::SecretRng;
@@ -19,6 +19,7 @@ use std::time::Instant;
 pub struct Server<'a> {
     prepared: &'a Prepared,
     keys: &'a EvaluationKeys,
+    stop: Stop<'a>,
 }
 
 /// The result of a step.
@@ -71,14 +72,25 @@ pub struct Report {
 impl<'a> Server<'a> {
     /// Makes a server for `prepared` with a client's keys.
     pub fn new(prepared: &'a Prepared, keys: &'a EvaluationKeys) -> Self {
-        Self { prepared, keys }
+        Self {
+            prepared,
+            keys,
+            stop: &|| false,
+        }
+    }
+
+    /// The same server. A run ends within a step, after milliseconds, once `stop` returns true.
+    #[must_use]
+    pub fn stopped_by(self, stop: Stop<'a>) -> Self {
+        Self { stop, ..self }
     }
 
     /// Runs the program. The answer shows the outputs alone: see [`RawAnswer::hide`]. `observe` is
     /// called for every step, and stops the run by returning `false`.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `observe` returned `false`, [`exchange::Error::Layout`] for a query of
+    /// [`Error::Stopped`] if `observe` returned `false` or the server was [stopped](Self::stopped_by),
+    /// [`exchange::Error::Layout`] for a query of
     /// another input layout, [`Error::Query`] for a wrong number of ciphertexts or keys of other
     /// parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets, and
     /// [`exchange::Error::MissingKeys`].
@@ -92,7 +104,7 @@ impl<'a> Server<'a> {
 
     /// As [`run`](Self::run), but starts from a checkpoint if there is one. After each layer except
     /// the last, `save` is called with the state of the run, and stops the run by returning
-    /// `false`.
+    /// `false`. A run that is stopped calls it with the steps that it has done.
     ///
     /// # Errors
     /// As [`run`](Self::run), [`exchange::Error::Bytes`] for a checkpoint of another program, and
@@ -129,7 +141,7 @@ impl<'a> Server<'a> {
             Some(checkpoint) => checkpoint.of_run(self.prepared, query)?,
             None => Checkpoint::start(self.prepared, query),
         };
-        let engine = engine(self.prepared.params(), self.keys);
+        let engine = engine_stopped_by(self.prepared.params(), self.keys, self.stop);
         let total = program.steps.len();
         let begin = Instant::now();
         let last_use = last_uses(program);
@@ -143,27 +155,37 @@ impl<'a> Server<'a> {
         }
         let mut steps: Vec<StepReport> = Vec::new();
         for (index, step) in program.steps.iter().enumerate().skip(resumed) {
-            let stopped = |done: usize| Err(Error::Stopped { done, total });
+            let mut stopped = |state: &Checkpoint| {
+                let done = state.done;
+                if (resumed + 1..total).contains(&done) {
+                    save(state);
+                }
+                Err(Error::Stopped { done, total })
+            };
             if !observe(Event::Begin { step: index }) {
-                return stopped(index);
+                return stopped(&state);
             }
             let started = Instant::now();
-            let made = self.step(&engine, query, &state.held, index)?;
+            let made = match self.step(&engine, query, &state.held, index) {
+                Err(Error::Circuits(circuits::Error::Stopped)) => return stopped(&state),
+                made => made?,
+            };
             let seconds = started.elapsed().as_secs_f64();
             note(&mut steps, step, seconds);
             let go_on = observe(Event::End {
                 step: index,
                 value: &made,
             });
-            if !go_on {
-                return stopped(index + 1);
-            }
             state.held.insert(index, made);
             state.held.retain(|&id, _| last_use[id] > index);
             state.done = index + 1;
+            if !go_on {
+                return stopped(&state);
+            }
             let next = program.steps.get(index + 1);
             if next.is_some_and(|next| next.layer != step.layer) && !save(&state) {
-                return stopped(index + 1);
+                let done = state.done;
+                return Err(Error::Stopped { done, total });
             }
         }
         // The values that are still held are the results, in the order of their steps.

@@ -10,6 +10,8 @@ use program::{Op, Program, Type};
 use rand::SeedableRng;
 use rand_chacha::ChaCha20Rng;
 use rlwe::bytes::{BytesError, fingerprint};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes before the payload of a sealed file, and after it.
 const HEADER: usize = 56;
@@ -95,6 +97,61 @@ fn noise_of(event: &Event<'_>) -> Option<String> {
         Event::End { .. } => Some(String::new()),
         Event::Begin { .. } => None,
     }
+}
+
+/// A run that is stopped within a step, after any number of its operations, loses that step alone.
+#[test]
+fn a_run_that_is_stopped_within_a_step_goes_on_from_the_step_before() {
+    let run = run_of(table_program(2));
+    let total = run.prepared.program().steps.len();
+    let count = AtomicUsize::new(0);
+    let counted = || {
+        count.fetch_add(1, Ordering::Relaxed);
+        false
+    };
+    let server = run.server().stopped_by(&counted);
+    let whole = server.raw_answer(&run.query, None, |_| true, |_| true);
+    let (whole, _) = whole.unwrap();
+    let operations = count.into_inner();
+    assert!(
+        operations > total,
+        "{operations} operations in {total} steps"
+    );
+    let mut kept = BTreeSet::new();
+    for last in (0..operations).step_by(operations.div_ceil(40)) {
+        let count = AtomicUsize::new(0);
+        let stop = || count.fetch_add(1, Ordering::Relaxed) >= last;
+        let (mut begun, mut bytes) = (0, None);
+        let observe = |event: Event<'_>| {
+            if let Event::Begin { step } = event {
+                begun = step;
+            }
+            true
+        };
+        let save = |state: &Checkpoint| {
+            bytes = Some((state.steps(), state.to_bytes(&run.prepared)));
+            true
+        };
+        let server = run.server().stopped_by(&stop);
+        let stopped = server.raw_answer(&run.query, None, observe, save);
+        assert!(
+            matches!(stopped, Err(Error::Stopped { done, total: t }) if (done, t) == (begun, total))
+        );
+        let Some((done, bytes)) = bytes else {
+            assert_eq!(begun, 0, "only a run without a step has no checkpoint");
+            continue;
+        };
+        assert_eq!(done, begun);
+        if kept.insert(done) {
+            let from = Some(run.read(&bytes).unwrap());
+            let resumed = run
+                .server()
+                .raw_answer(&run.query, from, |_| true, |_| true);
+            let (resumed, report) = resumed.unwrap();
+            assert_eq!((resumed.digest(), report.resumed), (whole.digest(), done));
+        }
+    }
+    assert!(kept.len() > 1, "{kept:?}");
 }
 
 #[test]

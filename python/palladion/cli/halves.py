@@ -59,7 +59,14 @@ def both_halves(
     BudgetError
         If keys or a run need more memory than is left.
     """
-    program.check_run(target)
+    with program.reserved(target):
+        return one_batch_at_a_time(program, inputs, steps, target)
+
+
+def one_batch_at_a_time(
+    program: CompiledModel, inputs: Ints, steps: Steps, target: Target
+) -> Outcome:
+    """The body of :func:`both_halves`."""
     batch = program.facts.batch
     with steps.step("make keys"):
         client = program.client()

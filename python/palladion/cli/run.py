@@ -64,7 +64,7 @@ from palladion.targets import Target
 @click.option(
     "--checkpoint",
     type=OUTPUT,
-    help="File to save progress in after each layer; if it exists, the run resumes from it.",
+    help="File to save progress in after each layer, and when a run on the CPU is stopped; if it exists, the run resumes from it.",
 )
 @click.option(
     "--count", type=click.IntRange(min=1), help="Number of inputs to run; one batch unless given."
@@ -114,9 +114,8 @@ def run_query(
         path.resolve() for path in (*keys, query, output)
     }:
         raise click.BadParameter(f"{checkpoint} is another file too", param_hint="--checkpoint")
-    program.check_run(target)
     security = program.facts.security
-    with Steps(quiet=as_json) as steps:
+    with program.reserved(target), Steps(quiet=as_json) as steps:
         sent = files.parsed(query, program.query, b"ENCI")
         with steps.step("read keys"):
             evaluation = read_keys(program, keys)
@@ -125,7 +124,8 @@ def run_query(
         if checkpoint is None:
             answer = prepared(evaluation, sent, steps.update)
         else:
-            with saving(partial(files.write, checkpoint), steps.update) as saver, told(checkpoint):
+            save, anywhere = partial(files.write, checkpoint), target.name == "cpu"
+            with saving(save, steps.update, at_any_step=anywhere) as saver, told(checkpoint):
                 answer = prepared(evaluation, sent, saver.progress, saver.save)
         report, data = answer.report, answer.to_bytes()
         files.write(output, data)
@@ -152,16 +152,14 @@ def told(checkpoint: Path) -> Iterator[None]:
         yield
     except (Stop, KeyboardInterrupt):
         if checkpoint.exists():
-            click.echo(f"{checkpoint} has the finished layers: the same command goes on from there",
+            click.echo(f"{checkpoint} has the finished steps: the same command goes on from there",
                        err=True)  # fmt: skip
         raise
 
 
 def read_keys(program: CompiledModel, paths: tuple[Path, ...]) -> palladion.EvaluationKeys:
     """The evaluation keys of one file, or of several that complete each other."""
-    first, *others = paths
-    more = [files.read(path) for path in others]
-    return files.parsed(first, lambda data: program.keys(data, *more), b"EKEY")
+    return program.open_keys(*paths)
 
 
 def run_inputs(

@@ -79,12 +79,13 @@ class Saver:
 
 
 @contextmanager
-def saving(save: Save, progress: Progress) -> Iterator[Saver]:
+def saving(save: Save, progress: Progress, *, at_any_step: bool = False) -> Iterator[Saver]:
     """Callbacks of a run that saves checkpoints. While the body runs, SIGTERM ends it after the
-    next checkpoint, or after :data:`GRACE` seconds.
+    next checkpoint, or after :data:`GRACE` seconds. A run that can save ``at_any_step`` ends at
+    once.
     """
     saver = Saver(save, progress)
-    if signal.getsignal(signal.SIGTERM) is not terminate:
+    if at_any_step or signal.getsignal(signal.SIGTERM) is not terminate:
         yield saver
         return
     signal.signal(signal.SIGTERM, saver.hear)
@@ -107,7 +108,7 @@ def timeout_option(command: Command) -> Command:
         metavar="SECONDS",
         is_eager=True,
         callback=use,
-        help="End with status 5 after so many seconds, at the end of a step; default: no limit.",
+        help="End with status 5 after so many seconds; default: no limit.",
         expose_value=False,
     )(command)
 

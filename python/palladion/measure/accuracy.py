@@ -157,9 +157,8 @@ def under_encryption(
     """Encrypted runs, compared with the integer network layer by layer."""
     facts, sigmas = program.facts, program.native.sigmas()
     batch = facts.batch
-    memory.check_keys(facts)
     program.check_run()
-    with steps.step("make keys"):
+    with steps.step("make keys"), memory.reserved_keys(facts):
         secret, keys = _native.keygen(program.terms)
     inspector = Inspector(secret, program.native, network.to_json())
     logits: list[list[int]] = []

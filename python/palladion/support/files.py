@@ -26,6 +26,9 @@ LARGEST_PIPE: Final = 1 << 20
 
 MAGIC: Final = b"PALLADIO"
 
+START: Final = 4096
+"""Bytes that show the kind of a file."""
+
 OURS: Final = {
     b"PROG": ("a program", "`palladion compile` writes one"),
     b"CLNT": (
@@ -73,7 +76,7 @@ def kind(data: bytes) -> str | None:
         if data.startswith(start):
             return words
     try:
-        text = data[:4096].decode("utf-8", errors="strict" if len(data) <= 4096 else "ignore")
+        text = data[:START].decode("utf-8", errors="strict" if len(data) < START else "ignore")
     except UnicodeDecodeError:
         return None
     return "text" if all(sign.isprintable() or sign in "\r\n\t" for sign in text) else None
@@ -239,8 +242,8 @@ def remove(path: Path) -> None:
         raise DataError(f"cannot remove {path}: {error.strerror}") from error
 
 
-def read(path: Path) -> bytes:
-    """Read a whole file.
+def read(path: Path, count: int = -1) -> bytes:
+    """Read a whole file, or its first ``count`` bytes.
 
     Raises
     ------
@@ -256,6 +259,6 @@ def read(path: Path) -> bytes:
                 raise DataError(
                     f"cannot read {path}: it has {found.st_size} bytes, expected at most {LARGEST}"
                 )
-            return file.read()
+            return file.read(count)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import psutil
 
 from palladion.errors import BudgetError
+from palladion.support.reservations import OWN
 from palladion.support.text import size
 
 if TYPE_CHECKING:
     from palladion.facts import ClientFacts, Costs
 
 GROUPS: Final = Path("/sys/fs/cgroup")
+LESS: Final = (
+    "compile with a smaller batch, or a network with fewer bits of weights and activations, or "
+    "take a machine with more memory"
+)
+"""The way out for a run."""
+
+SMALLER: Final = "make them on a machine with more memory, or compile a smaller network"
+"""The way out for making keys."""
+
 UNLIMITED: Final = 1 << 60
 """Larger limits of a control group count as no limit."""
 
 
 def available(groups: Path = GROUPS) -> int:
     """Bytes that this process can still allocate, by the machine, by its control groups, and by its
-    own limits (``ulimit -v``)."""
-    left = [int(psutil.virtual_memory().available), *by_limits()]
+    own limits (``ulimit -v``). What this and other processes have reserved is not left."""
+    left = [int(psutil.virtual_memory().available)]
     for limit, used, reclaimable in (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes", "total_inactive_file"),
@@ -31,7 +43,7 @@ def available(groups: Path = GROUPS) -> int:
             most, taken = number(folder / Path(limit).name), number(folder / Path(used).name)
             if most is not None and taken is not None and most < UNLIMITED:
                 left.append(most - taken + field(folder / "memory.stat", reclaimable))
-    return max(0, min(left))
+    return max(0, min(min(left) - OWN.unused(), *by_limits(), UNLIMITED))
 
 
 def by_limits() -> list[int]:
@@ -100,32 +112,47 @@ def check(what: str, needed: int, way_out: str, groups: Path = GROUPS) -> None:
                           f"{way_out}")  # fmt: skip
 
 
+@contextmanager
+def reserved(what: str, needed: int, way_out: str) -> Iterator[None]:
+    """Check the memory for the work of the body, and reserve it. Raises as :func:`check`."""
+    with OWN.reserved(needed, lambda: check(what, needed, way_out)):
+        yield
+
+
 def check_run(network: str, costs: Costs, *, keys_are_loaded: bool = False) -> None:
     """Check the memory for a run of a network. Raises as :func:`check`."""
+    check(f"a run of {network}", for_run(costs, keys_are_loaded), LESS)
+
+
+@contextmanager
+def reserved_run(network: str, costs: Costs, *, keys_are_loaded: bool = False) -> Iterator[None]:
+    """As :func:`check_run`, and reserve the memory for the body."""
+    with reserved(f"a run of {network}", for_run(costs, keys_are_loaded), LESS):
+        yield
+
+
+def for_run(costs: Costs, keys_are_loaded: bool) -> int:
+    """Bytes of memory that a run takes."""
     keys = 0 if keys_are_loaded else costs.predicted_key_memory_bytes
-    check(
-        f"a run of {network}",
-        keys + costs.predicted_running_memory_bytes,
-        "compile with a smaller batch, or a network with fewer bits of weights and activations, or "
-        "take a machine with more memory",
-    )
+    return keys + costs.predicted_running_memory_bytes
 
 
-def check_keys(facts: ClientFacts) -> None:
-    """Check the memory for making keys, with room for their bytes. Raises as :func:`check`."""
+@contextmanager
+def reserved_keys(facts: ClientFacts) -> Iterator[None]:
+    """Reserve the memory for making keys, with room for their bytes. Raises as :func:`check`."""
     held, written = facts.predicted_key_memory_bytes, facts.predicted_evaluation_key_bytes
-    check_making(facts, held + 2 * written)
+    with reserved(f"making the keys of {facts.network}", held + 2 * written, SMALLER):
+        yield
 
 
 def check_writing(facts: ClientFacts) -> None:
     """Check the memory for making keys and writing them one at a time. Raises as :func:`check`."""
-    check_making(facts, facts.predicted_writing_memory_bytes)
+    check(f"making the keys of {facts.network}", facts.predicted_writing_memory_bytes, SMALLER)
 
 
-def check_making(facts: ClientFacts, needed: int) -> None:
-    """Check the memory for making keys, which is ``needed`` bytes. Raises as :func:`check`."""
-    check(
-        f"making the keys of {facts.network}",
-        needed,
-        "make them on a machine with more memory, or compile a smaller network",
-    )
+@contextmanager
+def reserved_writing(facts: ClientFacts) -> Iterator[None]:
+    """As :func:`check_writing`, and reserve the memory for the body."""
+    needed = facts.predicted_writing_memory_bytes
+    with reserved(f"making the keys of {facts.network}", needed, SMALLER):
+        yield

@@ -22,7 +22,7 @@ pub use plain::{Plain, Words};
 pub use record::{Record, RecordedSamples};
 pub use recorder::{RecordedCiphertext, Recorder, parameters};
 pub use ring::{BlockMatrix, RecordRing, Rgsw, RingOperations, RunRing, Secret};
-pub use run::Run;
+pub use run::{Run, Stop};
 
 /// Operations on ciphertexts of arithmetic modulo `t`, and on the LWE samples of the loop.
 ///

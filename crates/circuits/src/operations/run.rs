@@ -1,7 +1,7 @@
 //! The mode that computes with ciphertexts.
 
 use super::{Combination, Operations, Packing, Plain, Words};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pack::secret_of;
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
 use exchange::EvaluationKeys;
@@ -16,7 +16,13 @@ pub struct Run<'k> {
     keys: &'k EvaluationKeys,
     /// The relinearization key, if it is not among the keys.
     relinearization: Option<&'k SwitchKey>,
+    /// Whether the caller wants the computation to stop.
+    stop: Option<Stop<'k>>,
 }
+
+/// A function that says whether a computation is to stop. It is asked before each operation that
+/// takes milliseconds, from several threads.
+pub type Stop<'k> = &'k (dyn Fn() -> bool + Sync);
 
 /// No keys.
 static NONE: LazyLock<EvaluationKeys> = LazyLock::new(EvaluationKeys::default);
@@ -28,6 +34,24 @@ impl<'k> Run<'k> {
             eval: Evaluator::new(params),
             keys,
             relinearization: None,
+            stop: None,
+        }
+    }
+
+    /// The same operations. They return [`Error::Stopped`] once `stop` returns true.
+    #[must_use]
+    pub fn stopped_by(self, stop: Stop<'k>) -> Self {
+        Self {
+            stop: Some(stop),
+            ..self
+        }
+    }
+
+    /// Returns an error if the caller wants to stop.
+    fn go_on(&self) -> Result<()> {
+        match self.stop {
+            Some(stop) if stop() => Err(Error::Stopped),
+            _ => Ok(()),
         }
     }
 
@@ -51,6 +75,7 @@ impl<'k> Run<'k> {
         cts: &[&Ciphertext],
         plaintext: impl Fn(usize, u64) -> Plaintext + Sync,
     ) -> Result<Ciphertext> {
+        self.go_on()?;
         let key = rlwe::Ciphertext::common_key(cts.iter().map(|ct| ct.rlwe()))?;
         let (t, basis) = (self.params().t(), self.params().rlwe().basis(level));
         let (modulus, half) = (t.value() as i64, t.value() / 2);
@@ -79,6 +104,7 @@ impl Operations for Run<'_> {
     type Samples = LweBatch;
 
     fn tensor_sum(&self, left: &[&Ciphertext], right: &[&Ciphertext]) -> Result<Ciphertext> {
+        self.go_on()?;
         Ok(self.eval.tensor_sum(left, right)?)
     }
 
@@ -89,6 +115,7 @@ impl Operations for Run<'_> {
         low: &[&Ciphertext],
         middle: &[&Ciphertext],
     ) -> Result<Vec<Ciphertext>> {
+        self.go_on()?;
         let Combination {
             coefficients,
             rows,
@@ -110,6 +137,7 @@ impl Operations for Run<'_> {
     }
 
     fn relinearize(&self, product: &Ciphertext, dropped: usize) -> Result<Ciphertext> {
+        self.go_on()?;
         let key = match self.relinearization {
             Some(key) => key,
             None => self.keys.relinearization()?,
@@ -197,6 +225,7 @@ impl Operations for Run<'_> {
         let shared = self.eval.decompose(a)?;
         let galois = self.keys.galois();
         let rotated = elements.iter().map(|&element| {
+            self.go_on()?;
             let rotated = self.eval.automorphism_hoisted(a, &shared, element, galois);
             Ok(rotated?)
         });
@@ -204,6 +233,7 @@ impl Operations for Run<'_> {
     }
 
     fn automorphism(&self, a: &Ciphertext, element: usize) -> Result<Ciphertext> {
+        self.go_on()?;
         Ok(self.eval.automorphism(a, element, self.keys.galois())?)
     }
 

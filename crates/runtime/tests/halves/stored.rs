@@ -3,8 +3,8 @@
 use crate::common::small_program;
 use crate::halves::{client_of, image};
 use client::{Client, system_rng};
-use exchange::{Error, KeyMemory, StoredKeys, files};
-use palladion_runtime::{Prepared, Server};
+use exchange::files;
+use palladion_runtime::{Error, KeyMemory, Prepared, Server, StoredKeys};
 use rlwe::bytes::BytesError;
 use std::fs;
 use std::io::BufWriter;
@@ -112,7 +112,7 @@ fn files_that_are_missing_damaged_or_replaced_are_named() {
     );
     assert!(matches!(
         StoredKeys::open(&memory, &prepared, &[]).err(),
-        Some(Error::MissingKeys { .. })
+        Some(Error::Exchange(exchange::Error::MissingKeys { .. }))
     ));
     let stored = open(&path).unwrap();
     let bytes = fs::read(&path).unwrap();
@@ -126,12 +126,18 @@ fn files_that_are_missing_damaged_or_replaced_are_named() {
     damaged[bytes.len() / 2] ^= 1;
     let error = again(&damaged).unwrap_err();
     assert!(
-        matches!(error, Error::Bytes(BytesError::Checksum)),
+        matches!(
+            error,
+            Error::Exchange(exchange::Error::Bytes(BytesError::Checksum))
+        ),
         "{error}"
     );
     let error = again(&bytes[..bytes.len() - 1]).unwrap_err();
     assert!(
-        matches!(error, Error::Bytes(BytesError::Length { .. })),
+        matches!(
+            error,
+            Error::Exchange(exchange::Error::Bytes(BytesError::Length { .. }))
+        ),
         "{error}"
     );
     let mut others = Vec::new();

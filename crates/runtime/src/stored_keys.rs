@@ -4,11 +4,8 @@
 //! residues fill whole words. A server of many clients holds the keys of those that it serves now.
 
 use crate::error::{Error, Result};
-use crate::files::read_some_keys;
-use crate::keys::EvaluationKeys;
-use crate::label::Label;
-use crate::needs::Needs;
-use crate::terms::Exchange;
+use exchange::files::read_some_keys;
+use exchange::{EvaluationKeys, Exchange, Label, Needs};
 use rlwe::bytes::Fingerprint;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -158,7 +155,7 @@ impl StoredKeys {
     ///
     /// # Errors
     /// [`Error::Unreadable`] for a file that cannot be read, and otherwise as
-    /// [`keys_from_bytes`](crate::files::keys_from_bytes) and [`EvaluationKeys::merge`].
+    /// [`keys_from_bytes`](exchange::files::keys_from_bytes) and [`EvaluationKeys::merge`].
     pub fn open(memory: &Arc<KeyMemory>, exchange: &Exchange, paths: &[PathBuf]) -> Result<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         memory.make_room(in_memory(exchange, &exchange.needs())?);
@@ -183,7 +180,7 @@ impl StoredKeys {
     ///
     /// # Errors
     /// [`Error::Unreadable`] for a file that cannot be read, [`Error::Replaced`] for one that has
-    /// other content than before, and [`Error::Bytes`] for a damaged one.
+    /// other content than before, and [`exchange::Error::Bytes`] for a damaged one.
     pub fn get(&self) -> Result<Arc<EvaluationKeys>> {
         if let Some(keys) = self.memory.get(self.id) {
             return Ok(keys);
@@ -258,7 +255,7 @@ fn read_file(exchange: &Exchange, path: &Path) -> Result<(EvaluationKeys, Finger
     };
     let file = File::open(path).map_err(unreadable)?;
     read_some_keys(exchange, file).map_err(|error| match error {
-        Error::Io(source) => unreadable(source),
-        other => other,
+        exchange::Error::Io(source) => unreadable(source),
+        other => other.into(),
     })
 }
