@@ -108,7 +108,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "support.image": {"errors"},
     "support.destination": {"errors", "support.text"},
     "support.files": {"support.destination"},
-    "support.memory": {"errors", "facts", "support.text"},
+    "support.reservations": set(),
+    "support.memory": {"errors", "facts", "support.reservations", "support.text"},
     "support.seconds": {"_native"},
     # How objects of the core are pickled.
     "support.copies": {"_native"},

@@ -64,7 +64,8 @@ from palladion.targets import Target
 @click.option(
     "--checkpoint",
     type=OUTPUT,
-    help="File to save progress in after each layer, and when a run on the CPU is stopped; if it exists, the run resumes from it.",
+    help="File to save progress in: after each layer, and when a run on the CPU is stopped. If it "
+    "exists, the run resumes from it.",
 )
 @click.option(
     "--count", type=click.IntRange(min=1), help="Number of inputs to run; one batch unless given."

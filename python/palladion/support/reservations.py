@@ -30,7 +30,7 @@ LOCK: Final = "lock"
 
 @dataclass(frozen=True)
 class Reservation:
-    """What a process has reserved, as its file says."""
+    """The memory that a process has reserved, as its file says."""
 
     created: float
     """When the process was made: another one may get its number later."""
