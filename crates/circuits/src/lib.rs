@@ -36,6 +36,7 @@ pub mod lut;
 pub mod operations;
 pub mod pack;
 mod passes;
+mod public_inputs;
 mod residual;
 pub mod select;
 pub mod steps;
@@ -49,4 +50,5 @@ pub use engine::{
 pub use engines::{dry_engine, engine, engine_of};
 pub use error::{Error, Result};
 pub use passes::Encoding;
+pub use public_inputs::{PublicRun, Refusal, log2_flood_distance};
 pub use residual::Squares;

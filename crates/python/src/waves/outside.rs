@@ -20,7 +20,7 @@ use crate::error::UsageError;
 use crate::guard::guard;
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
-use crate::program::{Program, check_keys_of_trace, check_query, hex};
+use crate::program::{Program, check_keys_of_trace, check_query_of_trace, hex};
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::SchemeParams;
 use crate::traces::Trace;
@@ -108,7 +108,7 @@ impl WavesOutside {
     #[staticmethod]
     fn of_trace(trace: &Trace, keys: Py<EvaluationKeys>, query: Py<Query>) -> PyResult<Self> {
         check_keys_of_trace(&trace.exchange, keys.get())?;
-        check_query(&trace.exchange, query.get())?;
+        check_query_of_trace(&trace.exchange, query.get())?;
         let source = Source::Run {
             keys,
             query,
@@ -153,7 +153,7 @@ impl WavesOutside {
         saving: bool,
     ) -> PyResult<Self> {
         check_keys_of_trace(&program.verified, keys.get())?;
-        check_query(&program.verified, query.get())?;
+        check_query_of_trace(&program.verified, query.get())?;
         let (mut from, mut stored) = (None, Stored::default());
         if let Some(bytes) = checkpoint {
             let (prepared, query) = (program.prepared(py)?, &query.get().query);
