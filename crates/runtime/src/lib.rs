@@ -21,6 +21,8 @@ mod run_outside;
 mod server;
 mod trace_text;
 
+pub use circuits::{PublicRun, Refusal};
+
 pub use checkpoint::Checkpoint;
 pub use error::{Error, Result};
 pub use memory::Memory;
