@@ -22,6 +22,9 @@ pub(crate) struct Answer {
     pub(crate) answer: exchange::Answer,
 }
 
+/// Layout, program, identity of the secret, number of images, and true if under a public key.
+type QueryHead = (Option<String>, Option<String>, String, usize, bool);
+
 #[pymethods]
 impl Query {
     /// SHA-256 of the whole query. The answer names its query by it.
@@ -60,10 +63,7 @@ impl Query {
     /// The layout or the program that a query's file is for, the identity of its secret, the number
     /// of images, and whether they are encrypted under a public key. One of the first two is `None`.
     #[staticmethod]
-    fn head(
-        py: Python<'_>,
-        data: &[u8],
-    ) -> PyResult<(Option<String>, Option<String>, String, usize, bool)> {
+    fn head(py: Python<'_>, data: &[u8]) -> PyResult<QueryHead> {
         let head = guard(py, || files::query_head(data))?;
         let (layout, program) = match head.binding {
             Binding::Layout(layout) => (Some(hex(&layout)), None),

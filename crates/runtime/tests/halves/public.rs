@@ -68,7 +68,9 @@ fn several_sensors_encrypt_and_one_analyst_decrypts() {
         |query: &Query| bfv::decrypt(bfv, analyst.keys().secret(), &query.ciphertexts[0]).unwrap();
     for shift in 0..3 {
         let image: Vec<i64> = image().iter().map(|x| (x + 8 * shift) % 128).collect();
-        let query = sensor(&terms, &key).encrypt(&[image.clone()]).unwrap();
+        let query = sensor(&terms, &key)
+            .encrypt(std::slice::from_ref(&image))
+            .unwrap();
         let bytes = files::query_to_bytes(&query);
         assert_eq!(
             bytes.len(),
