@@ -153,7 +153,8 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     let promise = prepared.public_run().promise(program::MAX_LOG2_FAILURE);
     promising.prediction.public_inputs = Some(promise.map_err(|refusal| refusal.to_string())?);
     let public_key = client.encryption_key();
-    let encryptor = Encryptor::new(&Prepared::new(promising)?, &public_key)?;
+    let promising = Prepared::new(promising)?;
+    let encryptor = Encryptor::new(&promising, &public_key)?;
     let public_input = encryptor.encrypt(&[vec![1; common::PIXELS]])?;
     let p = || prepared.clone();
     let network = r#"{"format":"palladion-int-network/3","name":"n",
