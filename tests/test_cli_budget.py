@@ -42,7 +42,7 @@ def test_what_is_no_size_is_refused(text: str) -> None:
 def test_a_budget_is_compared_with_what_is_predicted() -> None:
     factors = palladion.machine_factors()
     work = dict.fromkeys(factors, 30.0)
-    costs = Costs(WorstStep("last: output", -41.0), 10**9, 10**9, 10**9, 10**8, 10**8, work)
+    costs = Costs(WorstStep("last: output", -41.0), None, 10**9, 10**9, 10**9, 10**8, 10**8, work)
     seconds = 30.0 * sum(factors.values()) / (threads() * _native.EFFICIENCY)
     assert Budget().problem(costs, 1) is None
     assert Budget(seconds * 1.01, 10**9).problem(costs, 1) is None

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from palladion._native import (
     EvaluationKeys,
+    PublicKey,
     Query,
     Terms,
     __version__,
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
     from palladion.client import Client
     from palladion.data.digits import Sample, mnist_network, mnist_plain, mnist_sample
     from palladion.deployment import CompiledModel
+    from palladion.encryption import Encryptor
     from palladion.facts import ClientFacts, Costs, Facts
     from palladion.hybrid import HybridClient, HybridModel, Link
     from palladion.key_files import KeyFile
@@ -85,6 +87,7 @@ __all__ = [
     "CompiledModel",
     "Costs",
     "DataError",
+    "Encryptor",
     "EvaluationKeys",
     "ExpiredError",
     "Facts",
@@ -110,6 +113,7 @@ __all__ = [
     "PalladionError",
     "PlainNetwork",
     "Prediction",
+    "PublicKey",
     "Query",
     "RunReport",
     "Sample",
@@ -147,6 +151,7 @@ LATER: Final = {
     "ClientFacts": "facts",
     "CompiledModel": "deployment",
     "Costs": "facts",
+    "Encryptor": "encryption",
     "Facts": "facts",
     "HybridClient": "hybrid",
     "HybridModel": "hybrid",

@@ -539,6 +539,53 @@ class EvaluationKeys:
         when they may be used, in seconds since 1970."""
 
 @final
+class PublicKey:
+    """The public key of a secret, for inputs of a program. It encrypts and does not decrypt."""
+
+    @staticmethod
+    def of(secret: SecretKey) -> PublicKey:
+        """A fresh public key of a secret."""
+
+    @property
+    def key(self) -> str:
+        """Identity of the secret that decrypts: 32 hexadecimal digits."""
+
+    @property
+    def expires(self) -> int | None:
+        """From when on it is not to be used, in seconds since 1970."""
+
+    def terms(self) -> Terms:
+        """The terms of the program with which it was read or made."""
+
+    def check(self) -> None:
+        """Refuse a key that may not be used, or a program that takes no inputs under it.
+
+        Raises
+        ------
+        ExpiredError
+            If its life has ended.
+        FormatError
+            If its level is below that of the program's inputs.
+        UsageError
+            If the program promises nothing of inputs under a public key.
+        """
+
+    def encrypt(self, images: Sequence[Sequence[int]]) -> Query:
+        """Encrypt at most a batch of images. Raises as :meth:`check`, and ``UsageError`` if they do
+        not fit the program."""
+
+    def to_bytes(self) -> bytes: ...
+    @staticmethod
+    def from_bytes(terms: Known, data: bytes) -> PublicKey:
+        """Read the bytes of :meth:`to_bytes`. Raises ``FormatError`` for other bytes, or for a key
+        of other parameters than the program."""
+
+    @staticmethod
+    def head(data: bytes) -> tuple[str, str, int | None, int | None]:
+        """The profile of a public key's file, the identity of its secret, when that was made and
+        until when the key may be used, in seconds since 1970."""
+
+@final
 class Query:
     """Encrypted images, for the server."""
 
@@ -550,6 +597,10 @@ class Query:
         """Identity of the secret under which it is encrypted: 32 hexadecimal digits, zeros if it
         does not state one."""
 
+    @property
+    def is_public(self) -> bool:
+        """Whether it is encrypted under a public key."""
+
     def images(self) -> int:
         """Number of images in the query."""
 
@@ -558,9 +609,9 @@ class Query:
 
     def to_bytes(self) -> bytes: ...
     @staticmethod
-    def head(data: bytes) -> tuple[str | None, str | None, str, int]:
-        """The layout or the program that a query's file is for, the identity of its secret, and the
-        number of images."""
+    def head(data: bytes) -> tuple[str | None, str | None, str, int, bool]:
+        """The layout or the program that a query's file is for, the identity of its secret, the
+        number of images, and whether they are encrypted under a public key."""
 
     @staticmethod
     def from_bytes(terms: Known, data: bytes) -> Query: ...

@@ -9,15 +9,12 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from palladion import _native
+from palladion.encryption import Encryption, terms_of
 from palladion.errors import UsageError
-from palladion.facts import ClientFacts
 from palladion.key_files import KeyFile
-from palladion.nn.ends.boundary import Boundary
 from palladion.nn.ends.prediction import Prediction
-from palladion.nn.integers.linear_maps import Ints
 from palladion.runs import Answer
 from palladion.secret import Secret
 from palladion.support import events, files, memory
@@ -29,32 +26,14 @@ REMEMBERED: Final = 64
 """Number of recent queries whose answers a client decrypts without being given the query."""
 
 
-def check_count(inputs: int, batch: int) -> None:
-    """Refuse more inputs than a program takes in one run.
-
-    Raises
-    ------
-    UsageError
-        The message has the remedy.
-    """
-    if inputs > batch:
-        raise UsageError(f"{inputs} inputs, expected at most {batch} in one run: compile "
-                         f"with batch={inputs} (`palladion compile --batch {inputs}`), or encrypt "
-                         "them in parts")  # fmt: skip
-
-
-class Client:
+class Client(Encryption):
     """The half with the secret: generates keys, encrypts inputs, decrypts answers.
 
     It knows the terms of a program, and not the program.
     """
 
     def __init__(self, terms: _native.Terms, secret: _native.SecretKey) -> None:
-        self.terms = terms
-        """Parameters, keys, places of inputs and outputs."""
-        self.boundary = Boundary.of_terms(terms)
-        self.facts = ClientFacts.of(terms)
-        """Shapes, parameters, security, and the sizes of keys."""
+        super().__init__(terms)
         self._secret = secret
         self._sent: OrderedDict[bytes, _native.Query] = OrderedDict()
 
@@ -77,9 +56,18 @@ class Client:
         with events.work("keygen", self._ids), memory.reserved_keys(self.facts):
             return self._secret.evaluation_keys()
 
-    def _ids(self) -> dict[str, str]:
-        """Identities for the log."""
-        return {"profile": self.terms.profile_id, "key": self.key_id}
+    def public_key(self) -> _native.PublicKey:
+        """A public key for the program's inputs, with which an :class:`Encryptor` encrypts what
+        this client alone decrypts. The same client may make more.
+
+        Raises
+        ------
+        ExpiredError
+            If the life of the secret has ended.
+        """
+        self.secret.check_life()
+        with events.work("keygen", self._ids):
+            return _native.PublicKey.of(self._secret)
 
     def write_keys(
         self,
@@ -134,43 +122,15 @@ class Client:
         """Identity of the secret: 32 hexadecimal digits."""
         return self.secret.key_id
 
-    def encrypt(self, x: npt.ArrayLike) -> _native.Query:
-        """Encrypt inputs of the model, of shape (N, ...), with N at most the batch.
-
-        Issues an :class:`~palladion.errors.InputWarning` for values beyond the calibrated range.
-
-        Raises
-        ------
-        NetworkError
-            If the inputs do not fit the model.
-        UsageError
-            If there are more inputs than the batch.
-        """
-        return self.encrypt_integers(self.boundary.inputs(x))
-
-    def encrypt_pixels(self, pixels: npt.NDArray[np.uint8]) -> _native.Query:
-        """Encrypt pictures of shape (N, channels, rows, columns) with pixels of 0 to 255."""
-        return self.encrypt_integers(self.boundary.inputs_of_pixels(pixels))
-
-    def encrypt_integers(self, inputs: Ints) -> _native.Query:
-        """Encrypt rows of the network's integers, which ``boundary`` makes of other inputs.
-
-        Raises
-        ------
-        UsageError
-            If there are more rows than the batch, or they do not fit the network.
-        """
-        check_count(len(inputs), self.facts.batch)
-        with events.work("encrypt", self._ids) as work:
-            query = self._secret.encrypt(inputs.tolist())
-            work.result["query"] = query.hash().hex()
+    def _encrypt(self, rows: list[list[int]]) -> _native.Query:
+        query = self._secret.encrypt(rows)
         self._sent[query.hash()] = query
         while len(self._sent) > REMEMBERED:
             self._sent.popitem(last=False)
         return query
 
     def query(self, data: bytes) -> _native.Query:
-        """Read a query of this client from its bytes."""
+        """Read a query under this client's secret or public key from its bytes."""
         return _native.Query.from_bytes(self.terms, data)
 
     def answer(self, data: bytes) -> _native.Answer:
@@ -183,7 +143,7 @@ class Client:
         """The model's outputs for the inputs of a query, in the model's units.
 
         ``query`` is the query that was answered. It may be left out for the last 64 queries that
-        this client encrypted.
+        this client encrypted. For a query under its public key, it is needed.
 
         Raises
         ------
@@ -251,19 +211,3 @@ class Client:
         """
         known = terms_of(terms)
         return cls.of(known, Secret.load(path, passphrase=passphrase))
-
-
-def terms_of(source: _native.Terms | str | os.PathLike[str]) -> _native.Terms:
-    """The given terms, or the terms in a client's file.
-
-    Raises
-    ------
-    UsageError
-        If the argument is neither, such as a compiled model, which has the weights.
-    """
-    if isinstance(source, _native.Terms):
-        return source
-    if isinstance(source, (str, os.PathLike)):
-        return files.parsed(Path(source), _native.Terms.from_bytes, b"CLNT")
-    raise UsageError(f"terms of type {type(source).__name__}, expected the path of a client's file "
-                     "or the `terms` of a compiled model")  # fmt: skip

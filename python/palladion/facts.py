@@ -32,6 +32,9 @@ class ClientFacts:
     """Integers that the network gives for each input."""
     flooded_answers: int | None
     """Answers over which floods hide the noise of outputs; ``None`` without ``hide_model``."""
+    public_log2_failure: int | None
+    """log2 of a bound on the probability that a run with inputs under a public key is wrong;
+    ``None`` if the program takes no such inputs."""
     security: Security
     security_bits: float | None
     log_n: int
@@ -164,6 +167,8 @@ class Costs:
     """The costs of a run: memory, work, and its worst step. It can be printed."""
 
     worst_step: WorstStep
+    public_inputs_refusal: str | None
+    """The reason for which the program takes no inputs under a public key."""
     predicted_peak_memory_bytes: int
     """Memory of a process that makes or reads the keys, runs, and compares every layer."""
     predicted_run_memory_bytes: int

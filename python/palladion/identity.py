@@ -61,12 +61,19 @@ def of_keys(path: Path, _data: bytes) -> Json:
     return {"key_id": held.key_id, "profile_id": held.profile_id}
 
 
+def of_public_key(path: Path, _data: bytes) -> Json:
+    """The identities of a public key."""
+    held = KeyFile.read_public(path)
+    return {"key_id": held.key_id, "profile_id": held.profile_id}
+
+
 def of_query(path: Path, data: bytes) -> Json:
     """The identities of a query."""
-    layout, program, secret, inputs = files.parsed(path, _native.Query.head, b"ENCI", data)
+    head = files.parsed(path, _native.Query.head, b"ENCI", data)
+    layout, program, secret, inputs, public = head
     bound = {"layout_id": layout} if layout is not None else {"program_id": program}
     return {**bound, "key_id": known(secret), "query_id": hashlib.sha256(data).hexdigest(),
-            "inputs": inputs}  # fmt: skip
+            "inputs": inputs, "encrypted_under": "public key" if public else "secret"}  # fmt: skip
 
 
 def of_answer(path: Path, data: bytes) -> Json:
@@ -85,6 +92,7 @@ READERS: Final[dict[bytes, Callable[[Path, bytes], Json]]] = {
     b"CLNT": of_client,
     b"SKEY": of_secret,
     b"EKEY": of_keys,
+    b"PKEY": of_public_key,
     b"ENCI": of_query,
     b"ENCO": of_answer,
 }

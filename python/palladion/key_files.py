@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,13 +16,19 @@ from palladion.secret import Secret, moment
 from palladion.support import files
 from palladion.support.text import size
 
+Head = tuple[str, str, int | None, int | None]
+"""Profile, identity, and the beginning and the end of a life, in seconds since 1970."""
+
+Parse = Callable[[bytes], Head]
+Tag = bytes
+
 NO_KEY = "0" * 32
 """The identity in files that do not state one."""
 
 
 @dataclass(frozen=True)
 class KeyFile:
-    """A file of evaluation keys: whose they are, what they are for, and their life."""
+    """A file of keys: whose they are, what they are for, and their life."""
 
     key_id: str
     """Identity of the secret: 32 hexadecimal digits."""
@@ -36,7 +43,7 @@ class KeyFile:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> KeyFile:
-        """Read what a file of keys states.
+        """Read what a file of evaluation keys states.
 
         Raises
         ------
@@ -45,9 +52,25 @@ class KeyFile:
         FormatError
             If it has no evaluation keys, or is of a version before 3, which states nothing.
         """
-        data = files.read(Path(path))
-        head = files.parsed(Path(path), _native.EvaluationKeys.head, b"EKEY", data)
-        profile, key, created, expires = head
+        return cls._of(Path(path), _native.EvaluationKeys.head, b"EKEY")
+
+    @classmethod
+    def read_public(cls, path: str | os.PathLike[str]) -> KeyFile:
+        """Read what the file of a public key states.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read.
+        FormatError
+            If it has no public key.
+        """
+        return cls._of(Path(path), _native.PublicKey.head, b"PKEY")
+
+    @classmethod
+    def _of(cls, path: Path, parse: Parse, tag: Tag) -> KeyFile:
+        data = files.read(path)
+        profile, key, created, expires = files.parsed(path, parse, tag, data)
         return cls(key, profile, moment(created), moment(expires), len(data))
 
     @property

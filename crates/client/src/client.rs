@@ -5,8 +5,9 @@ use crate::keys::ClientKeys;
 use crate::secret::ClientSecret;
 use crate::system_rng;
 use exchange::files::KeysWriter;
-use exchange::{EvaluationKeys, Exchange, Needs};
+use exchange::{EncryptionKey, EvaluationKeys, Exchange, Needs};
 use rand::CryptoRng;
+use rlwe::PublicKey;
 use std::io::Write;
 
 /// The client of one program.
@@ -65,6 +66,19 @@ impl Client {
         let keys = self.keys.evaluation_keys(&needs, &mut system_rng())?;
         ring::release_pool(); // runs need buffers of other sizes
         Ok(keys.labelled(*self.secret.label()))
+    }
+
+    /// Makes a public key for the inputs of the program, under which anyone can encrypt.
+    pub fn encryption_key(&self) -> EncryptionKey {
+        self.encryption_key_from(&mut system_rng())
+    }
+
+    /// As [`encryption_key`](Self::encryption_key), with randomness of the given generator. For tests
+    /// that must repeat.
+    pub fn encryption_key_from(&self, rng: &mut impl CryptoRng) -> EncryptionKey {
+        let level = self.exchange.input_level();
+        let key = PublicKey::generate_at(self.keys.secret(), level, rng);
+        EncryptionKey::new(self.exchange.params(), *self.secret.label(), key)
     }
 
     /// Makes the evaluation keys `needs` and writes their file. Keys are made one at a time, and

@@ -36,7 +36,8 @@ impl Client {
     /// # Errors
     /// [`exchange::Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a
     /// wrong number of images or results, [`exchange::Error::Bytes`] for a query of another
-    /// program, [`rlwe::Error::KeyMismatch`] for a query or an answer under another secret,
+    /// program, [`exchange::Error::PublicInputs`] for a query under a public key if the client's
+    /// file promises nothing of them, [`rlwe::Error::KeyMismatch`] for a query or an answer under another secret,
     /// [`Error::NoMargin`] if the noise is larger than predicted.
     pub fn decrypt(&self, answer: &Answer, query: &Query) -> Result<Decrypted> {
         query.check_program(self.exchange())?;
@@ -72,7 +73,7 @@ impl Client {
         let mut margin_bits = f64::INFINITY;
         for (outputs, ct) in terms.outputs.iter().zip(answer.ciphertexts()) {
             let message = bfv::decrypt_unchecked(params, self.keys().secret(), ct)?;
-            let margin = self.margin(outputs, ct, query.images)?;
+            let margin = self.margin(outputs, ct, query)?;
             margin_bits = margin_bits.min(margin);
             for (row, &place) in outputs.rows.iter().zip(&outputs.at) {
                 let sum = &mut sums[row.image][row.output];
@@ -90,18 +91,19 @@ impl Client {
 
     /// Bits between the largest residual of the outputs and half of the modulus. All other
     /// coefficients of an answer are random.
-    fn margin(&self, outputs: &Outputs, ct: &Ciphertext, images: usize) -> Result<f64> {
+    fn margin(&self, outputs: &Outputs, ct: &Ciphertext, query: &Query) -> Result<f64> {
         let params = self.exchange().params().bfv();
         let residuals = bfv::residuals(params, self.keys().secret(), ct)?;
         let shown = outputs.rows.iter().zip(&outputs.at);
-        let shown = shown.filter(|(row, _)| row.image < images);
+        let shown = shown.filter(|(row, _)| row.image < query.images);
         let shown: Zeroizing<Vec<f64>> = shown
             .map(|(_, &place)| residuals[place])
             .collect::<Vec<_>>()
             .into();
         let largest = Size::of(&shown);
         let half = params.rlwe().log_q(outputs.level) - 1.0;
-        let predicted = self.exchange().answer_noise_bits(outputs) + DEVIATIONS.log2();
+        let noise_bits = self.exchange().answer_noise_bits(outputs, query)?;
+        let predicted = noise_bits + DEVIATIONS.log2();
         let (margin_bits, expected_bits) = (
             half - largest.log2_max,
             (half - predicted).max(MIN_MARGIN_BITS),

@@ -2,7 +2,8 @@
 //!
 //! *Concept.* A [`Client`] is a [`ClientSecret`] at work for one program. It makes the evaluation
 //! keys that the program needs, all at once or one at a time into an output, encrypts images into a
-//! query and decrypts the answer. A secret may serve many programs. Its file is a [`StoredSecret`],
+//! query and decrypts the answer. An [`Encryptor`] encrypts under the public key that the client has
+//! given it, and decrypts nothing. A secret may serve many programs. Its file is a [`StoredSecret`],
 //! which may have a [`Seal`]. [`circuit_keys`] makes the keys of a circuit.
 //!
 //! *May use* `exchange` and the layers beneath it, but no circuits, no lowering and no server. A
@@ -22,6 +23,7 @@ mod secret;
 
 pub use client::Client;
 pub use decrypt::Decrypted;
+pub use encrypt::Encryptor;
 pub use error::{Error, Result};
 pub use file::{Seal, StoredSecret};
 pub use keys::{ClientKeys, circuit_keys};

@@ -5,7 +5,7 @@ use crate::linear::Outputs;
 use circuits::operations::Dry;
 use circuits::steps::{Action, StepValueOf, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, Engine, Value, dry_engine};
+use circuits::{Counts, Engine, PublicRun, Value, dry_engine};
 use exchange::{Layout, LoopParams, Needs};
 use program::{
     Constant, ConstantId, Flood, Form, Indices, Op, Packed, Row, Step, TableShape, Term, Type,
@@ -54,6 +54,8 @@ pub(crate) struct Built {
     pub(crate) margin_bits: f64,
     /// log2 of the probability that each step is wrong.
     pub(crate) failure: Vec<f64>,
+    /// The run with inputs under a public key.
+    pub(crate) public: PublicRun,
 }
 
 impl<'p> Builder<'p> {
@@ -76,16 +78,19 @@ impl<'p> Builder<'p> {
         self.params
     }
 
-    pub(crate) fn finish(self) -> Built {
+    pub(crate) fn finish(self) -> Result<Built> {
+        let of = (&self.constants[..], &self.steps[..]);
+        let public = PublicRun::new(self.params, of, &self.made, &self.failure)?;
         let ciphertexts = self.made.iter().filter_map(StepValueOf::<Dry>::value);
         let margins = ciphertexts.map(|v| self.engine.margin_bits(v));
-        Built {
+        Ok(Built {
             margin_bits: margins.fold(self.hidden_margin_bits, f64::min),
             needs: self.engine.needs(),
             constants: self.constants,
             steps: self.steps,
             failure: self.failure,
-        }
+            public,
+        })
     }
 
     /// Sets the layer to which the following steps belong.

@@ -675,7 +675,8 @@ fn build(
         mut needs,
         margin_bits,
         failure,
-    } = builder.finish();
+        public,
+    } = builder.finish()?;
     let log2_failure = check_failure(&steps, &failure, options.log2_failure)?;
     needs.switch();
     for step in &steps {
@@ -702,6 +703,7 @@ fn build(
                 .expect("packings are planned in layouts") as u64,
             margin_bits,
             log2_failure,
+            public_inputs: public.promise(options.log2_failure).ok(),
         },
         placement,
         parameters: Parameters {

@@ -67,10 +67,11 @@ impl Ciphertext {
     }
 }
 
-/// Encrypts at `level` under a public key: an encryption of zero plus the message.
+/// Encrypts at `level` under a public key of that level or above: an encryption of zero plus the
+/// message.
 ///
 /// # Errors
-/// [`rlwe::Error::LevelTooLow`] if `level` is above the highest level, and
+/// [`rlwe::Error::LevelTooLow`] if `level` is above the highest level or that of the key, and
 /// [`Error::OtherParameters`] if the key or the message was made for other parameters.
 pub fn encrypt_public(
     params: &Params,
@@ -81,7 +82,8 @@ pub fn encrypt_public(
 ) -> Result<Ciphertext> {
     params.check_level(level)?;
     params.check_message(message)?;
-    let (found, expected) = (key.basis(), params.rlwe().basis(params.rlwe().max_level()));
+    let rlwe = params.rlwe();
+    let (found, expected) = (key.basis(), rlwe.basis(key.level().min(rlwe.max_level())));
     if found != expected {
         return Err(Error::other("public key", found, expected));
     }

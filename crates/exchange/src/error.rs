@@ -31,6 +31,16 @@ pub enum Error {
         /// First bytes of the layout expected.
         expected: String,
     },
+    /// The program promises nothing of inputs under a public key.
+    #[error(
+        "this program does not promise its probability of failure for inputs under a public key: compile it again, where `palladion compile` says what they lack, and take its new client's file; or encrypt under the secret"
+    )]
+    PublicInputs,
+    /// Images under a public key, where masks are expanded from seeds.
+    #[error(
+        "these images are encrypted under a public key, so their masks expand from no seed, as traces and machines other than the CPU need it: run them on the CPU, or encrypt under the secret"
+    )]
+    PublicMasks,
     /// An answer or a checkpoint belongs to another query than the query beside it.
     #[error("{what} belongs to another query: it names the hash {found}, expected {expected}")]
     OtherQuery {

@@ -14,6 +14,7 @@
 
 mod answer;
 pub mod circuit;
+mod encryption_key;
 mod error;
 pub mod files;
 pub mod hex;
@@ -30,6 +31,7 @@ mod terms;
 mod verified;
 
 pub use answer::{Answer, RawAnswer};
+pub use encryption_key::EncryptionKey;
 pub use error::{Error, Result};
 pub use keys::{EvaluationKey, EvaluationKeys, PackingKey};
 pub use label::Label;

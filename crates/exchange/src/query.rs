@@ -7,13 +7,13 @@ use ring::sample::Seed;
 use rlwe::KeyId;
 use rlwe::bytes::{BytesError, Fingerprint, fingerprint};
 
-/// Encrypted images of one run. The masks expand from the seed.
+/// Encrypted images of one run, under the secret or under a public key.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The layout or the program that the images are for.
     pub binding: Binding,
-    /// Seed of the masks.
-    pub seed: Seed,
+    /// Seed of the masks. `None` for images under a public key, whose masks expand from no seed.
+    pub seed: Option<Seed>,
     /// Number of images, at most a batch.
     pub images: usize,
     /// The ciphertexts. They carry the identity of their secret.
@@ -45,12 +45,34 @@ impl Query {
         Ok(rlwe::Ciphertext::common_key(parts)?)
     }
 
+    /// Returns true for images under a public key.
+    pub fn is_public(&self) -> bool {
+        self.seed.is_none()
+    }
+
     /// Refuses images that a program does not take.
     ///
     /// # Errors
-    /// As [`Binding::check`].
+    /// As [`Binding::check`], and [`Error::PublicInputs`] for images under a public key if the
+    /// program promises nothing of them.
     pub fn check_program(&self, exchange: &Exchange) -> Result<()> {
-        self.binding.check(exchange)
+        self.binding.check(exchange)?;
+        match self.is_public() {
+            true => exchange.public_inputs().map(drop),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses images under a public key where masks are expanded from seeds: by traces, and by
+    /// machines other than the CPU.
+    ///
+    /// # Errors
+    /// [`Error::PublicMasks`].
+    pub fn check_seeded(&self) -> Result<()> {
+        match self.is_public() {
+            true => Err(Error::PublicMasks),
+            false => Ok(()),
+        }
     }
 }
 

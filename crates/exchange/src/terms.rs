@@ -1,11 +1,12 @@
 //! The terms on which client and server exchange files, for one program.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::needs::Needs;
 use crate::params::LoopParams;
 use crate::profile::Profile;
+use crate::query::Query;
 use bfv::noise::Model;
-use program::{Outputs, Terms};
+use program::{Outputs, PublicInputs, Terms};
 use rlwe::bytes::{Fingerprint, fingerprint};
 use rlwe::noise::log2_sum;
 use serde::{Deserialize, Serialize};
@@ -118,11 +119,29 @@ impl Exchange {
         self.terms().input_level
     }
 
-    /// Bound of the predicted noise of a ciphertext of an answer: log2 of the root mean square of
-    /// the residuals at its outputs.
-    pub fn answer_noise_bits(&self, outputs: &Outputs) -> f64 {
+    /// The promise of the program for inputs under a public key.
+    ///
+    /// # Errors
+    /// [`Error::PublicInputs`] if there is none.
+    pub fn public_inputs(&self) -> Result<&PublicInputs> {
+        let promise = self.terms().public_inputs.as_ref();
+        promise.ok_or(Error::PublicInputs)
+    }
+
+    /// Bound of the predicted noise of a ciphertext of the answer to `query`: log2 of the root mean
+    /// square of the residuals at its outputs.
+    ///
+    /// # Errors
+    /// [`Error::PublicInputs`] for a query under a public key, if the program promises nothing of
+    /// such queries.
+    pub fn answer_noise_bits(&self, outputs: &Outputs, query: &Query) -> Result<f64> {
+        let rise = match query.is_public() && outputs.flood.is_none() {
+            true => self.public_inputs()?.rise_bits,
+            false => 0,
+        };
+        let noise_bits = f64::from(outputs.noise_bits) + f64::from(rise);
         let public = Model::new(self.params().bfv()).fresh_public();
-        log2_sum(2.0 * f64::from(outputs.noise_bits), 2.0 * public.bits()) / 2.0
+        Ok(log2_sum(2.0 * noise_bits, 2.0 * public.bits()) / 2.0)
     }
 
     /// The ciphertexts of an answer, in order.

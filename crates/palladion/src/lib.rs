@@ -19,10 +19,12 @@ pub fn rng() -> ring::sample::SecretRng {
 #[cfg(feature = "client")]
 pub mod client {
     pub use client::{
-        Client, ClientKeys, ClientSecret, Decrypted, Error, Result, Seal, StoredSecret,
+        Client, ClientKeys, ClientSecret, Decrypted, Encryptor, Error, Result, Seal, StoredSecret,
     };
     pub use exchange::files;
-    pub use exchange::{Answer, EvaluationKeys, Exchange as Terms, Label, Needs, Profile, Query};
+    pub use exchange::{
+        Answer, EncryptionKey, EvaluationKeys, Exchange as Terms, Label, Needs, Profile, Query,
+    };
     #[cfg(feature = "seal")]
     pub use seal;
 }
@@ -45,8 +47,8 @@ pub mod server {
         Answer, EvaluationKeys, Exchange as Terms, Label, Needs, Profile, Query, Verified,
     };
     pub use runtime::{
-        Checkpoint, Error, Event, Memory, Prepared, Report, Result, Server, StepReport, replay_run,
-        trace_from_text, trace_to_text,
+        Checkpoint, Error, Event, Memory, Prepared, PublicRun, Refusal, Report, Result, Server,
+        StepReport, replay_run, trace_from_text, trace_to_text,
     };
 }
 

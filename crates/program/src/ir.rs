@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::flood::Flood;
+use crate::public_inputs::PublicInputs;
 use serde::{Deserialize, Serialize};
 
 /// Format that is written. No other format is read.
@@ -348,6 +349,9 @@ pub struct Prediction {
     /// log2 of a bound on the probability that any slot of a run is wrong: at most
     /// [`MAX_LOG2_FAILURE`].
     pub log2_failure: f64,
+    /// Of runs whose inputs are encrypted under a public key. `None` if nothing is promised of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_inputs: Option<PublicInputs>,
 }
 
 /// A program over ciphertexts.

@@ -22,6 +22,7 @@ mod error;
 mod flood;
 mod ir;
 pub mod message;
+mod public_inputs;
 pub mod recording;
 mod terms;
 mod text;
@@ -34,4 +35,5 @@ pub use ir::{
     Constant, ConstantId, Form, Indices, KeyNeeds, MAX_LOG2_FAILURE, Op, Packed, Parameters, Patch,
     Prediction, Program, Row, Step, TableShape, Term, Type, ValueId,
 };
+pub use public_inputs::PublicInputs;
 pub use terms::{MAX_BATCH, Outputs, Terms};

@@ -4,6 +4,7 @@
 use crate::error::Result;
 use crate::flood::Flood;
 use crate::ir::{KeyNeeds, Op, Parameters, Patch, Program, Row, Type};
+use crate::public_inputs::PublicInputs;
 use crate::verify::{check, range};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,9 @@ pub struct Terms {
     pub keys: KeyNeeds,
     /// The ciphertexts of an answer, in order.
     pub outputs: Vec<Outputs>,
+    /// As [`Prediction::public_inputs`](crate::Prediction::public_inputs).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_inputs: Option<PublicInputs>,
 }
 
 /// One ciphertext of an answer, and the outputs in it. An output that several ciphertexts have is
@@ -120,6 +124,7 @@ impl Program {
             parameters: self.parameters.clone(),
             keys: self.keys.clone(),
             outputs: outputs.collect(),
+            public_inputs: self.prediction.public_inputs,
         }
     }
 }
@@ -135,6 +140,9 @@ impl Terms {
         self.verify_images()?;
         self.verify_keys()?;
         self.verify_outputs()?;
+        self.public_inputs
+            .as_ref()
+            .map_or(Ok(()), PublicInputs::verify)?;
         self.verify_results()
     }
 

@@ -9,6 +9,7 @@ mod steps;
 
 use crate::error::{Error, Result};
 use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Program};
+use crate::public_inputs::PublicInputs;
 use std::fmt::Display;
 
 const MAX_STEPS: usize = 1 << 16;
@@ -75,7 +76,9 @@ impl Program {
             "the probability that a run is wrong",
             format!("2^{failure:.1}"),
             &format!("at most 2^{MAX_LOG2_FAILURE}"),
-        )
+        )?;
+        let public = self.prediction.public_inputs;
+        public.as_ref().map_or(Ok(()), PublicInputs::verify)
     }
 
     /// Checks that values are residues modulo `t`, of either sign.

@@ -422,7 +422,7 @@ fn of_compiler(error: &compiler::Error) -> Fault {
 fn of_exchange(error: &exchange::Error) -> Fault {
     use exchange::Error::{
         Bfv, Bytes, Expired, Io, Layout, MissingKey, MissingKeys, MissingPackingKey, OtherQuery,
-        Profile, Program, Shape,
+        Profile, Program, PublicInputs, PublicMasks, Shape,
     };
     match error {
         Program(error) => of_program(error),
@@ -432,6 +432,7 @@ fn of_exchange(error: &exchange::Error) -> Fault {
         Expired { .. } => Fault::Expired,
         Layout { .. } | OtherQuery { .. } | Profile { .. } => Fault::Mismatch,
         Shape { .. } => Fault::File,
+        PublicInputs | PublicMasks => Fault::Usage,
         // `to_python` raises Python's own exception for it, without a fault.
         Io(_) => Fault::Internal,
         _ => Fault::Internal,

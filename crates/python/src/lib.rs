@@ -18,6 +18,7 @@ mod messages;
 mod network;
 mod packings;
 mod program;
+mod public_key;
 mod room;
 mod schemes;
 mod secret;
@@ -49,6 +50,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<secret::ClientSecret>()?;
     module.add_class::<keys::SecretKey>()?;
     module.add_class::<keys::EvaluationKeys>()?;
+    module.add_class::<public_key::PublicKey>()?;
     module.add_class::<messages::Query>()?;
     module.add_class::<messages::Answer>()?;
     module.add_class::<inspect::Inspector>()?;

@@ -22,11 +22,20 @@ pub(crate) struct Answer {
     pub(crate) answer: exchange::Answer,
 }
 
+/// Layout, program, identity of the secret, number of images, and true if under a public key.
+type QueryHead = (Option<String>, Option<String>, String, usize, bool);
+
 #[pymethods]
 impl Query {
     /// SHA-256 of the whole query. The answer names its query by it.
     fn hash<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         guard_bytes(py, || Ok::<_, PyErr>(self.query.hash().to_vec()))
+    }
+
+    /// Whether it is encrypted under a public key.
+    #[getter]
+    fn is_public(&self) -> bool {
+        self.query.is_public()
     }
 
     /// Identity of the secret under which it is encrypted: 32 hexadecimal digits, zeros if it does
@@ -51,19 +60,17 @@ impl Query {
         guard_bytes(py, || Ok::<_, PyErr>(files::query_to_bytes(&self.query)))
     }
 
-    /// The layout or the program that a query's file is for, the identity of its secret, and the
-    /// number of images. One of the first two is `None`.
+    /// The layout or the program that a query's file is for, the identity of its secret, the number
+    /// of images, and whether they are encrypted under a public key. One of the first two is `None`.
     #[staticmethod]
-    fn head(
-        py: Python<'_>,
-        data: &[u8],
-    ) -> PyResult<(Option<String>, Option<String>, String, usize)> {
+    fn head(py: Python<'_>, data: &[u8]) -> PyResult<QueryHead> {
         let head = guard(py, || files::query_head(data))?;
         let (layout, program) = match head.binding {
             Binding::Layout(layout) => (Some(hex(&layout)), None),
             Binding::Program(program) => (None, Some(hex(&program))),
         };
-        Ok((layout, program, hex(&head.key.to_bytes()), head.images))
+        let key = hex(&head.key.to_bytes());
+        Ok((layout, program, key, head.images, head.public))
     }
 
     #[staticmethod]

@@ -144,6 +144,17 @@ impl Program {
         let prepared = self.prepared(py)?;
         let costs = PyDict::new(py);
         costs.set_item("worst_step", worst_step(py, prepared)?)?;
+        let promised = prepared.program().prediction.public_inputs;
+        let run = prepared.public_run();
+        let refusal = promised.is_none().then(|| match run.promise(MAX_LOG2_FAILURE) {
+            Err(refusal) => refusal.to_string(),
+            Ok(bound) => format!(
+                "a run would be wrong with up to 2^{}, which the program does not promise: compile \
+                 it again, perhaps with a larger --failure",
+                bound.log2_failure
+            ),
+        });
+        costs.set_item("public_inputs_refusal", refusal)?;
         let memory = prepared.memory();
         costs.set_item("predicted_peak_memory_bytes", memory.peak())?;
         costs.set_item("predicted_run_memory_bytes", memory.run())?;
@@ -319,6 +330,12 @@ pub(crate) fn check_keys_of_trace(own: &Exchange, keys: &EvaluationKeys) -> PyRe
 pub(crate) fn check_query(own: &Exchange, query: &Query) -> PyResult<()> {
     let checked = query.query.check_program(own);
     checked.map_err(ToPython::to_python)
+}
+
+/// As [`check_query`], for what executes a trace: it expands masks from seeds.
+pub(crate) fn check_query_of_trace(own: &Exchange, query: &Query) -> PyResult<()> {
+    check_query(own, query)?;
+    query.query.check_seeded().map_err(ToPython::to_python)
 }
 
 /// A message of a run.

@@ -119,6 +119,8 @@ pub(crate) fn of_client<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<B
         "flooded_answers",
         answers.min().filter(|&answers| answers > 0),
     )?;
+    let promise = terms.public_inputs.map(|promise| promise.log2_failure);
+    facts.set_item("public_log2_failure", promise)?;
     let security = params.security();
     facts.set_item("security", crate::security::to_dict(py, &security)?)?;
     facts.set_item("security_bits", crate::security::bits(&security))?;

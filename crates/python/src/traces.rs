@@ -11,7 +11,7 @@ use trace::{Counts, Op};
 use crate::guard::{guard, guard_with};
 use crate::keys::EvaluationKeys;
 use crate::messages::Query;
-use crate::program::{News, Program, check_keys_of_trace, check_query, hex, tell};
+use crate::program::{News, Program, check_keys_of_trace, check_query_of_trace, hex, tell};
 
 /// A program as instructions on limbs. Public.
 #[pyclass(frozen, module = "palladion")]
@@ -51,7 +51,7 @@ impl Trace {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<(Bound<'py, PyBytes>, String)> {
         check_keys_of_trace(&self.exchange, keys)?;
-        check_query(&self.exchange, query)?;
+        check_query_of_trace(&self.exchange, query)?;
         let (answer, digest) = guard_with(
             py,
             |py, news| tell(py, progress.as_ref(), None, news),

@@ -10,7 +10,7 @@
 #[path = "../tests/common/mod.rs"]
 mod common;
 
-use client::{Client, StoredSecret};
+use client::{Client, Encryptor, StoredSecret};
 use compiler::{Options, compile};
 use exchange::{Answer, files};
 use network::IntNetwork;
@@ -149,6 +149,13 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
     };
     let their_server = palladion_runtime::Server::new(&stepwise, &their_keys);
     their_server.resume(&their_input, None, |_| true, save)?;
+    let mut promising = common::small_program();
+    let promise = prepared.public_run().promise(program::MAX_LOG2_FAILURE);
+    promising.prediction.public_inputs = Some(promise.map_err(|refusal| refusal.to_string())?);
+    let public_key = client.encryption_key();
+    let promising = Prepared::new(promising)?;
+    let encryptor = Encryptor::new(&promising, &public_key)?;
+    let public_input = encryptor.encrypt(&[vec![1; common::PIXELS]])?;
     let p = || prepared.clone();
     let network = r#"{"format":"palladion-int-network/3","name":"n",
         "input":{"shape":[1,4,4],"min":0,"max":3,"scale":0.5},"layers":[
@@ -160,7 +167,7 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
         {"name":"d","terms":[{"source":1,"linear":{"dense":{"inputs":4,"outputs":2,"weights":[1,2,3,4,5,6,7,8]}}}],
         "bias":[0,1],"bound":9,"lut":null,"scale":1.0}]}"#;
     let program_text = |p: &Prepared| p.program().to_json().into_bytes();
-    let (b, c, d, e) = (p(), p(), p(), p());
+    let (b, c, d, e, f, g) = (p(), p(), p(), p(), p(), p());
     Ok(vec![
         Target {
             name: "network",
@@ -224,6 +231,20 @@ fn targets() -> Result<Vec<Target>, Box<dyn std::error::Error>> {
             valid: vec![files::query_to_bytes(&input)],
             allowance: 16 << 20,
             decode: decoder(move |bytes| files::query_from_bytes(&c, bytes)),
+        },
+        Target {
+            name: "public-key",
+            shape: Shape::Sealed,
+            valid: vec![files::encryption_key_to_bytes(&public_key)],
+            allowance: 16 << 20,
+            decode: decoder(move |bytes| files::encryption_key_from_bytes(&f, bytes)),
+        },
+        Target {
+            name: "public-input",
+            shape: Shape::Sealed,
+            valid: vec![files::query_to_bytes(&public_input)],
+            allowance: 16 << 20,
+            decode: decoder(move |bytes| files::query_from_bytes(&g, bytes)),
         },
         Target {
             name: "output",

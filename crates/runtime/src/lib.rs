@@ -22,6 +22,8 @@ mod server;
 mod stored_keys;
 mod trace_text;
 
+pub use circuits::{PublicRun, Refusal};
+
 pub use checkpoint::Checkpoint;
 pub use error::{Error, Result};
 pub use memory::Memory;

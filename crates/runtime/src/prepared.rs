@@ -6,7 +6,7 @@ use crate::memory::{self, Memory};
 use crate::rehearse::{Rehearsed, rehearse};
 use circuits::steps::{Action, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, DryValue};
+use circuits::{Counts, DryValue, PublicRun};
 use exchange::{LoopParams, Verified};
 use program::{Form, Program, Type};
 use std::ops::Deref;
@@ -77,6 +77,12 @@ impl Prepared {
     /// computes. The probabilities are averages over keys.
     pub fn failure(&self) -> &[f64] {
         &self.0.rehearsed.failure
+    }
+
+    /// The dry run with inputs under a public key. The program may promise nothing of such runs:
+    /// see [`Prediction::public_inputs`](program::Prediction::public_inputs).
+    pub fn public_run(&self) -> &PublicRun {
+        &self.0.rehearsed.public
     }
 
     /// The work of a run, counted by a dry run.

@@ -8,7 +8,9 @@ use crate::error::Result;
 use crate::prepared::work;
 use circuits::operations::Dry;
 use circuits::steps::{Action, StepValue, StepValueOf};
-use circuits::{Counts, DryValue, Value, dry_engine, total_failure};
+use circuits::{
+    Counts, DryValue, PublicRun, Value, dry_engine, log2_flood_distance, total_failure,
+};
 use exchange::{LoopParams, Needs};
 use program::{Error, MAX_LOG2_DISTANCE, Op, Program, Type};
 use std::fmt::Debug;
@@ -27,6 +29,8 @@ pub(crate) struct Rehearsed {
     pub(crate) values: Vec<Option<DryValue>>,
     /// log2 of the probability that each step is wrong.
     pub(crate) failure: Vec<f64>,
+    /// The run with inputs under a public key.
+    pub(crate) public: PublicRun,
     /// The work of a run.
     pub(crate) counts: Counts,
 }
@@ -35,8 +39,8 @@ pub(crate) struct Rehearsed {
 ///
 /// # Errors
 /// [`Error::Step`] for a level or a noise other than the one stated, [`Error::Parameters`] for keys
-/// other than those that the steps use or for a stated probability of failure that is too small,
-/// and errors of the circuits.
+/// other than those that the steps use, for a stated probability of failure that is too small or for
+/// a promise of public inputs that the steps do not keep, and errors of the circuits.
 pub(crate) fn rehearse(
     program: &Program,
     params: &LoopParams,
@@ -59,6 +63,9 @@ pub(crate) fn rehearse(
         values.push(made);
         failure.push(engine.take_failure());
     }
+    let of = (&program.constants[..], &program.steps[..]);
+    let public = PublicRun::new(params, of, &values, &failure)?;
+    check_public(program, &public)?;
     let values = values.into_iter().map(|made| match made {
         StepValue::Ciphertext(value) => Some(*value),
         StepValue::Samples(_) => None,
@@ -95,27 +102,15 @@ pub(crate) fn rehearse(
     Ok(Rehearsed {
         values,
         failure,
+        public,
         counts: engine.counts(),
     })
 }
 
 /// Checks that the floods of a program's outputs hide their noise, where it is largest.
 fn check_floods(program: &Program, values: &[Option<DryValue>]) -> Result<()> {
-    let t = program.parameters.t;
-    let steps = program.steps.iter().zip(values);
-    let distances = steps.filter_map(|(step, value)| match &step.op {
-        Op::Output {
-            at,
-            flood: Some(flood),
-            ..
-        } => {
-            let noise_bits = value.as_ref()?.peak().bits();
-            Some(flood.log2_distance(noise_bits, t, at.len()))
-        }
-        _ => None,
-    });
-    let squares: f64 = distances.map(|log2| (2.0 * log2).exp2()).sum();
-    let found = squares.log2() / 2.0;
+    let value = |index: usize| values[index].clone();
+    let found = log2_flood_distance(program.parameters.t, &program.steps, value);
     if found <= MAX_LOG2_DISTANCE {
         return Ok(());
     }
@@ -125,6 +120,45 @@ fn check_floods(program: &Program, values: &[Option<DryValue>]) -> Result<()> {
         expected: format!("at most 2^{MAX_LOG2_DISTANCE}"),
     }
     .into())
+}
+
+/// Checks what a program promises of inputs under a public key.
+fn check_public(program: &Program, run: &PublicRun) -> Result<()> {
+    let Some(stated) = program.prediction.public_inputs else {
+        return Ok(());
+    };
+    let problem = |what, found: String, expected: String| Error::Parameters {
+        what,
+        found,
+        expected,
+    };
+    if let Some(refusal) = &run.refusal {
+        return Err(problem(
+            "a promise for inputs under a public key",
+            "stated".into(),
+            format!("none: {refusal}"),
+        )
+        .into());
+    }
+    let (found, expected) = (f64::from(stated.log2_failure), run.log2_failure);
+    if found < expected - FAILURE_PART * expected.abs() {
+        return Err(problem(
+            "the probability that a run with inputs under a public key is wrong",
+            format!("2^{found}"),
+            format!("2^{expected:.1}, which the steps have"),
+        )
+        .into());
+    }
+    // Machines round logarithms differently, so the next whole number may be another one.
+    if stated.rise_bits + 1 < run.rise_bits {
+        return Err(problem(
+            "the rise of noise by inputs under a public key",
+            format!("{} bits", stated.rise_bits),
+            format!("{} bits, which the steps have", run.rise_bits),
+        )
+        .into());
+    }
+    Ok(())
 }
 
 /// Compares level and noise with those that the step states. The factor must be 1, except for

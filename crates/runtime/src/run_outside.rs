@@ -35,6 +35,7 @@ struct Saving<'a> {
 ///
 /// # Errors
 /// As [`replay`](executor::replay()), [`exchange::Error::Bytes`] for a query of another program,
+/// [`exchange::Error::PublicMasks`] for a query under a public key,
 /// and [`Replay`](executor::Error::Replay) for results that the program does not have.
 pub fn replay_run(
     exchange: &Exchange,
@@ -43,6 +44,7 @@ pub fn replay_run(
     observe: impl FnMut(Progress) -> bool,
 ) -> Result<(RawAnswer, Counts)> {
     query.check_program(exchange)?;
+    query.check_seeded()?;
     let mut results = Results::default();
     let mut outside = RunOutside::new(keys, query, &mut results);
     let counts = replay(trace, &mut outside, observe)?;
@@ -69,7 +71,8 @@ pub fn answer_of(results: &Results, exchange: &Exchange, query: &Query) -> Resul
 }
 
 impl<'a> RunOutside<'a> {
-    /// Values are loaded from keys and query, and stored into the results.
+    /// Values are loaded from keys and query, and stored into the results. The query must have a
+    /// seed: see [`Query::check_seeded`].
     pub fn new(keys: &'a EvaluationKeys, query: &'a Query, results: &'a mut Results) -> Self {
         Self {
             keys,
@@ -128,7 +131,7 @@ impl<'a> RunOutside<'a> {
 
     fn seed_of(&self, name: &str) -> Option<Seed> {
         if name == names::QUERY {
-            return Some(self.query.seed);
+            return self.query.seed;
         }
         if name == names::DIMENSION {
             return self.keys.switch().ok().map(|key| *key.seed());

@@ -89,9 +89,10 @@ impl<'a> Server<'a> {
     /// called for every step, and stops the run by returning `false`.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if `observe` returned `false` or the server was [stopped](Self::stopped_by),
-    /// [`exchange::Error::Layout`] for a query of
-    /// another input layout, [`Error::Query`] for a wrong number of ciphertexts or keys of other
+    /// [`Error::Stopped`] if `observe` returned `false` or the server was
+    /// [stopped](Self::stopped_by), [`exchange::Error::Layout`] for a query of another input layout,
+    /// [`exchange::Error::PublicInputs`] for a query under a public key if the program promises
+    /// nothing of them, [`Error::Query`] for a wrong number of ciphertexts or keys of other
     /// parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets, and
     /// [`exchange::Error::MissingKeys`].
     pub fn run(
@@ -275,9 +276,12 @@ impl<'a> Server<'a> {
     ) -> Result<StepResult> {
         let (program, params) = (self.prepared.program(), self.prepared.params());
         let work = work(program, params, self.prepared.actions(), index);
-        let fresh = |index: usize| {
-            Value::encrypted(query.ciphertexts[index].clone(), engine.model().fresh())
+        let model = engine.model();
+        let noise = match query.is_public() {
+            true => model.fresh_public(),
+            false => model.fresh(),
         };
+        let fresh = |index: usize| Value::encrypted(query.ciphertexts[index].clone(), noise);
         Ok(work.run(engine, |id| held.get(&id), fresh)?)
     }
 }

@@ -23,6 +23,7 @@ from palladion.support.text import lined
 
 if TYPE_CHECKING:
     from palladion import CompiledModel, IntNetwork
+    from palladion.facts import ClientFacts, Costs
     from palladion.runs import RunStep
     from palladion.schemes.security import Security
 
@@ -158,7 +159,7 @@ def client_option(required: bool = True) -> Callable[[Command], Command]:
         context: click.Context, _option: click.Parameter, path: Path | None
     ) -> palladion.Terms | None:
         if path is not None:
-            from palladion.client import terms_of
+            from palladion.encryption import terms_of
 
             return terms_of(path)
         terms: palladion.Terms | None = context.meta.get(told)
@@ -234,6 +235,14 @@ def print_warnings(warnings: Iterable[str]) -> None:
 def security_rows(security: Security) -> dict[str, object]:
     """The estimated security as rows: bits and cost model, and their source."""
     return {"security": security.text, "estimated by": security.basis}
+
+
+def public_rows(facts: ClientFacts, costs: Costs) -> dict[str, object]:
+    """The row of inputs under a public key: the failure of a run, or why there is none."""
+    promised = facts.public_log2_failure
+    if promised is None:
+        return {"public inputs": f"not taken: {costs.public_inputs_refusal}"}
+    return {"public inputs": f"at most 2^{promised} for a run"}
 
 
 PHASES = {

@@ -22,6 +22,7 @@ from palladion.cli.common import (
     print_rows,
     print_warnings,
     program_json,
+    public_rows,
     security_rows,
     threads_option,
     words_option,
@@ -207,6 +208,7 @@ def compile_(
             **({"hides": hidden} if hidden is not None else {}),
             **({} if kept is None else kept.rows()),
             "failure": f"{at_most(facts.predicted_log2_failure)} for a run",
+            **public_rows(facts, costs),
             "predicted": f"{costs.wall_seconds():.1f} s on {threads()} threads, "
             f"{size(costs.predicted_run_memory_bytes)} of memory",
         }

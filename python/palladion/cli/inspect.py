@@ -20,6 +20,7 @@ from palladion.cli.common import (
     print_rows,
     print_warnings,
     program_json,
+    public_rows,
     security_rows,
     threads_option,
 )
@@ -180,6 +181,7 @@ def show(program: CompiledModel, layers: Sequence[Layer], phases: Mapping[str, f
             f"{facts.rounding_sigma:.1f} each",
             "noise margin": f"{facts.predicted_margin_bits:.1f} bits",
             "failure": f"{at_most(facts.predicted_log2_failure)} for a run",
+            **public_rows(facts, costs),
             "worst step": worst_step(costs.worst_step),
             "ciphertexts": f"{size(facts.predicted_ciphertext_bytes)} in {facts.ciphertexts}",
             "evaluation keys": f"{size(facts.predicted_evaluation_key_bytes)}, "

@@ -24,8 +24,9 @@ from palladion.cli.common import (
 from palladion.cli.progress import Steps
 from palladion.cli.secrets import SECRET_FILE, open_secret, passphrase, passphrase_option
 from palladion.cli.stopping import timeout_option
-from palladion.client import Client, terms_of
+from palladion.client import Client
 from palladion.deployment import CompiledModel, client_file
+from palladion.encryption import terms_of
 from palladion.errors import DataError, UsageError
 from palladion.key_files import KeyFile
 from palladion.secret import Secret

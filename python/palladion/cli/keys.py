@@ -41,7 +41,7 @@ def keys() -> None:
 @click.argument("file", type=FILE)
 @json_option
 def show(file: Path, as_json: bool) -> None:
-    """Show the identity, the life and the seal of a secret, or the profile of evaluation keys."""
+    """Show the identity, the life and the seal of a secret, or the profile of other keys."""
     found = describe(file)
     if as_json:
         print_json(found)
@@ -125,14 +125,46 @@ def rotate(
     })  # fmt: skip
 
 
+@keys.command()
+@click.argument("file", type=FILE)
+@client_option()
+@click.option("--output", type=OUTPUT, required=True, help="File to write the public key to.")
+@passphrase_option
+@json_option
+def public(file: Path, terms: palladion.Terms, output: Path, as_json: bool) -> None:
+    """Write the public key of a secret, FILE, under which anyone can encrypt.
+
+    Give it to those whose inputs you alone are to decrypt: `encrypt --public` takes it. It serves
+    every program of the same parameters. It has no secret in it, but whoever replaces it reads what
+    is then encrypted: compare the `sha256` of `palladion id` over another way.
+    """
+    client = Client.of(terms, open_secret(file))
+    data = client.public_key().to_bytes()
+    files.write(output, data)
+    promised = client.facts.public_log2_failure
+    note = None
+    if promised is None:
+        note = ("the program of --client takes no inputs under a public key: compile it again, "
+                "where `palladion compile` says what they lack")  # fmt: skip
+    if as_json:
+        print_json({"key_id": client.key_id, "public_key_bytes": len(data), "output": str(output),
+                    "public_log2_failure": promised})  # fmt: skip
+        return
+    click.echo(f"{output}: public key of {client.key_id[:12]}, {size(len(data))}, for `palladion "
+               "encrypt --public`")  # fmt: skip
+    if note is not None:
+        click.echo(f"warning: {note}", err=True)
+
+
 def describe(file: Path) -> Json:
     """The statements of a file of keys about itself."""
-    data = files.read(file)
-    if files.kind(data) == files.OURS[b"EKEY"][0]:
-        held = KeyFile.read(file)
+    kind = files.kind(files.read(file))
+    readers = {files.OURS[b"EKEY"][0]: KeyFile.read, files.OURS[b"PKEY"][0]: KeyFile.read_public}
+    if kind in readers:
+        held = readers[kind](file)
         profile = json.loads(held.profile)
         return {
-            "kind": files.OURS[b"EKEY"][0],
+            "kind": kind,
             "key_id": held.key_id,
             "profile_id": held.profile_id,
             "created": text_of(held.created),

@@ -18,7 +18,7 @@ Reduction = tuple[Callable[..., Any], tuple[Any, ...]]
 ALONE: Final = ("HybridProgram", "Program", "Terms")
 """Classes whose bytes need nothing else."""
 
-OF_TERMS: Final = ("Answer", "EvaluationKeys", "Query")
+OF_TERMS: Final = ("Answer", "EvaluationKeys", "PublicKey", "Query")
 """Classes whose bytes are read with the terms of a program."""
 
 OF_PARAMETERS: Final = (

@@ -39,6 +39,7 @@ OURS: Final = {
     b"HYBR": ("a program of the hybrid mode", "`palladion compile --mode hybrid` writes one"),
     b"SKEY": ("a secret key", "`palladion keygen` writes one, secret.key"),
     b"EKEY": ("evaluation keys", "`palladion keygen` writes them, evaluation.key"),
+    b"PKEY": ("a public key", "`palladion keys public` writes one"),
     b"ENCI": ("encrypted images", "`palladion encrypt` writes them"),
     b"ENCO": ("encrypted results", "`palladion run` writes them"),
 }

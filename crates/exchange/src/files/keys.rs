@@ -54,7 +54,7 @@ pub fn keys_to_bytes(params: &LoopParams, keys: &EvaluationKeys) -> Result<Vec<u
 }
 
 /// Appends the profile and the label of keys.
-fn write_head(w: &mut Writer, profile: &Profile, label: &Label) {
+pub(super) fn write_head(w: &mut Writer, profile: &Profile, label: &Label) {
     w.block(profile.to_json().as_bytes());
     // All labels have one length, so the length of a file follows from its profile.
     w.block(format!("{:LABEL_LEN$}", label.to_json()).as_bytes());
@@ -266,7 +266,7 @@ pub fn keys_head(bytes: &[u8]) -> Result<(Profile, Label)> {
     read_head(&mut r, &found)
 }
 
-fn read_head(r: &mut Reader<'_>, found: &Fingerprint) -> Result<(Profile, Label)> {
+pub(super) fn read_head(r: &mut Reader<'_>, found: &Fingerprint) -> Result<(Profile, Label)> {
     let profile = profile_of(
         r.bounded_block("the profile of the keys", MAX_PROFILE)?,
         found,

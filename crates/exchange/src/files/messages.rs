@@ -11,6 +11,8 @@ use ring::sample::Seed;
 use rlwe::KeyId;
 use rlwe::bytes::{Fingerprint, Kind, Reader, Writer, poly_len, sealed_len};
 
+/// Has whole ciphertexts, under a public key, and no seed.
+const PUBLIC_QUERY: Kind = kind(b"ENCI", "encrypted images", 3);
 const QUERY: Kind = kind(b"ENCI", "encrypted images", 2);
 /// Has the fingerprint of a program in the place of the layout's, and no identity of its secret.
 const QUERY_OF_PROGRAM: Kind = kind(b"ENCI", "encrypted images", 1);
@@ -18,15 +20,23 @@ const ANSWER: Kind = kind(b"ENCO", "encrypted results", 3);
 /// Has no identity of its secret.
 const ANSWER_BARE: Kind = kind(b"ENCO", "encrypted results", 2);
 
-/// Returns the byte form of a query, in the version that its binding belongs to.
+/// Returns the byte form of a query, in the version that its binding and its masks belong to.
 pub fn query_to_bytes(query: &Query) -> Vec<u8> {
-    let mut w = Writer::new();
-    w.seed(&query.seed);
-    w.u64(query.images as u64);
     let (kind, bound_to) = match &query.binding {
         Binding::Layout(layout) => (&QUERY, layout),
         Binding::Program(program) => (&QUERY_OF_PROGRAM, program),
     };
+    let mut w = Writer::new();
+    let Some(seed) = &query.seed else {
+        w.u64(query.images as u64);
+        // As below.
+        w.key_id(query.key().unwrap_or_default());
+        let ciphertexts = query.ciphertexts.iter();
+        ciphertexts.for_each(|ct| w.ciphertext(ct.rlwe()));
+        return w.seal(&PUBLIC_QUERY, bound_to);
+    };
+    w.seed(seed);
+    w.u64(query.images as u64);
     if kind.version == QUERY.version {
         // Ciphertexts of several secrets are refused before they are used.
         w.key_id(query.key().unwrap_or_default());
@@ -47,13 +57,22 @@ pub fn query_file_len(params: &LoopParams, level: usize, ciphertexts: usize) -> 
     sealed_len(QUERY_HEAD + ciphertexts * body)
 }
 
-/// Reads a query.
+/// Length of the file of a query under a public key, in bytes. As [`query_file_len`].
+pub fn public_query_file_len(params: &LoopParams, level: usize, ciphertexts: usize) -> usize {
+    let component = poly_len(params.bfv().rlwe().basis(level));
+    sealed_len(size_of::<u64>() + KeyId::LEN + ciphertexts * 2 * component)
+}
+
+/// Reads a query, under the secret or under a public key.
 ///
 /// # Errors
 /// [`Error::Layout`](crate::Error::Layout) for a query of another input layout, and if the bytes
 /// are no query.
 pub fn query_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Query> {
-    let kind = QUERY.since(QUERY_OF_PROGRAM.version, bytes);
+    let kind = PUBLIC_QUERY.since(QUERY_OF_PROGRAM.version, bytes);
+    if kind.version == PUBLIC_QUERY.version {
+        return public_query_from_bytes(exchange, bytes);
+    }
     let is_new = kind.version == QUERY.version;
     let (mut r, found) = Reader::open_any(bytes, &kind)?;
     let binding = match is_new {
@@ -78,7 +97,28 @@ pub fn query_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Query> {
     r.end()?;
     Ok(Query {
         binding,
-        seed,
+        seed: Some(seed),
+        images,
+        ciphertexts,
+    })
+}
+
+fn public_query_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Query> {
+    let (mut r, layout) = Reader::open_any(bytes, &PUBLIC_QUERY)?;
+    let binding = Binding::Layout(layout);
+    binding.check(exchange)?;
+    let (rlwe, level) = (exchange.params().bfv().rlwe(), exchange.input_level());
+    let images = r.bounded("the number of images", 1..=exchange.batch())?;
+    let key = r.key_id()?;
+    let ciphertexts = (0..exchange.inputs()).map(|_| {
+        let ct = r.ciphertext(rlwe, level, 2)?;
+        Ok(bfv::Ciphertext::new(ct.of_key(key), 1))
+    });
+    let ciphertexts = ciphertexts.collect::<Result<_>>()?;
+    r.end()?;
+    Ok(Query {
+        binding,
+        seed: None,
         images,
         ciphertexts,
     })
@@ -135,8 +175,10 @@ pub struct QueryHead {
     pub binding: Binding,
     /// Number of images.
     pub images: usize,
-    /// Identity of the secret under which they are encrypted.
+    /// Identity of the secret under which they are encrypted, or under whose public key.
     pub key: KeyId,
+    /// Whether they are encrypted under a public key.
+    pub public: bool,
 }
 
 /// Reads the statements of a query's file about itself. The ciphertexts are not read.
@@ -144,21 +186,22 @@ pub struct QueryHead {
 /// # Errors
 /// If the bytes are no query.
 pub fn query_head(bytes: &[u8]) -> Result<QueryHead> {
-    let kind = QUERY.since(QUERY_OF_PROGRAM.version, bytes);
+    let kind = PUBLIC_QUERY.since(QUERY_OF_PROGRAM.version, bytes);
     let (mut r, found) = Reader::open_any(bytes, &kind)?;
-    r.seed()?;
+    let public = kind.version == PUBLIC_QUERY.version;
+    if !public {
+        r.seed()?;
+    }
     let images = r.bounded("the number of images", 1..=MAX_BATCH)?;
-    Ok(match kind.version == QUERY.version {
-        true => QueryHead {
-            binding: Binding::Layout(found),
-            images,
-            key: r.key_id()?,
-        },
-        false => QueryHead {
-            binding: Binding::Program(found),
-            images,
-            key: KeyId::ANY,
-        },
+    let (binding, key) = match kind.version == QUERY_OF_PROGRAM.version {
+        true => (Binding::Program(found), KeyId::ANY),
+        false => (Binding::Layout(found), r.key_id()?),
+    };
+    Ok(QueryHead {
+        binding,
+        images,
+        key,
+        public,
     })
 }
 

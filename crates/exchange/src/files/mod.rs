@@ -6,19 +6,24 @@
 //!
 //! Files of the versions before the first release are read. They belong to one program each.
 
+mod encryption_key;
 mod keys;
 mod messages;
 mod offsets;
 mod program;
 mod terms;
 
+pub use encryption_key::{
+    encryption_key_file_len, encryption_key_from_bytes, encryption_key_head,
+    encryption_key_to_bytes,
+};
 pub use keys::{
     KeysWriter, keys_file_len, keys_from_bytes, keys_head, keys_to_bytes, read_some_keys,
     some_keys_from_bytes,
 };
 pub use messages::{
-    AnswerHead, QueryHead, answer_from_bytes, answer_head, answer_to_bytes, query_file_len,
-    query_from_bytes, query_head, query_to_bytes,
+    AnswerHead, QueryHead, answer_from_bytes, answer_head, answer_to_bytes, public_query_file_len,
+    query_file_len, query_from_bytes, query_head, query_to_bytes,
 };
 pub use offsets::{Offsets, offsets};
 pub use program::{program_from_bytes, program_to_bytes};

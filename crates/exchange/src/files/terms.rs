@@ -5,14 +5,20 @@ use crate::error::Result;
 use crate::terms::Exchange;
 use rlwe::bytes::{BytesError, Kind, Reader, Writer};
 
-const TERMS: Kind = kind(b"CLNT", "a client's file", 1);
+/// May have a promise for inputs under a public key.
+const TERMS: Kind = kind(b"CLNT", "a client's file", 2);
+const TERMS_1: Kind = kind(b"CLNT", "a client's file", 1);
 
 /// Returns the byte form of a program's terms: all that a client needs. No weight, bias or table of
 /// the network is in it.
 pub fn terms_to_bytes(exchange: &Exchange) -> Vec<u8> {
     let mut w = Writer::new();
     w.block(exchange.to_json().as_bytes());
-    w.seal(&TERMS, exchange.fingerprint())
+    let kind = match exchange.terms().public_inputs {
+        Some(_) => &TERMS,
+        None => &TERMS_1,
+    };
+    w.seal(kind, exchange.fingerprint())
 }
 
 /// Reads the terms of a program.
@@ -20,7 +26,8 @@ pub fn terms_to_bytes(exchange: &Exchange) -> Vec<u8> {
 /// # Errors
 /// If the bytes are no client's file, or its terms break a rule or are not secure.
 pub fn terms_from_bytes(bytes: &[u8]) -> Result<Exchange> {
-    let (mut r, found) = Reader::open_any(bytes, &TERMS)?;
+    let kind = TERMS.since(TERMS_1.version, bytes);
+    let (mut r, found) = Reader::open_any(bytes, &kind)?;
     let json = r.block("the terms")?;
     r.end()?;
     let exchange = Exchange::from_json(text(json)?)?;

@@ -178,6 +178,7 @@ pub fn every_operation() -> Program {
             key_bytes: 2000,
             margin_bits: 25.5,
             log2_failure: -100.5,
+            public_inputs: None,
         },
         constants: vec![
             constant("first.weight", &[1, -2, 3]),

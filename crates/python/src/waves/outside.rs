@@ -20,7 +20,7 @@ use crate::error::UsageError;
 use crate::guard::guard;
 use crate::keys::EvaluationKeys;
 use crate::messages::{Answer, Query};
-use crate::program::{Program, check_keys_of_trace, check_query, hex};
+use crate::program::{Program, check_keys_of_trace, check_query_of_trace, hex};
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::SchemeParams;
 use crate::traces::Trace;
@@ -113,7 +113,7 @@ impl WavesOutside {
         query: Py<Query>,
     ) -> PyResult<Self> {
         check_keys_of_trace(&trace.exchange, keys)?;
-        check_query(&trace.exchange, query.get())?;
+        check_query_of_trace(&trace.exchange, query.get())?;
         let keys = guard(py, || keys.read())?;
         let source = Source::Run {
             keys,
@@ -159,7 +159,7 @@ impl WavesOutside {
         saving: bool,
     ) -> PyResult<Self> {
         check_keys_of_trace(&program.verified, keys)?;
-        check_query(&program.verified, query.get())?;
+        check_query_of_trace(&program.verified, query.get())?;
         let keys = guard(py, || keys.read())?;
         let (mut from, mut stored) = (None, Stored::default());
         if let Some(bytes) = checkpoint {

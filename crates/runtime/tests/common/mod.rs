@@ -233,6 +233,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<TableShape>) 
             key_bytes: 0,
             margin_bits,
             log2_failure,
+            public_inputs: None,
         },
         constants: vec![
             constant("first.weight", FACTOR.to_vec()),

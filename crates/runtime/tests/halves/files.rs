@@ -1,8 +1,9 @@
 //! Files: complete, damaged, of another kind or program, and files of keys written one at a time.
 
 use crate::common::{small_program, table_program};
+use crate::halves::public::promised;
 use crate::halves::{Exchanged, client_from, client_of, image, other_program, secret_bytes};
-use client::Client;
+use client::{Client, Encryptor};
 use exchange::files::KeysWriter;
 use exchange::{Error, EvaluationKey, Label, Need, Verified, files};
 use palladion_runtime::{Prepared, Server};
@@ -58,6 +59,9 @@ fn one_kind_of_file_is_not_taken_for_another() {
     let program = files::program_to_bytes(&prepared);
     let client = secret_bytes(&client_of(&prepared, 4));
     let errors = [
+        files::encryption_key_from_bytes(&prepared, &program)
+            .err()
+            .map(Exchanged::exchanged),
         files::terms_from_bytes(&program)
             .err()
             .map(Exchanged::exchanged),
@@ -95,7 +99,26 @@ fn damaged_files_are_refused_and_say_what_is_wrong() {
     let (answer, _) = Server::new(&prepared, &keys).run(&query, |_| true).unwrap();
     type Read<'a> = Box<dyn Fn(&[u8]) -> Option<Error> + 'a>;
     let p = &prepared;
-    let kinds: [(Vec<u8>, Read<'_>); 6] = [
+    let public = client.encryption_key();
+    let promising = Prepared::new(promised(small_program())).unwrap();
+    let encryptor = Encryptor::new(&promising, &public).unwrap();
+    let kinds: [(Vec<u8>, Read<'_>); 8] = [
+        (
+            files::encryption_key_to_bytes(&public),
+            Box::new(|bytes| {
+                files::encryption_key_from_bytes(p, bytes)
+                    .err()
+                    .map(Exchanged::exchanged)
+            }),
+        ),
+        (
+            files::query_to_bytes(&encryptor.encrypt(&[image()]).unwrap()),
+            Box::new(|bytes| {
+                files::query_from_bytes(p, bytes)
+                    .err()
+                    .map(Exchanged::exchanged)
+            }),
+        ),
         (
             files::terms_to_bytes(p),
             Box::new(|bytes| {

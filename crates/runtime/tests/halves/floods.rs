@@ -8,9 +8,9 @@ use palladion_runtime::{Prepared, Server};
 use program::{MAX_LOG2_DISTANCE, Op, Program};
 
 pub(super) const INPUTS: usize = 32;
-const ANSWERS: u64 = 1 << 20;
+pub(super) const ANSWERS: u64 = 1 << 20;
 
-fn flooded(answers: u64) -> Options {
+pub(super) fn flooded(answers: u64) -> Options {
     Options {
         flooded_answers: Some(answers),
         ..Options::default()
@@ -59,7 +59,7 @@ pub(super) fn network(layers: Vec<Layer>) -> IntNetwork {
 
 /// A regression: its outputs are sums over the input. The weights of the second half of the input
 /// are given.
-fn regression(second: fn(usize) -> i64) -> IntNetwork {
+pub(super) fn regression(second: fn(usize) -> i64) -> IntNetwork {
     let mut term = dense(0, INPUTS, 32, |i| (i * 7 % 255) as i64 - 127);
     if let Linear::Dense(dense) = &mut term.linear {
         let weights = dense.weights.iter_mut().enumerate();
@@ -72,7 +72,7 @@ fn regression(second: fn(usize) -> i64) -> IntNetwork {
 }
 
 /// A layer with a table, and outputs that are sums over it, and over the input too if `wide`.
-fn deep(wide: bool) -> IntNetwork {
+pub(super) fn deep(wide: bool) -> IntNetwork {
     let first = dense(0, INPUTS, 8, |i| (i % 3) as i64 - 1);
     let table = Lut::new(100, |x| (x / 8).clamp(0, 7));
     let mut outputs = vec![dense(1, 8, 3, |i| (i * 5 % 13) as i64 - 6)];
@@ -88,7 +88,7 @@ fn deep(wide: bool) -> IntNetwork {
 }
 
 /// An input whose second half is 0.
-fn input() -> Vec<i64> {
+pub(super) fn input() -> Vec<i64> {
     (0..INPUTS)
         .map(|i| if i < INPUTS / 2 { (i % 4) as i64 } else { 0 })
         .collect()

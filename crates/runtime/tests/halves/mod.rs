@@ -7,6 +7,7 @@ mod files;
 mod floods;
 mod hidden;
 mod profiles;
+mod public;
 mod refusals;
 mod runs;
 mod secret;

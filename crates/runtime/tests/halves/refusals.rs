@@ -34,7 +34,7 @@ fn an_answer_to_another_query_is_refused() {
     }
     // Any changed bit makes a different query.
     let mut changed = old.clone();
-    changed.seed.0[31] ^= 1;
+    changed.seed.as_mut().unwrap().0[31] ^= 1;
     assert!(client.decrypt(&answer, &changed).is_err());
 
     // The server states the number of images, and the client checks it.
