@@ -116,10 +116,14 @@ $(VENV)/wheel-ready: $(VENV)/python-ready
 # wheel is built from the source distribution, so a file that is missing there is an error here. It
 # is built from nothing: files in it have one date for ever, by which Cargo would take an edited one
 # for the one that it knows. No flag of this machine's may enter: kernels are chosen when they run.
+# COMMIT tells those who build the source distribution which commit it is.
 wheels/built: $(VENV)/wheel-ready $(SOURCES) Cargo.lock LICENSE README.md
 	rm -rf wheels target/wheel
+	@commit=$$(git rev-parse --short=12 HEAD 2>/dev/null) || commit=unknown; \
+		[ $$commit = unknown ] || git diff --quiet HEAD || commit=$$commit+changes; \
+		echo "$${PALLADION_COMMIT:-$$commit}" > COMMIT
 	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS= CARGO_TERM_QUIET=true CARGO_TARGET_DIR=target/wheel \
 		$(BIN)/maturin build --release --locked --quiet --sdist --out wheels --interpreter $(BIN)/python \
 		$(if $(LINUX),--zig --compatibility manylinux2014,--compatibility pypi)
-	rm -rf target/wheel
+	rm -rf target/wheel COMMIT
 	@touch $@

@@ -110,6 +110,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "support.files": {"support.destination"},
     "support.memory": {"errors", "facts", "support.text"},
     "support.seconds": {"_native"},
+    "support.build": {"_native"},
     # How objects of the core are pickled.
     "support.copies": {"_native"},
     "nn": {"support.files", "support.masks", "support.records", "_native"},
@@ -129,7 +130,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "secret": {"support.files", "_native"},
     "key_files": {"secret", "support.records", "support.text"},
     "identity": {"key_files"},
-    "manifest": {"deployment", "identity"},
+    "manifest": {"deployment", "identity", "support.build"},
     "client": {"facts", "key_files", "nn", "runs", "support.events", "support.memory"},
     "deployment": {"choices", "client", "traces"},
     "hybrid": {"nn", "runs"},
@@ -155,7 +156,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         *{"support.fetch", "support.image"},
     },
     # The package's own names.
-    "": {"bfv", "bgv", "circuit", "data", "model", "simulation", "support.copies"},
+    "": {"bfv", "bgv", "circuit", "data", "model", "simulation", "support.build", "support.copies"},
 }
 
 

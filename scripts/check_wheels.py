@@ -103,7 +103,7 @@ def check_contents(archive: Path) -> None:
 
     with tarfile.open(archive) as opened:
         names = [member.name.partition("/")[2] for member in opened.getmembers() if member.isfile()]
-    needed = {"Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md",
+    needed = {"COMMIT", "Cargo.lock", "Cargo.toml", "LICENSE", "NOTICES.txt", "README.md",
               "palladion.cdx.json", "pyproject.toml"}  # fmt: skip
     missing = needed - {*names}
     allowed = re.compile(
@@ -174,6 +174,8 @@ def check(interpreter: Path, distribution: Path, target: Path) -> None:
         info = json.loads(run(command, "info", "--json", env=env, cwd=home))
         if info["version"] != expected["version"]:
             fail(f"palladion info: version {info['version']}")
+        if info["commit"] == "unknown":
+            fail("palladion info: the build did not know its commit")
     kind = "source" if source else "wheel"
     found = f"{said.strip()}; kernels {info['kernels']}; {time.monotonic() - began:.0f} s"
     print(f"python {info['python']}, {kind}: {found}", flush=True)

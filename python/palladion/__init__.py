@@ -54,6 +54,7 @@ from palladion.errors import (
     StoppedError,
     UsageError,
 )
+from palladion.support.build import COMMIT as __commit__
 from palladion.support.copies import register
 
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ __all__ = [
     "Terms",
     "Trace",
     "UsageError",
+    "__commit__",
     "__version__",
     "bfv",
     "bgv",

@@ -21,6 +21,7 @@ from palladion.errors import FormatError, MismatchError
 from palladion.identity import ids_of
 from palladion.nn.integers.network import IntNetwork
 from palladion.support import files, records
+from palladion.support.build import COMMIT
 from palladion.support.records import Json
 
 FORMAT: Final = "palladion-manifest/1"
@@ -72,7 +73,7 @@ class Manifest:
     options: Json
     """Options of ``compile``, those that were not given too."""
     versions: Mapping[str, str]
-    """Versions of palladion, Python and the libraries."""
+    """Versions of palladion, Python and the libraries, and the commit of palladion."""
     log2_failure: float
     """log2 of a bound on the probability that a run is wrong."""
     security: Json
@@ -166,6 +167,7 @@ def hash_of(data: bytes) -> str:
 
 
 def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
-    """The versions of palladion, of Python and of the libraries."""
+    """The versions of palladion, of Python and of the libraries, and the commit of palladion."""
+    own = {"palladion": _native.__version__, "commit": COMMIT}
     others = {name: metadata.version(name) for name in libraries}
-    return {"palladion": _native.__version__, "python": platform.python_version(), **others}
+    return {**own, "python": platform.python_version(), **others}
