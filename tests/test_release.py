@@ -21,8 +21,8 @@ COMMIT = re.compile(r"unknown|[0-9a-f]{12}(\+changes)?")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The build script of crates/python, compiled."""
     path = tmp_path_factory.mktemp("script") / "build"
-    line = ["rustc", "--edition", "2024", "-o", path, ROOT / "crates" / "python" / "build.rs"]
-    subprocess.run(line, check=True)
+    source = ROOT / "crates" / "python" / "build.rs"
+    subprocess.run(["rustc", "--edition", "2024", "-o", path, source], check=True)
     return path
 
 

@@ -54,7 +54,7 @@ from palladion.errors import (
     StoppedError,
     UsageError,
 )
-from palladion.support.build import COMMIT as __commit__
+from palladion.support.build import COMMIT
 from palladion.support.copies import register
 
 if TYPE_CHECKING:
@@ -138,6 +138,8 @@ __all__ = [
 ]
 
 register()
+
+__commit__: Final = COMMIT
 
 LATER: Final = {
     "Answer": "runs",
