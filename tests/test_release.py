@@ -1,11 +1,13 @@
-"""What a build says of itself: its commit and its version."""
+"""What a build says of itself, its commit and its version, and what a release must agree in."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import palladion
@@ -122,3 +124,76 @@ def test_the_version_and_the_commit_are_shown(command: Command) -> None:
     shown = command("--version").stdout
     assert shown == f"palladion, version {palladion.__version__}, commit {palladion.__commit__}\n"
     assert json.loads(command("info", "--json").stdout)["commit"] == palladion.__commit__
+
+
+VERSIONED = (
+    "Cargo.toml",
+    "Cargo.lock",
+    "tests/outside/Cargo.lock",
+    "bench/Cargo.lock",
+    "pyproject.toml",
+    "palladion.cdx.json",
+    "CHANGELOG.md",
+    "scripts/check_release.py",
+    "scripts/check_wheels.py",
+)
+"""What the check of a release reads."""
+
+VERSION = re.findall(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text())[0]
+SECTION = re.findall(rf"## \[{re.escape(VERSION)}\].*", (ROOT / "CHANGELOG.md").read_text())[0]
+
+
+def wrong_with(root: Path, *tag: str) -> str:
+    """What the check of a release says of a folder."""
+    line = [sys.executable, str(root / "scripts" / "check_release.py"), *tag]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert bool(done.returncode) == bool(done.stderr)
+    return done.stderr
+
+
+def copied(root: Path) -> Path:
+    """A copy of what the check reads."""
+    for name in VERSIONED:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    return root
+
+
+def test_everything_has_one_version() -> None:
+    assert not wrong_with(ROOT)
+    assert "the tag is v9.9.9" in wrong_with(ROOT, "v9.9.9")
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"),
+    [
+        ("Cargo.toml", f'version = "{VERSION}"', 'version = "9.9.9"'),
+        *(
+            (name, f'name = "palladion-rlwe"\nversion = "{VERSION}"',
+             'name = "palladion-rlwe"\nversion = "9.9.9"')
+            for name in VERSIONED[1:4]
+        ),
+        ("pyproject.toml", 'dynamic = ["version"]', 'version = "9.9.9"'),
+        ("palladion.cdx.json", f'"version": "{VERSION}"', '"version": "9.9.9"'),
+        ("CHANGELOG.md", SECTION, "## [9.9.9] - 2030-01-01"),
+        ("CHANGELOG.md", SECTION, f"## [{VERSION}] - soon"),
+        ("CHANGELOG.md", SECTION, f"{SECTION}\n## [0.0.1] - 2020-01-01"),
+    ],
+)  # fmt: skip
+def test_another_version_anywhere_is_refused(tmp_path: Path, name: str, old: str, new: str) -> None:
+    root = copied(tmp_path)
+    text = (root / name).read_text()
+    assert old in text
+    (root / name).write_text(text.replace(old, new, 1))
+    assert name in wrong_with(root)
+
+
+def test_a_tag_releases_no_lines_that_have_no_version(tmp_path: Path) -> None:
+    root = copied(tmp_path)
+    log = root / "CHANGELOG.md"
+    text = re.sub(r"## \[Unreleased\]\n(?s:.*?)(?=\n## )", "## [Unreleased]\n", log.read_text())
+    log.write_text(text)
+    assert not wrong_with(root, f"v{VERSION}")
+    log.write_text(text.replace("## [Unreleased]\n", "## [Unreleased]\n- Something new.\n"))
+    assert not wrong_with(root)
+    assert "under Unreleased" in wrong_with(root, f"v{VERSION}")
