@@ -95,7 +95,7 @@ $(VENV)/built: $(VENV)/python-ready $(SOURCES)
 	@echo "Compiling the core in Rust: about 9 minutes on 2 cores the first time."
 	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
 	@echo "Installing the package and the libraries that it needs."
-	$(PIP) install dist/palladion-*.whl
+	$(PIP) install "$$(echo dist/palladion-*.whl)[onnx]"
 	$(PIP) install --force-reinstall --no-deps dist/palladion-*.whl
 	@touch $@
 

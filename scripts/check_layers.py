@@ -104,6 +104,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "support.masks": set(),
     "support.records": set(),
     "support.events": {"errors"},
+    "support.extras": {"errors"},
     "support.fetch": {"errors"},
     "support.image": {"errors"},
     "support.destination": {"errors", "support.text"},
@@ -113,7 +114,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "support.build": {"_native"},
     # How objects of the core are pickled.
     "support.copies": {"_native"},
-    "nn": {"support.files", "support.masks", "support.records", "_native"},
+    "nn": {"support.extras", "support.files", "support.masks", "support.records", "_native"},
     "data": {"nn"},
     "schemes": {"support.masks", "support.records", "_native"},
     "ckks": {"schemes"},

@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -169,5 +170,8 @@ def hash_of(data: bytes) -> str:
 def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
     """The versions of palladion, of Python and of the libraries, and the commit of palladion."""
     own = {"palladion": _native.__version__, "commit": COMMIT}
-    others = {name: metadata.version(name) for name in libraries}
+    others = {}
+    for name in libraries:
+        with suppress(metadata.PackageNotFoundError):  # integer networks need no ONNX
+            others[name] = metadata.version(name)
     return {**own, "python": platform.python_version(), **others}

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import NetworkError
+from palladion.support.extras import missing
 
 if TYPE_CHECKING:  # slow imports, and few models have a tail
     import onnx
@@ -119,9 +120,13 @@ class Tail:
         ------
         NetworkError
             If it is not a model, or contains an operator that no tail may have.
+        UsageError
+            If ONNX is not installed.
         """
-        import onnx
-
+        try:
+            import onnx
+        except ModuleNotFoundError as error:
+            raise missing(error, f"{self.WHAT}, {self.WHERE}", "onnx") from error
         if len(self.model) > MAX_BYTES:
             raise NetworkError(f"{self.WHAT} has {len(self.model)} bytes, expected at "
                                f"most {MAX_BYTES}")  # fmt: skip
@@ -150,9 +155,9 @@ class Tail:
     @property
     def input_type(self) -> np.dtype[Any]:
         """The model's type for its real numbers."""
+        found = self.proto.graph.input[0].type.tensor_type.elem_type
         import onnx
 
-        found = self.proto.graph.input[0].type.tensor_type.elem_type
         return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(found))
 
     def is_probability(self, output: str) -> bool:
@@ -167,11 +172,11 @@ class Tail:
 
     def head_of(self, output: str) -> npt.NDArray[np.int64] | None:
         """Which of the tail's numbers an output depends on, if the model has several heads."""
-        from onnx import numpy_helper
-
         if not self.model:
             return None
         graph = self.proto.graph
+        from onnx import numpy_helper
+
         makers = {name: node for node in graph.node for name in node.output}
         name: str | None = output
         while name is not None and name in makers:
