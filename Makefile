@@ -19,6 +19,10 @@ SOURCES := Cargo.toml pyproject.toml \
 	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
+# MUSL=x86_64-unknown-linux-musl makes a wheel for Alpine and its like; rustup has to have the target.
+MUSL ?=
+ON_LINUX := --zig $(if $(MUSL),--target $(MUSL) --compatibility musllinux_1_2,--compatibility manylinux2014)
+
 .PHONY: build demo test test-long test-all test-rust test-python lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
@@ -122,8 +126,8 @@ wheels/built: $(VENV)/wheel-ready $(SOURCES) Cargo.lock LICENSE README.md
 	@commit=$$(git rev-parse --short=12 HEAD 2>/dev/null) || commit=unknown; \
 		[ $$commit = unknown ] || git diff --quiet HEAD || commit=$$commit+changes; \
 		echo "$${PALLADION_COMMIT:-$$commit}" > COMMIT
-	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS= CARGO_TERM_QUIET=true CARGO_TARGET_DIR=target/wheel \
+	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS="$(if $(MUSL),-C target-feature=-crt-static)" CARGO_TERM_QUIET=true CARGO_TARGET_DIR=target/wheel \
 		$(BIN)/maturin build --release --locked --quiet --sdist --out wheels --interpreter $(BIN)/python \
-		$(if $(LINUX),--zig --compatibility manylinux2014,--compatibility pypi)
+		$(if $(LINUX),$(ON_LINUX),--compatibility pypi)
 	rm -rf target/wheel COMMIT
 	@touch $@

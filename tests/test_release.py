@@ -197,3 +197,22 @@ def test_a_tag_releases_no_lines_that_have_no_version(tmp_path: Path) -> None:
     log.write_text(text.replace("## [Unreleased]\n", "## [Unreleased]\n- Something new.\n"))
     assert not wrong_with(root)
     assert "under Unreleased" in wrong_with(root, f"v{VERSION}")
+
+
+def test_the_workflow_publishes_as_many_wheels_as_it_builds() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    build = text[text.index("\n  build:") : text.index("\n  install:")]
+    runners = re.findall(r"runner: \[(.*)\]", build)[0].split(",")
+    musl = re.findall(r"musl: (\w+)-unknown-linux-musl", build)
+    assert musl == ["x86_64", "aarch64"]
+    (published,) = re.findall(r'ls wheels/\*\.whl \| wc -l\)" -eq (\d+)', text)
+    assert int(published) == len(runners) + len(musl)
+
+
+def test_actions_are_pinned_and_only_publishing_may_write() -> None:
+    for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
+        text = path.read_text()
+        for used in re.findall(r"uses: (.*)", text):
+            assert re.match(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d", used), used
+        writing = re.findall(r"^ +[\w-]+: write", text.partition("\n  publish:")[0], re.MULTILINE)
+        assert not writing, path
