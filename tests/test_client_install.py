@@ -13,6 +13,11 @@ from pathlib import Path
 import numpy as np
 import palladion
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from tests.test_manifest import dense
 
@@ -77,6 +82,33 @@ def test_a_small_client_needs_no_extra_and_little_memory(program: Path) -> None:
         "decrypt": peak_of(without_extras("decrypt", *secret, "--query", query, answer, "--json")),
     }  # fmt: skip
     assert max(peaks.values()) < MOST_BYTES, peaks
+
+
+@pytest.mark.parametrize("kind", ["classifier", "tree"])
+def test_labels_probabilities_and_trees_need_no_extra(kind: str, tmp_path: Path) -> None:
+    """The client computes functions of ONNX models at both ends."""
+    x, y = load_breast_cancer(return_X_y=True)
+    x = x.astype(np.float32)
+    linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
+    estimator = linear if kind == "classifier" else DecisionTreeClassifier(max_depth=3)
+    model = palladion.Model.from_sklearn(estimator.fit(x, y), calibrate=x)
+    np.save(tmp_path / "x.npy", x[:3])
+    compiled = model.compile(batch=3)
+    compiled.save(tmp_path / "program")
+    keys, query, answer = tmp_path / "keys", tmp_path / "query", tmp_path / "answer"
+    client = ["--client", tmp_path / "program.client"]
+    secret = [*client, "--secret", keys / "secret.key"]
+    peak_of(without_extras("keygen", *client, "--output", keys))
+    peak_of(without_extras("encrypt", *secret, "--output", query, tmp_path / "x.npy"))
+    peak_of(without_extras("run", "--program", tmp_path / "program", "--keys",
+                           keys / "evaluation.key", "--output", answer, query))  # fmt: skip
+    done = without_extras("decrypt", *secret, "--query", query, answer, "--json")
+    peak_of(done)
+    found = json.loads(done.stdout)["outputs"]
+    expected = model.predict(x[:3]).outputs
+    assert {*found} == {*expected}
+    for name, values in expected.items():
+        np.testing.assert_allclose(found[name], values, rtol=1e-6)
 
 
 def test_an_integer_network_is_compiled_and_inspected_without_extras(
