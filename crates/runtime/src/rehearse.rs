@@ -2,8 +2,8 @@
 //!
 //! A program from a file states level and noise of every value, and which keys it needs. The
 //! rehearsal runs the circuits dry to check this. A program that passes does not run out of levels
-//! or keys halfway, and has at least the margin that it claims: one that states more noise than there
-//! will be, as an older version predicted, passes too.
+//! or keys halfway, and has at least the margin that it claims. One that states more noise than
+//! there will be, as an older version predicted, passes too.
 
 use crate::error::Result;
 use crate::prepared::work;
@@ -35,7 +35,7 @@ pub(crate) struct Rehearsed {
 /// Runs `program` dry.
 ///
 /// # Errors
-/// [`Error::Step`] for a level other than the one stated or more noise, [`Error::Parameters`] for keys
+/// [`Error::Step`] for more noise than stated or another level, [`Error::Parameters`] for keys
 /// other than those that the steps use or for a stated probability of failure that is too small,
 /// and errors of the circuits.
 pub(crate) fn rehearse(
