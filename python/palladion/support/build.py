@@ -1,4 +1,4 @@
-"""What the compiled module was built of."""
+"""The build of the compiled module."""
 
 from __future__ import annotations
 
