@@ -19,6 +19,10 @@ SOURCES := Cargo.toml pyproject.toml \
 	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
+# MUSL=x86_64-unknown-linux-musl makes a wheel for Alpine and its like; rustup has to have the target.
+MUSL ?=
+ON_LINUX := --zig $(if $(MUSL),--target $(MUSL) --compatibility musllinux_1_2,--compatibility manylinux2014)
+
 .PHONY: build demo test test-long test-all test-rust test-python lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
@@ -95,7 +99,7 @@ $(VENV)/built: $(VENV)/python-ready $(SOURCES)
 	@echo "Compiling the core in Rust: about 9 minutes on 2 cores the first time."
 	$(BIN)/maturin build --release --locked --quiet --out dist --interpreter $(BIN)/python
 	@echo "Installing the package and the libraries that it needs."
-	$(PIP) install dist/palladion-*.whl
+	$(PIP) install "$$(echo dist/palladion-*.whl)[onnx]"
 	$(PIP) install --force-reinstall --no-deps dist/palladion-*.whl
 	@touch $@
 
@@ -116,10 +120,14 @@ $(VENV)/wheel-ready: $(VENV)/python-ready
 # wheel is built from the source distribution, so a file that is missing there is an error here. It
 # is built from nothing: files in it have one date for ever, by which Cargo would take an edited one
 # for the one that it knows. No flag of this machine's may enter: kernels are chosen when they run.
+# COMMIT tells those who build the source distribution which commit it is.
 wheels/built: $(VENV)/wheel-ready $(SOURCES) Cargo.lock LICENSE README.md
 	rm -rf wheels target/wheel
-	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS= CARGO_TERM_QUIET=true CARGO_TARGET_DIR=target/wheel \
+	@commit=$$(git rev-parse --short=12 HEAD 2>/dev/null) || commit=unknown; \
+		[ $$commit = unknown ] || git diff --quiet HEAD || commit=$$commit+changes; \
+		echo "$${PALLADION_COMMIT:-$$commit}" > COMMIT
+	PATH="$(CURDIR)/$(BIN):$$PATH" RUSTFLAGS="$(if $(MUSL),-C target-feature=-crt-static)" CARGO_TERM_QUIET=true CARGO_TARGET_DIR=target/wheel \
 		$(BIN)/maturin build --release --locked --quiet --sdist --out wheels --interpreter $(BIN)/python \
-		$(if $(LINUX),--zig --compatibility manylinux2014,--compatibility pypi)
-	rm -rf target/wheel
+		$(if $(LINUX),$(ON_LINUX),--compatibility pypi)
+	rm -rf target/wheel COMMIT
 	@touch $@

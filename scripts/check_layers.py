@@ -104,6 +104,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "support.masks": set(),
     "support.records": set(),
     "support.events": {"errors"},
+    "support.extras": {"errors"},
     "support.fetch": {"errors"},
     "support.image": {"errors"},
     "support.destination": {"errors", "support.text"},
@@ -111,9 +112,10 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "support.reservations": set(),
     "support.memory": {"errors", "facts", "support.reservations", "support.text"},
     "support.seconds": {"_native"},
+    "support.build": {"_native"},
     # How objects of the core are pickled.
     "support.copies": {"_native"},
-    "nn": {"support.files", "support.masks", "support.records", "_native"},
+    "nn": {"support.extras", "support.files", "support.masks", "support.records", "_native"},
     "data": {"nn"},
     "schemes": {"support.masks", "support.records", "_native"},
     "ckks": {"schemes"},
@@ -130,7 +132,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "secret": {"support.files", "_native"},
     "key_files": {"secret", "support.records", "support.text"},
     "identity": {"key_files"},
-    "manifest": {"deployment", "identity"},
+    "manifest": {"deployment", "identity", "support.build"},
     "encryption": {"facts", "nn", "support.events"},
     "client": {"encryption", "key_files", "runs", "support.memory"},
     "deployment": {"choices", "client", "traces"},
@@ -157,7 +159,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
         *{"support.fetch", "support.image"},
     },
     # The package's own names.
-    "": {"bfv", "bgv", "circuit", "data", "model", "simulation", "support.copies"},
+    "": {"bfv", "bgv", "circuit", "data", "model", "simulation", "support.build", "support.copies"},
 }
 
 

@@ -80,6 +80,7 @@ def test_a_manifest_says_what_a_program_was_made_of(files: Files) -> None:
     assert known.options["quantisation"]["weights"] == 6
     assert known.options["quantisation"]["activations"] == 7  # which was not given
     assert known.versions["palladion"] == palladion.__version__
+    assert known.versions["commit"] == palladion.__commit__
     assert known.log2_failure == program.facts.predicted_log2_failure
     assert str(files.folder) not in files.manifest.read_text()
 

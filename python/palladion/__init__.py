@@ -57,6 +57,7 @@ from palladion.errors import (
     StoppedError,
     UsageError,
 )
+from palladion.support.build import COMMIT
 from palladion.support.copies import register
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ __all__ = [
     "Terms",
     "Trace",
     "UsageError",
+    "__commit__",
     "__version__",
     "bfv",
     "bgv",
@@ -144,6 +146,8 @@ __all__ = [
 ]
 
 register()
+
+__commit__: Final = COMMIT
 
 LATER: Final = {
     "Answer": "runs",

@@ -8,6 +8,9 @@ from os import PathLike
 from typing import Any, Protocol, TypeAlias, final
 
 __version__: str
+__commit__: str
+"""The commit that this module was built of, with ``+changes`` if tracked files differed from it. It
+is ``unknown`` if the build could not tell."""
 
 Fields: TypeAlias = dict[str, Any]
 """What the core says of something, by name: the fields of a dataclass of this package."""

@@ -10,6 +10,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -21,6 +22,7 @@ from palladion.errors import FormatError, MismatchError
 from palladion.identity import ids_of
 from palladion.nn.integers.network import IntNetwork
 from palladion.support import files, records
+from palladion.support.build import COMMIT
 from palladion.support.records import Json
 
 FORMAT: Final = "palladion-manifest/1"
@@ -72,7 +74,7 @@ class Manifest:
     options: Json
     """Options of ``compile``, those that were not given too."""
     versions: Mapping[str, str]
-    """Versions of palladion, Python and the libraries."""
+    """Versions of palladion, Python and the libraries, and the commit of palladion."""
     log2_failure: float
     """log2 of a bound on the probability that a run is wrong."""
     security: Json
@@ -166,6 +168,10 @@ def hash_of(data: bytes) -> str:
 
 
 def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
-    """The versions of palladion, of Python and of the libraries."""
-    others = {name: metadata.version(name) for name in libraries}
-    return {"palladion": _native.__version__, "python": platform.python_version(), **others}
+    """The versions of palladion, of Python and of the libraries, and the commit of palladion."""
+    own = {"palladion": _native.__version__, "commit": COMMIT}
+    others = {}
+    for name in libraries:
+        with suppress(metadata.PackageNotFoundError):  # integer networks need no ONNX
+            others[name] = metadata.version(name)
+    return {**own, "python": platform.python_version(), **others}

@@ -321,9 +321,9 @@ class Model:
 
 def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:
     """A model from its bytes. A ``ModelProto`` is returned unchanged."""
-    import onnx
+    from palladion.nn.importer import onnx_file  # says what to install without ONNX
 
-    from palladion.nn.importer import onnx_file
+    import onnx  # isort: skip
 
     if isinstance(model, bytes | bytearray):
         return onnx_file.parse(bytes(model), "the model")

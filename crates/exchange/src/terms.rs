@@ -161,7 +161,7 @@ fn needs(terms: &Terms) -> Needs {
 
 fn input_layout(terms: &Terms) -> Fingerprint {
     let p = &terms.parameters;
-    // What an answer means does not matter for a query.
+    // The meaning of an answer does not matter for a query.
     let part = |name: &str| terms.interface.as_ref().and_then(|ends| ends.get(name));
     let takes = part("interface").and_then(|ends| ends.get("takes"));
     let modulus = (p.n, p.t, &p.q[..=terms.input_level]);

@@ -2,8 +2,8 @@
 //!
 //! A program that it accepts can be prepared and run without a panic, and within memory that the
 //! file's own size and its parameters imply. Other layers check that moduli are prime and
-//! parameters secure. A rehearsal by the runtime checks that levels, noise and keys are those that
-//! the circuits give.
+//! parameters secure. A rehearsal by the runtime checks that levels and keys are those that the
+//! circuits give, and noise and failure no worse than stated.
 
 mod steps;
 

@@ -39,6 +39,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     circuit::register(module)?;
     tfhe::register(module)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("__commit__", env!("PALLADION_BUILT_OF"))?;
     module.add_class::<program::Program>()?;
     module.add_class::<terms::Terms>()?;
     module.add_class::<traces::Trace>()?;

@@ -32,8 +32,8 @@ impl Prepared {
         Self::of(&Verified::new(program)?)
     }
 
-    /// Prepares the constants and rehearses the steps: levels, noise and keys must be those that
-    /// the circuits give.
+    /// Prepares the constants and rehearses the steps: levels and keys must be those that the
+    /// circuits give, and noise and failure no worse than the program states.
     ///
     /// # Errors
     /// If constants do not fit, or the steps would not run as the program says.

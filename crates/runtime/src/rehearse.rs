@@ -2,7 +2,8 @@
 //!
 //! A program from a file states level and noise of every value, and which keys it needs. The
 //! rehearsal runs the circuits dry to check this. A program that passes does not run out of levels
-//! or keys halfway, and has the margin that it claims.
+//! or keys halfway, and has at least the margin that it claims. One that states more noise than
+//! there will be, as an older version predicted, passes too.
 
 use crate::error::Result;
 use crate::prepared::work;
@@ -15,7 +16,7 @@ use exchange::{LoopParams, Needs};
 use program::{Error, MAX_LOG2_DISTANCE, Op, Program, Type};
 use std::fmt::Debug;
 
-/// Noise in bits may differ by this much between machines, because their logarithms round
+/// Noise in bits may exceed the stated one by this much, because logarithms of machines round
 /// differently.
 const ROUNDING_BITS: f64 = 0.01;
 
@@ -38,7 +39,7 @@ pub(crate) struct Rehearsed {
 /// Runs `program` dry.
 ///
 /// # Errors
-/// [`Error::Step`] for a level or a noise other than the one stated, [`Error::Parameters`] for keys
+/// [`Error::Step`] for more noise than stated or another level, [`Error::Parameters`] for keys
 /// other than those that the steps use, for a stated probability of failure that is too small or for
 /// a promise of public inputs that the steps do not keep, and errors of the circuits.
 pub(crate) fn rehearse(
@@ -161,8 +162,8 @@ fn check_public(program: &Program, run: &PublicRun) -> Result<()> {
     Ok(())
 }
 
-/// Compares level and noise with those that the step states. The factor must be 1, except for
-/// products, which slots to coefficients accepts with any factor.
+/// Checks that the level is the one that the step states, and the noise at most the stated one. The
+/// factor must be 1, except for products, which slots to coefficients accepts with any factor.
 fn compare(program: &Program, index: usize, value: &DryValue) -> Result<()> {
     let step = &program.steps[index];
     let Type::Ciphertext {
@@ -183,8 +184,9 @@ fn compare(program: &Program, index: usize, value: &DryValue) -> Result<()> {
         let expected = value.level().to_string();
         return Err(problem("the level", level.to_string(), expected).into());
     }
-    if (noise_bits - bits).abs() > ROUNDING_BITS {
-        let (found, expected) = (format!("2^{noise_bits:.2}"), format!("2^{bits:.2}"));
+    if bits > noise_bits + ROUNDING_BITS {
+        let expected = format!("2^{bits:.2} or more, which the steps have");
+        let found = format!("2^{noise_bits:.2}");
         return Err(problem("the noise", found, expected).into());
     }
     assert!(

@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from palladion import __version__
+from palladion import __commit__, __version__
 from palladion.cli.ending import Stdout, report
 from palladion.cli.stopping import sigterm_as_error
 from palladion.errors import IO, Stop
@@ -70,7 +70,11 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="palladion")
+@click.version_option(
+    __version__,
+    prog_name="palladion",
+    message=f"%(prog)s, version %(version)s, commit {__commit__}",
+)
 def commands() -> None:
     """Run neural networks on encrypted data."""
 

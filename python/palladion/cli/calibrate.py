@@ -12,7 +12,6 @@ import click
 from palladion.errors import UsageError
 from palladion.nn.datasets.calibration import Normalisation, calibrated
 from palladion.nn.floats.graph import Graph
-from palladion.nn.importer import load
 from palladion.nn.quantisation import Quantised, Settings
 from palladion.nn.quantisation.settings import LIMIT, Method
 
@@ -90,6 +89,8 @@ def calibrate(
 ) -> tuple[Graph, Quantised]:
     """Quantise an ONNX model, calibrated on real inputs. ``change`` gets the graph before, and the
     user's normalisation of pixels."""
+    from palladion.nn.importer import load  # needs ONNX
+
     graph = load(model, keep_softmax=keep_softmax, outputs=outputs or None)
     if data is None and graph.input.grid is None:
         raise UsageError(f"{model} is an ONNX model: give --data to calibrate on, a folder of "

@@ -36,7 +36,6 @@ from palladion.hybrid import Link
 from palladion.identity import ids_of
 from palladion.key_files import Earlier
 from palladion.manifest import Manifest
-from palladion.nn.integers.export import is_ours
 from palladion.nn.quantisation.write.layer_report import refuse_warned
 from palladion.support import files
 from palladion.support.records import to_json
@@ -127,7 +126,7 @@ def compile_(
         raise UsageError("--words with --profile: the moduli are those of the profile")
     compared = like or (None if is_named(profile) else profile)
     earlier = Earlier.read(compared)
-    is_model = network.suffix.lower() == ".onnx" and not is_ours(network)
+    is_model = network.suffix.lower() == ".onnx" and not is_exported(network)
     if not is_model:
         refuse_given(network, {"save_network", *options} - {"strict"})
     beside = None if hybrid or files.streams(output) else client_file(output)
@@ -223,6 +222,13 @@ def for_clients(path: Path | None, length: int) -> dict[str, object]:
     if path is None:
         return {"the client's file": "`palladion split` writes it, of the program"}
     return {f"{path}": f"{size(length)}, for the client's keygen, encrypt and decrypt"}
+
+
+def is_exported(model: Path) -> bool:
+    """True if an ONNX model is one that ``palladion export`` wrote: an integer network."""
+    from palladion.nn.integers.export import is_ours  # needs ONNX
+
+    return is_ours(model)
 
 
 def refuse_fhe_options() -> None:

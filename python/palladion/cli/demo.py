@@ -19,7 +19,6 @@ from palladion.cli.stopping import timeout_option
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.nn.integers.linear_maps import Ints
-from palladion.support.image import load_digit
 
 
 @dataclass(frozen=True)
@@ -67,6 +66,8 @@ def demo(pictures: tuple[Path, ...], sample: int, count: int, batch: int, as_jso
 
 def choose(pictures: tuple[Path, ...], sample: int, count: int) -> Digits:
     if pictures:
+        from palladion.support.image import load_digit  # needs Pillow
+
         images = np.stack([load_digit(path) for path in pictures])
         return Digits(images, [None] * len(images))
     packaged = palladion.mnist_sample()

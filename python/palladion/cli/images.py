@@ -10,7 +10,6 @@ from palladion.errors import DataError, NetworkError
 from palladion.nn.datasets.dataset import read_array
 from palladion.nn.ends.boundary import Boundary
 from palladion.nn.integers.linear_maps import Ints
-from palladion.support.image import load_digit, load_picture
 
 ARRAYS = {".npy", ".npz"}
 
@@ -30,6 +29,8 @@ def load_inputs(boundary: Boundary, paths: tuple[Path, ...], *, digits: bool) ->
         if path.suffix.lower() in ARRAYS:
             parts.append(of_array(boundary, path))
         else:
+            from palladion.support.image import load_digit, load_picture  # needs Pillow
+
             shape = boundary.input.shape
             picture = load_digit(path) if digits else load_picture(path, shape)
             parts.append(boundary.inputs_of_pixels(picture[None]))

@@ -25,6 +25,7 @@ def info(as_json: bool) -> None:
     """Print versions, kernels, threads, the speed of this machine, and the least security."""
     found = {
         "version": palladion.__version__,
+        "commit": palladion.__commit__,
         "python": platform.python_version(),
         "machine": platform.machine(),
         **palladion.info(),

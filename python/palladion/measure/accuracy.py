@@ -18,7 +18,6 @@ from palladion.errors import DataError, NetworkError
 from palladion.nn.datasets.dataset import Dataset
 from palladion.nn.datasets.labels import check_alike
 from palladion.nn.ends.interface import Pixels
-from palladion.nn.importer import load
 from palladion.nn.integers.network import IntNetwork, Ints
 from palladion.support import memory
 from palladion.support.records import Json
@@ -72,6 +71,8 @@ def plain_correct(
         if not is_packaged(network):
             return None
         return right(mnist_plain().predict(given.images), given.labels)
+    from palladion.nn.importer import load  # needs ONNX
+
     graph = load(model)
     if graph.input.shape != network.input.shape:
         raise DataError(

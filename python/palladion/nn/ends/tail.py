@@ -3,7 +3,7 @@
 Examples are a softmax, the name of a class, and another shape of an output. None of these needs a
 server. The tail is a small ONNX model. Its input is the real numbers that the network gives, and
 its outputs are the model's outputs. ONNX's reference implementation evaluates the tail after
-decryption.
+decryption. Where ONNX is not installed, :mod:`palladion.nn.ends.functions` does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
-from palladion.errors import NetworkError
+from palladion.errors import NetworkError, UsageError
+from palladion.nn.ends.functions import evaluate, lacking
+from palladion.nn.ends.small_onnx import TYPES, SmallModel, read_model
+from palladion.support.extras import missing
 
 if TYPE_CHECKING:  # slow imports, and few models have a tail
     import onnx
@@ -98,14 +101,30 @@ class Tail:
             with np.errstate(all="ignore"):
                 for part in parts:
                     given = {self.INPUT: part.astype(kind)}
-                    for name, value in zip(
-                        self.names, self._evaluator.run(None, given), strict=True
-                    ):
+                    for name, value in zip(self.names, self._compute(given), strict=True):
                         found.setdefault(name, []).append(np.asarray(value))
+        except UsageError:
+            raise
         except Exception as error:  # any error of ONNX's reference implementation
             raise NetworkError(f"{self.WHAT}, {self.WHERE}, cannot be computed: "
                                f"{type(error).__name__}: {error}") from error  # fmt: skip
         return {name: np.concatenate(values) for name, values in found.items()}
+
+    def _compute(self, given: dict[str, Array]) -> list[Any]:
+        """The outputs by ONNX's reference implementation, or without it if ONNX is not installed.
+
+        Raises
+        ------
+        UsageError
+            If an operator needs ONNX, and it is not installed.
+        """
+        try:
+            return list(self._evaluator.run(None, given))
+        except ModuleNotFoundError as error:
+            if names := lacking(self.small):
+                use = f"{self.WHAT}, {self.WHERE}, with {', '.join(sorted(names))}"
+                raise missing(error, use, "onnx") from error
+        return evaluate(self.small, given[self.INPUT])
 
     def __getstate__(self) -> dict[str, Any]:
         """The state to pickle and copy. It has the model's bytes, but not ONNX's evaluator."""
@@ -113,6 +132,14 @@ class Tail:
 
     @cached_property
     def proto(self) -> onnx.ModelProto:
+        """The model, checked, for ONNX."""
+        import onnx
+
+        self.small  # noqa: B018 # which checks it
+        return onnx.load_from_string(self.model)
+
+    @cached_property
+    def small(self) -> SmallModel:
         """The model, checked.
 
         Raises
@@ -120,23 +147,25 @@ class Tail:
         NetworkError
             If it is not a model, or contains an operator that no tail may have.
         """
-        import onnx
-
         if len(self.model) > MAX_BYTES:
             raise NetworkError(f"{self.WHAT} has {len(self.model)} bytes, expected at "
                                f"most {MAX_BYTES}")  # fmt: skip
         try:
-            model = onnx.load_from_string(self.model)
-            inputs = [entry.name for entry in model.graph.input]
-        except Exception as error:
+            model = read_model(self.model)
+        except ValueError as error:
             raise NetworkError(f"{self.WHAT} is no ONNX model: {error}") from error
-        strange = {node.op_type for node in model.graph.node} - self.ALLOWED
-        if strange or inputs != [self.INPUT] or model.functions:
+        strange, inputs = {node.op_type for node in model.nodes} - self.ALLOWED, [*model.inputs]
+        if (
+            strange
+            or inputs != [self.INPUT]
+            or model.has_functions
+            or model.input_type not in TYPES
+        ):
             raise NetworkError(f"{self.WHAT} has operators {sorted(strange)} and inputs "
                                f"{inputs}, expected functions of {self.INPUT}")  # fmt: skip
-        sizes = {name for node in model.graph.node if node.op_type == "Shape"
+        sizes = {name for node in model.nodes if node.op_type == "Shape"
                  for name in node.output}  # fmt: skip
-        for node in model.graph.node:
+        for node in model.nodes:
             if node.op_type == "Expand" and node.input[1] not in sizes:
                 raise NetworkError(f"{self.WHAT} has an Expand to {node.input[1]}, expected the "
                                    "shape of another tensor")  # fmt: skip
@@ -145,21 +174,19 @@ class Tail:
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the model's outputs."""
-        return tuple(entry.name for entry in self.proto.graph.output)
+        return self.small.outputs
 
     @property
     def input_type(self) -> np.dtype[Any]:
         """The model's type for its real numbers."""
-        import onnx
-
-        found = self.proto.graph.input[0].type.tensor_type.elem_type
-        return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(found))
+        kind: np.dtype[Any] = np.dtype(TYPES[self.small.input_type])
+        return kind
 
     def is_probability(self, output: str) -> bool:
         """True if an output is the output of a Sigmoid, possibly in another shape."""
         if not self.model:
             return False
-        makers = {name: node for node in self.proto.graph.node for name in node.output}
+        makers = {name: node for node in self.small.nodes for name in node.output}
         name = output
         while name in makers and makers[name].op_type in MOVES:
             name = makers[name].input[0]
@@ -167,18 +194,15 @@ class Tail:
 
     def head_of(self, output: str) -> npt.NDArray[np.int64] | None:
         """Which of the tail's numbers an output depends on, if the model has several heads."""
-        from onnx import numpy_helper
-
         if not self.model:
             return None
-        graph = self.proto.graph
-        makers = {name: node for node in graph.node for name in node.output}
+        makers = {name: node for node in self.small.nodes for name in node.output}
         name: str | None = output
         while name is not None and name in makers:
             given = makers[name].input
-            for tensor in graph.initializer:
-                if tensor.name.startswith(HEADS) and list(given) == [INPUT, tensor.name]:
-                    return np.asarray(numpy_helper.to_array(tensor), dtype=np.int64)
+            for constant, places in self.small.constants.items():
+                if constant.startswith(HEADS) and given == (INPUT, constant):
+                    return np.asarray(places, dtype=np.int64)
             name = next((part for part in given if part in makers), None)
         return None
 

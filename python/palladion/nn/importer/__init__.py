@@ -5,6 +5,11 @@ each of its elements (:class:`~palladion.nn.importer.context.Value`). Reshapes a
 labels and compute nothing. Operators are handlers in tables, one file per family.
 """
 
-from palladion.nn.importer.read import from_model, load
+from palladion.support.extras import missing
+
+try:
+    from palladion.nn.importer.read import from_model, load
+except ModuleNotFoundError as error:
+    raise missing(error, "an ONNX model", "onnx") from error
 
 __all__ = ["from_model", "load"]

@@ -12,13 +12,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import onnx
-from onnx import TensorProto, helper, numpy_helper
 
 from palladion.errors import NetworkError
-from palladion.nn.importer import onnx_file
 from palladion.nn.integers.linear_maps import Conv, Dense, Ints, Linear, Pads, Window
 from palladion.nn.integers.network import IntNetwork, Layer, Lut
+from palladion.support.extras import missing
+
+try:
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    from palladion.nn.importer import onnx_file
+except ModuleNotFoundError as error:
+    raise missing(error, "an ONNX model", "onnx") from error
 
 __all__ = ["is_ours", "network_json", "to_onnx"]
 

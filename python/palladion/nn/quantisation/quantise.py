@@ -26,7 +26,6 @@ from palladion.nn.quantisation.rounding.rounded_layer import quantise_by_roundin
 from palladion.nn.quantisation.settings import Settings
 from palladion.nn.quantisation.values import Group, IntegerLayer, Value
 from palladion.nn.quantisation.write import document
-from palladion.nn.quantisation.write.guard import add_guards
 from palladion.nn.quantisation.write.layer_report import (
     LayerReport,
     refuse_warned,
@@ -212,6 +211,8 @@ def guard_domains(graph: Graph, reference: Array) -> Graph:
 
     ``reference`` holds the float network's last values.
     """
+    from palladion.nn.quantisation.write.guard import add_guards  # needs ONNX
+
     ends = graph.ends
     gives = add_guards(ends.gives, reference.reshape(len(reference), -1))
     return replace(graph, interface=replace(ends, gives=gives))

@@ -13,7 +13,6 @@ from palladion.errors import UsageError
 from palladion.measure.accuracy import Steps
 from palladion.nn.datasets.calibration import Normalisation, calibrated
 from palladion.nn.floats.graph import Graph
-from palladion.nn.importer import load
 from palladion.nn.integers.network import IntNetwork
 from palladion.nn.quantisation import Settings
 from palladion.nn.quantisation.settings import Method
@@ -91,6 +90,8 @@ def run(
         raise UsageError("fig12 needs --onnx, a model to quantise, or --network, integer networks")
     candidates = [given(path) for path in networks]
     if onnx is not None:
+        from palladion.nn.importer import load  # needs ONNX
+
         candidates += quantised(load(onnx), data, steps)
     found = [measure(each, data, images, encrypted, steps) for each in candidates]
     found.sort(key=lambda each: (each.candidate.family, each.candidate.precision))

@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from palladion.nn.floats.graph import Activation, Add, Affine, Array, Graph, Mul, Node
-from palladion.nn.importer.simplify import affine_before
 
 SIMILAR_RANGES: Final = 4
 """Features stay unchanged if their ranges differ by at most this factor, as colours do."""
@@ -58,6 +57,8 @@ def normalise_features(graph: Graph, data: Array) -> Graph:
     for index, node in enumerate(graph.nodes[1:], start=1):
         merged: Node | None = replace(node, sources=tuple(number[s] for s in node.sources))
         if 0 in node.sources:
+            from palladion.nn.importer.simplify import affine_before  # needs ONNX
+
             merged = affine_before(replace(graph, nodes=(before, restore)), 1, node)
         if merged is None and isinstance(node, Activation | Add | Mul) and not whole:
             nodes.append(replace(restore, name=f"{node.name}.features"))
