@@ -28,7 +28,7 @@ def test_the_examples_of_a_page(page: str, count: int) -> None:
 @pytest.mark.usefixtures("quick_to_compile")
 def test_the_page_of_the_whole_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    test_the_examples_of_a_page("python.md", 10)
+    test_the_examples_of_a_page("python.md", 11)
 
 
 @pytest.mark.parametrize("page", docs_tables.pages(), ids=lambda page: page.name)

@@ -161,7 +161,7 @@ impl PublicRun {
         })
     }
 
-    /// What a program may promise of such runs, whose largest probability of failure is to be
+    /// The promise of a program for such runs, whose largest probability of failure is to be
     /// `2^log2_failure`.
     ///
     /// # Errors
@@ -192,7 +192,8 @@ fn level_of(value: &StepValueOf<Dry>) -> Option<usize> {
     }
 }
 
-/// Bits by which the noise of outputs without a flood exceeds the whole bits that their steps state.
+/// Bits by which the noise of outputs without a flood exceeds the whole bits that their steps
+/// state.
 fn rise_bits(steps: &[Step], value: impl Fn(usize) -> Option<DryValue>) -> u32 {
     let rises = steps.iter().enumerate().map(|(index, step)| {
         let (Op::Output { flood: None, .. }, Type::Ciphertext { noise_bits, .. }) =

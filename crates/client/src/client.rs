@@ -73,8 +73,8 @@ impl Client {
         self.encryption_key_from(&mut system_rng())
     }
 
-    /// As [`encryption_key`](Self::encryption_key), with randomness of the given generator. For tests
-    /// that must repeat.
+    /// As [`encryption_key`](Self::encryption_key), with randomness of the given generator. For
+    /// tests that must repeat.
     pub fn encryption_key_from(&self, rng: &mut impl CryptoRng) -> EncryptionKey {
         let level = self.exchange.input_level();
         let key = PublicKey::generate_at(self.keys.secret(), level, rng);

@@ -37,8 +37,8 @@ impl Client {
     /// [`exchange::Error::OtherQuery`] for the answer to another query, [`Error::Image`] for a
     /// wrong number of images or results, [`exchange::Error::Bytes`] for a query of another
     /// program, [`exchange::Error::PublicInputs`] for a query under a public key if the client's
-    /// file promises nothing of them, [`rlwe::Error::KeyMismatch`] for a query or an answer under another secret,
-    /// [`Error::NoMargin`] if the noise is larger than predicted.
+    /// file promises nothing of them, [`rlwe::Error::KeyMismatch`] for a query or an answer under
+    /// another secret, [`Error::NoMargin`] if the noise is larger than predicted.
     pub fn decrypt(&self, answer: &Answer, query: &Query) -> Result<Decrypted> {
         query.check_program(self.exchange())?;
         let expected = query.hash();

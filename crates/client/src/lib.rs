@@ -2,9 +2,9 @@
 //!
 //! *Concept.* A [`Client`] is a [`ClientSecret`] at work for one program. It makes the evaluation
 //! keys that the program needs, all at once or one at a time into an output, encrypts images into a
-//! query and decrypts the answer. An [`Encryptor`] encrypts under the public key that the client has
-//! given it, and decrypts nothing. A secret may serve many programs. Its file is a [`StoredSecret`],
-//! which may have a [`Seal`]. [`circuit_keys`] makes the keys of a circuit.
+//! query and decrypts the answer. An [`Encryptor`] encrypts under the public key that the client
+//! has given it, and decrypts nothing. A secret may serve many programs. Its file is a
+//! [`StoredSecret`], which may have a [`Seal`]. [`circuit_keys`] makes the keys of a circuit.
 //!
 //! *May use* `exchange` and the layers beneath it, but no circuits, no lowering and no server. A
 //! client in a browser is built from this crate, so the only thing it asks of the operating system

@@ -10,8 +10,8 @@ use rlwe::PublicKey;
 
 /// The public key of a secret, under which anyone can encrypt inputs. Only the secret decrypts.
 ///
-/// It serves every program of the same parameters whose inputs have its level or a lower one. It has
-/// no secret in it, and it proves nothing of who encrypts.
+/// It serves every program of the same parameters whose inputs have its level or a lower one. It
+/// has no secret in it, and it proves nothing of who encrypts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncryptionKey {
     profile: Profile,

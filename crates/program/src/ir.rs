@@ -349,7 +349,8 @@ pub struct Prediction {
     /// log2 of a bound on the probability that any slot of a run is wrong: at most
     /// [`MAX_LOG2_FAILURE`].
     pub log2_failure: f64,
-    /// Of runs whose inputs are encrypted under a public key. `None` if nothing is promised of them.
+    /// Of runs whose inputs are encrypted under a public key. `None` if nothing is promised of
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_inputs: Option<PublicInputs>,
 }

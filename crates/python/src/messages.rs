@@ -61,7 +61,8 @@ impl Query {
     }
 
     /// The layout or the program that a query's file is for, the identity of its secret, the number
-    /// of images, and whether they are encrypted under a public key. One of the first two is `None`.
+    /// of images, and whether they are encrypted under a public key. One of the first two is
+    /// `None`.
     #[staticmethod]
     fn head(py: Python<'_>, data: &[u8]) -> PyResult<QueryHead> {
         let head = guard(py, || files::query_head(data))?;

@@ -40,8 +40,8 @@ pub(crate) struct Rehearsed {
 ///
 /// # Errors
 /// [`Error::Step`] for more noise than stated or another level, [`Error::Parameters`] for keys
-/// other than those that the steps use, for a stated probability of failure that is too small or for
-/// a promise of public inputs that the steps do not keep, and errors of the circuits.
+/// other than those that the steps use, for a stated probability of failure that is too small or
+/// for a promise of public inputs that the steps do not keep, and errors of the circuits.
 pub(crate) fn rehearse(
     program: &Program,
     params: &LoopParams,

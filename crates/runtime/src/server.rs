@@ -90,11 +90,11 @@ impl<'a> Server<'a> {
     ///
     /// # Errors
     /// [`Error::Stopped`] if `observe` returned `false` or the server was
-    /// [stopped](Self::stopped_by), [`exchange::Error::Layout`] for a query of another input layout,
-    /// [`exchange::Error::PublicInputs`] for a query under a public key if the program promises
-    /// nothing of them, [`Error::Query`] for a wrong number of ciphertexts or keys of other
-    /// parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets, and
-    /// [`exchange::Error::MissingKeys`].
+    /// [stopped](Self::stopped_by), [`exchange::Error::Layout`] for a query of another input
+    /// layout, [`exchange::Error::PublicInputs`] for a query under a public key if the program
+    /// promises nothing of them, [`Error::Query`] for a wrong number of ciphertexts or keys of
+    /// other parameters, [`rlwe::Error::KeyMismatch`] for keys and a query of different secrets,
+    /// and [`exchange::Error::MissingKeys`].
     pub fn run(
         &self,
         query: &Query,

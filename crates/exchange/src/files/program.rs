@@ -11,8 +11,8 @@ const PROGRAM: Kind = kind(b"PROG", "a program", 3);
 const PROGRAM_2: Kind = kind(b"PROG", "a program", 2);
 const PROGRAM_1: Kind = kind(b"PROG", "a program", 1);
 
-/// Returns the byte form of a program, in the oldest format version that has all of it. A program of
-/// a file of version 1 keeps its fingerprint, which belongs to that version.
+/// Returns the byte form of a program, in the oldest format version that has all of it. A program
+/// of a file of version 1 keeps its fingerprint, which belongs to that version.
 pub fn program_to_bytes(verified: &Verified) -> Vec<u8> {
     let mut w = Writer::new();
     w.block(verified.program().to_json().as_bytes());

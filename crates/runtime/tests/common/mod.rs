@@ -40,7 +40,8 @@ pub fn small_program() -> Program {
     build(1 << 13, 3, 1, None)
 }
 
-/// As [`small_program`], with two moduli more: log QP = 209. Its packed values have room for a flood.
+/// As [`small_program`], with two moduli more: log QP = 209. Its packed values have room for a
+/// flood.
 pub fn deep_program() -> Program {
     build(1 << 13, 5, 1, None)
 }

@@ -184,8 +184,8 @@ fn floods_of_deep_networks_have_the_planned_size_and_change_no_output() {
             let logits = run.client.decrypt(&answer, &run.query).unwrap().logits;
             assert_eq!(logits[0], expected);
         }
-        // Two-sided: less noise hides less, and more may decrypt wrong. The squares of a sum of four
-        // uniform numbers have a kurtosis of 3 - 6/5/4.
+        // Two-sided: less noise hides less, and more may decrypt wrong. The squares of a sum of
+        // four uniform numbers have a kurtosis of 3 - 6/5/4.
         let count = squares.len() as f64;
         let planned = (2.0 * flood.residual_bits(bfv::T_FERMAT)).exp2();
         let ratio = squares.iter().sum::<f64>() / count / planned;

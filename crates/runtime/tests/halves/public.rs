@@ -194,8 +194,8 @@ fn a_program_without_room_takes_no_inputs_under_a_public_key() {
     let error = Encryptor::new(&prepared, &key).err().unwrap().to_string();
     assert!(error.contains("compile it again"), "{error}");
 
-    // A program that claims the room is not prepared, and a server without a promise refuses a query
-    // before its first step.
+    // A program that claims the room is not prepared, and a server without a promise refuses a
+    // query before its first step.
     let promise = PublicInputs {
         log2_failure: -40,
         rise_bits: 0,
