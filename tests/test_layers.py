@@ -138,6 +138,7 @@ PACKAGE = check_layers.ROOT / "python" / "palladion"
 API = {
     *{"bfv", "bgv", "choices", "ckks", "client", "deployment", "errors", "facts", "machines"},
     *{
+        "encryption",
         "identity",
         "key_files",
         "manifest",

@@ -11,7 +11,7 @@ import palladion
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
-from palladion.nn.ends.functions import FUNCTIONS, evaluate, lacking
+from palladion.nn.ends.end_functions import FUNCTIONS, evaluate, lacking
 from palladion.nn.ends.small_onnx import read_model
 from palladion.nn.ends.tail import INPUT, Tail
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -19,11 +20,6 @@ from pathlib import Path
 from typing import Final
 
 import psutil
-
-try:
-    import fcntl
-except ImportError:  # Windows: two looks at the same moment may both find room
-    fcntl = None  # type: ignore[assignment]
 
 LOCK: Final = "lock"
 
@@ -100,9 +96,12 @@ class Reservations:
     def _alone(self) -> Iterator[None]:
         """Keep other processes and threads from looking and reserving while the body does."""
         with self._guard:
-            if fcntl is None or not self._made():
+            # On Windows, two looks at the same moment may both find room.
+            if sys.platform == "win32" or not self._made():
                 yield
                 return
+            import fcntl
+
             handle = os.open(self.folder / LOCK, os.O_CREAT | os.O_RDWR, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX)

@@ -3,7 +3,7 @@
 Examples are a softmax, the name of a class, and another shape of an output. None of these needs a
 server. The tail is a small ONNX model. Its input is the real numbers that the network gives, and
 its outputs are the model's outputs. ONNX's reference implementation evaluates the tail after
-decryption. Where ONNX is not installed, :mod:`palladion.nn.ends.functions` does.
+decryption. Where ONNX is not installed, :mod:`palladion.nn.ends.end_functions` does.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion.errors import NetworkError, UsageError
-from palladion.nn.ends.functions import evaluate, lacking
+from palladion.nn.ends.end_functions import evaluate, lacking
 from palladion.nn.ends.small_onnx import TYPES, SmallModel, read_model
 from palladion.support.extras import missing
 
