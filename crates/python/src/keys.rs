@@ -34,7 +34,7 @@ pub(crate) struct EvaluationKeys {
 /// Where the keys are.
 enum Place {
     Memory(Arc<exchange::EvaluationKeys>),
-    Files(StoredKeys),
+    Files(Box<StoredKeys>),
 }
 
 /// Memory for the keys that lie in files.
@@ -328,7 +328,7 @@ impl EvaluationKeys {
             keys.label().check("the evaluation keys", now())?;
             Ok(keys)
         })?;
-        let place = Place::Files(keys);
+        let place = Place::Files(Box::new(keys));
         Ok(Self { exchange, place })
     }
 
