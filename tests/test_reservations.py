@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -81,12 +82,14 @@ def test_the_reservation_of_a_killed_process_ends(
 def test_memory_that_is_taken_is_not_reserved_any_more(own: Reservations) -> None:
     with own.reserved(GIGABYTE, lambda: None):
         file = own.folder / str(os.getpid())
-        _, found = reservations.owner(file)
-        process = psutil.Process()
+        process, found = reservations.owner(file)
+        assert process is not None
         assert found is not None
         assert found.unused(process) == pytest.approx(GIGABYTE, rel=0.05)
-        taken = bytearray(GIGABYTE // 4)
-        assert found.unused(process) == pytest.approx(GIGABYTE - len(taken), rel=0.05)
+        for taken, unused in ((0, GIGABYTE), (GIGABYTE // 4, 3 * GIGABYTE // 4), (2 * GIGABYTE, 0)):
+            now = Mock(spec=psutil.Process)
+            now.memory_info.return_value.rss = found.most - GIGABYTE + taken
+            assert found.unused(now) == unused
     assert not file.exists()
 
 
