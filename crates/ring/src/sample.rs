@@ -7,7 +7,6 @@
 use crate::basis::Basis;
 use crate::par::for_each_limb;
 use crate::poly::{Domain, Poly};
-use crate::pool;
 use rand::rngs::OsRng;
 use rand::{CryptoRng, Rng, RngCore, SeedableRng, TryRngCore};
 use rand_chacha::ChaCha20Rng;
@@ -199,7 +198,7 @@ fn clear_stack() {
 /// prefix of the basis gives a prefix of the limbs.
 pub fn uniform_from_seed<D: Domain>(basis: &Basis, seed: &Seed, index: u32) -> Poly<D> {
     let n = basis.n();
-    let mut words = pool::take(n * basis.len());
+    let mut words = crate::pool::take(n * basis.len());
     for_each_limb(n, &mut words, |i, limb| {
         let mut rng = ChaCha20Rng::from_seed(seed.0);
         rng.set_stream((u64::from(index) << 32) | i as u64);

@@ -218,7 +218,10 @@ fn keys_written_one_at_a_time_are_read_whole() {
     let error = client
         .write_evaluation_keys(&prepared.needs(), &mut rng(), &mut room[..])
         .unwrap_err();
-    assert!(error.to_string().starts_with("cannot read or write: "), "{error}");
+    assert!(
+        error.to_string().starts_with("cannot read or write: "),
+        "{error}"
+    );
 }
 
 #[test]
