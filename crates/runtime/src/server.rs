@@ -79,7 +79,7 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// The same server. A run ends within a step, after milliseconds, once `stop` returns true.
+    /// The same server. A run ends within a step, before its next operation, once `stop` returns true.
     #[must_use]
     pub fn stopped_by(self, stop: Stop<'a>) -> Self {
         Self { stop, ..self }

@@ -97,7 +97,7 @@ class Reservations:
         """Keep other processes and threads from looking and reserving while the body does."""
         with self._guard:
             # On Windows, two looks at the same moment may both find room.
-            if sys.platform == "win32" or not self._made():
+            if sys.platform == "win32" or not self._make_folder():
                 yield
                 return
             import fcntl
@@ -109,7 +109,7 @@ class Reservations:
             finally:
                 os.close(handle)
 
-    def _made(self) -> bool:
+    def _make_folder(self) -> bool:
         """Make the folder. False if that does not succeed, or another user can write to it."""
         with suppress(OSError):
             self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -137,7 +137,7 @@ class Reservations:
             if not self._held:
                 file.unlink()
                 return
-            if self._made():
+            if self._make_folder():
                 created = psutil.Process().create_time()
                 text = json.dumps({"created": created, "most": self._base + sum(self._held)})
                 fresh = self.folder / f"{os.getpid()}.new"

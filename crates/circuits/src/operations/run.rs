@@ -20,8 +20,8 @@ pub struct Run<'k> {
     stop: Option<Stop<'k>>,
 }
 
-/// A function that says whether a computation is to stop. It is asked before each operation that
-/// takes milliseconds, from several threads.
+/// A function that says whether a computation is to stop. It is asked before each product, sum of
+/// products, relinearization and automorphism, from several threads.
 pub type Stop<'k> = &'k (dyn Fn() -> bool + Sync);
 
 /// No keys.
