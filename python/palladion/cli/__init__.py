@@ -31,6 +31,8 @@ COMMANDS: Final = {
     "id": ("id:id_", "Show what a file is, and what it belongs to."),
     "encrypt": ("encrypt", "Encrypt pictures or arrays: the client's half."),
     "run": ("run", "Run a program on encrypted inputs."),
+    "serve": ("serve", "Serve programs to clients that are elsewhere."),
+    "tenants": ("tenants", "Say who may use a service."),
     "serve-hybrid": ("hybrid:serve_hybrid", "Serve a program between two parties: its weights."),
     "identity": ("hybrid:identity_", "Make a client's certificate for such a server."),
     "query": ("hybrid:query", "Ask such a server: the client's half."),

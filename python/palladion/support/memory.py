@@ -46,6 +46,16 @@ def available(groups: Path = GROUPS) -> int:
     return max(0, min(min(left) - OWN.unused(), *by_limits(), UNLIMITED))
 
 
+def installed(groups: Path = GROUPS) -> int:
+    """Bytes of memory that this process could have if nothing else ran, by the machine and by its
+    control groups."""
+    most = [int(psutil.virtual_memory().total)]
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        folders = own_groups(groups, limit)
+        most += [found for folder in folders if (found := number(folder / Path(limit).name))]
+    return min(most)
+
+
 def by_limits() -> list[int]:
     """Bytes that the limits of this process leave: of address space, and of data."""
     if sys.platform == "win32":

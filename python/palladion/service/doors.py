@@ -1,0 +1,132 @@
+"""Entries for commands and scripts: open a service, check it, serve it."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palladion.errors import Termination, UsageError
+from palladion.service.assembly import Parts, assemble
+from palladion.service.models.catalogue import Refused
+from palladion.service.models.inspection import Facts
+from palladion.service.settings import Settings
+from palladion.support.records import Json
+
+
+@dataclass(frozen=True)
+class Servable:
+    """A version of a model that can be served."""
+
+    model: str
+    version: str
+    seconds: float
+    memory_bytes: int
+    key_bytes: int
+
+
+@dataclass(frozen=True)
+class Check:
+    """The models that a service would serve, and the files that it refuses."""
+
+    models: tuple[Servable, ...]
+    refused: tuple[Refused, ...]
+
+    def to_json(self) -> Json:
+        """As data for JSON."""
+        return {
+            "models": [vars(model) for model in self.models],
+            "refused": [{"path": str(r.path), "reason": r.reason} for r in self.refused],
+        }
+
+
+def open_service(config: Path | None = None, **options: Any) -> Parts:
+    """The parts of a service, from a file of settings and from options.
+
+    Raises
+    ------
+    DatabaseError, StoreError
+        If one cannot be reached.
+    DataError, UsageError
+        If settings are wrong.
+    """
+    return assemble(Settings.read(config, **options))
+
+
+def check(parts: Parts) -> Check:
+    """Read the folder of programs.
+
+    Raises
+    ------
+    UsageError
+        If there is no such folder.
+    """
+    check_folder(parts)
+    found = parts.models.refresh()
+    models = tuple(
+        servable(version.model, version.version, version.facts)
+        for versions in found.versions.values()
+        for version in versions.values()
+    )
+    return Check(models, found.refused)
+
+
+def servable(model: str, version: str, facts: Facts) -> Servable:
+    """A version, with what it costs."""
+    return Servable(model, version, facts.seconds, facts.memory_bytes, facts.key_bytes)
+
+
+def first_token(parts: Parts) -> str | None:
+    """The token of a first tenant, if there is none yet."""
+    if parts.tenants.all():
+        return None
+    parts.tenants.add("default")
+    return parts.tenants.issue("default").text
+
+
+def check_folder(parts: Parts) -> None:
+    """Refuse a folder of programs that is not there. Raises as :func:`check`."""
+    if not parts.settings.programs.is_dir():
+        raise UsageError(f"there is no folder {parts.settings.programs}, expected one with "
+                         "programs that `palladion compile` wrote, as NAME.program")  # fmt: skip
+
+
+def serve_until_stopped(parts: Parts) -> None:
+    """Serve until SIGTERM or Ctrl-C. Requests under way end, and runs are saved.
+
+    Raises
+    ------
+    UsageError
+        If the port cannot be had, or there is no folder of programs.
+    """
+    import uvicorn
+
+    from palladion.service.front.app import create
+    from palladion.service.logs import log_to
+
+    check_folder(parts)
+    settings = parts.settings
+    try:
+        listening = socket.create_server((settings.host, settings.port), backlog=512)
+    except OSError as error:
+        raise UsageError(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
+        ) from error
+    log_to(sys.stderr)
+    host, port = listening.getsockname()[:2]
+    print(f"http://{host}:{port}", file=sys.stderr, flush=True)
+    config = uvicorn.Config(
+        create(parts),
+        log_config=None,
+        access_log=False,
+        limit_concurrency=1000,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=1 << 16,
+        server_header=False,
+    )
+    with suppress(Termination, KeyboardInterrupt):  # it passes them on at its end
+        uvicorn.Server(config).run(sockets=[listening])
