@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -46,6 +47,7 @@ def available(groups: Path = GROUPS) -> int:
     return max(0, min(min(left) - OWN.unused(), *by_limits(), UNLIMITED))
 
 
+@cache
 def installed(groups: Path = GROUPS) -> int:
     """Bytes of memory that this process could have if nothing else ran, by the machine and by its
     control groups."""

@@ -52,8 +52,8 @@ ERRORS: Final[dict[int | str, Json]] = {
 def create(parts: Parts, *, workers: bool = True) -> FastAPI:
     """The application over the parts of a service. With ``workers`` it starts and ends the workers
     of the settings; without, they are started elsewhere."""
-    supervisor = Supervisor(parts.settings, parts.queue)
     watcher = Watcher(parts.queue)
+    supervisor = Supervisor(parts.settings, parts.queue, watcher.look)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:

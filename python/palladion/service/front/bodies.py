@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Final
 
 from fastapi import Request
-from starlette.concurrency import run_in_threadpool
 
 from palladion.service.assembly import Parts
 from palladion.service.problems import NoSpaceError, RequestError, TooLargeError
@@ -86,7 +85,7 @@ async def in_file(request: Request, parts: Parts, most: int) -> AsyncIterator[Re
                 if length > most:
                     raise TooLargeError(f"a body of more than {size(most)}")
                 whole.update(chunk)
-                await run_in_threadpool(file.write, chunk)
+                file.write(chunk)
         yield Received(path, whole.hexdigest(), length)
 
 

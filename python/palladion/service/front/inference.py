@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 
 from palladion.service.front.access import Caller, Service
 from palladion.service.front.bodies import Received, in_file
-from palladion.service.front.job_routes import answer_file, ended
+from palladion.service.front.job_routes import answer_file, ended, wake
 from palladion.service.front.submission import submit
 from palladion.service.front.views import JobView
 from palladion.service.jobs.job import Job, State
@@ -83,6 +83,7 @@ async def infer(
             query = await run_in_threadpool(extract, body.file, asked, length, file)
             name = request.headers.get("Idempotency-Key")
             job = await run_in_threadpool(submit, parts, tenant, chosen, query, name)
+    wake(request)
     wait = asked.parameters.get("wait", parts.settings.longest_wait_seconds)
     if not isinstance(wait, int | float) or not 0 <= wait <= 3600:
         raise RequestError(f"the parameter wait is {wait!r}, expected 0 to 3600 seconds")

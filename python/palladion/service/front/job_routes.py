@@ -20,6 +20,7 @@ from palladion.service.front.views import JobList, JobView
 from palladion.service.front.watcher import Watcher
 from palladion.service.jobs.job import Job, State
 from palladion.service.problems import ConflictError, GoneError
+from palladion.service.worker.supervisor import Supervisor
 
 ROUTER = APIRouter(prefix="/v2", tags=["jobs"])
 
@@ -59,9 +60,17 @@ async def create(
     chosen = parts.models.catalogue.version(model, version)
     async with in_file(request, parts, parts.settings.largest_query_bytes) as body:
         job = await run_in_threadpool(submit, parts, tenant, chosen, body, idempotency_key)
+    wake(request)
     job = await ended(request, parts, job, wait)
     response.status_code = 202 if job.active else 200
     return await run_in_threadpool(JobView.of, job, parts)
+
+
+def wake(request: Request) -> None:
+    """Tell the workers that there is work."""
+    supervisor = request.app.state.supervisor
+    assert isinstance(supervisor, Supervisor), "the application is made with it"
+    supervisor.wake()
 
 
 async def ended(request: Request, parts: Parts, job: Job, wait: float) -> Job:

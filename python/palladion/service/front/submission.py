@@ -32,9 +32,6 @@ def submit(
     UnfitError
         If keys are missing, or the run needs more memory than the machine has.
     """
-    name = idempotency or new_identity()
-    if earlier := parts.queue.earlier(tenant, name, body.digest):
-        return earlier
     query = read_query(version, body)
     check_memory(version, parts.settings.memory_bytes)
     cover = parts.keys.cover(tenant.id, query.key, version.terms)
@@ -47,7 +44,7 @@ def submit(
         id=new_identity(),
         tenant=tenant,
         version=version,
-        idempotency=name,
+        idempotency=idempotency or new_identity(),
         key_id=query.key,
         query_id=body.digest,
         query_bytes=body.bytes,

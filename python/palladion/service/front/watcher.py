@@ -15,8 +15,8 @@ from palladion.service.jobs.job import Job
 from palladion.service.jobs.queue import Queue
 from palladion.service.state.database import DatabaseError
 
-PAUSE: Final = 0.015
-"""Seconds between two looks."""
+PAUSE: Final = 0.1
+"""Seconds between two looks, if no worker says that a job has changed."""
 
 
 @dataclass
@@ -34,11 +34,18 @@ class Watcher:
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
         self._watched: dict[str, Watched] = {}
+        self._hint = asyncio.Event()
+
+    def look(self) -> None:
+        """Look at once."""
+        self._hint.set()
 
     async def run(self) -> None:
         """Look for ever."""
         while True:
-            await asyncio.sleep(PAUSE)
+            with suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._hint.wait(), PAUSE)
+            self._hint.clear()
             if not self._watched:
                 continue
             with suppress(DatabaseError):

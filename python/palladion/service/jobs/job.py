@@ -8,6 +8,8 @@ from typing import Final
 
 from sqlalchemy import RowMapping
 
+from palladion.support.records import Json
+
 
 class State(str, Enum):
     """The states of a job."""
@@ -79,6 +81,12 @@ class Job:
     def checkpoint_blob(self) -> str:
         """The name of the checkpoint in the store."""
         return f"checkpoints/{self.id}"
+
+    @classmethod
+    def of_new(cls, values: Json) -> Job:
+        """A job that was just added, with some columns."""
+        columns: Json = {field.name: values.get(field.name) for field in fields(cls)}
+        return cls(**columns)
 
     @classmethod
     def of_row(cls, row: RowMapping) -> Job:

@@ -14,9 +14,19 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from palladion.errors import can_retry, kind_of
 from palladion.service.jobs.job import ACTIVE, Job, State
@@ -33,6 +43,62 @@ from palladion.support.text import size
 LATER: Final = 60.0
 """Seconds for which a job that was put back may wait at most. A later moment is one of a clock that
 has jumped."""
+
+
+LEFT: Final = jobs.c.predicted_seconds * (1 - jobs.c.done)
+"""Predicted seconds until a job ends."""
+
+
+def total(value: ColumnElement[Any], where: ColumnElement[bool]) -> ColumnElement[Any]:
+    """The sum of a column over the rows with a condition; 0 without one."""
+    return func.coalesce(func.sum(value).filter(where), 0)
+
+
+# Statements that are built once: to build one takes longer than to run it.
+
+DUE: Final = (jobs.c.state == State.QUEUED.value) & or_(
+    jobs.c.not_before <= bindparam("now"), jobs.c.not_before > bindparam("later")
+)
+"""The condition that a job may be taken."""
+
+NEXT: Final = (
+    select(jobs.c.id, jobs.c.fence, jobs.c.tenant, jobs.c.predicted_seconds)
+    .join(tenants, tenants.c.id == jobs.c.tenant)
+    .where(DUE)
+    .order_by(tenants.c.used, tenants.c.id, jobs.c.created)
+    .limit(1)
+)
+"""The next job: the oldest one of the tenant who used least."""
+
+TAKE: Final = (
+    update(jobs)
+    .where(jobs.c.id == bindparam("job"), jobs.c.fence == bindparam("last"), DUE)
+    .values(
+        state=State.RUNNING.value, fence=bindparam("new"), beat=0, worker=bindparam("by"),
+        started=bindparam("at"),
+    )
+    .returning(*jobs.c)
+)  # fmt: skip
+
+SPEND: Final = (
+    update(tenants)
+    .where(tenants.c.id == bindparam("tenant"))
+    .values(used=tenants.c.used + bindparam("seconds") / tenants.c.weight)
+)
+
+ACTIVE_JOB: Final = jobs.c.state.in_(ACTIVE)
+OWN: Final = jobs.c.tenant == bindparam("tenant")
+LATELY: Final = OWN & (jobs.c.created > bindparam("since"))
+LOAD: Final = select(
+    func.count().filter(ACTIVE_JOB & OWN),
+    total(jobs.c.query_bytes, ACTIVE_JOB & OWN),
+    total(jobs.c.predicted_seconds, LATELY),
+    total(LEFT, ACTIVE_JOB),
+).where(ACTIVE_JOB | LATELY)
+"""Jobs and bytes of queries of a tenant, its seconds of late, and the seconds of all that waits."""
+
+EARLIER: Final = select(jobs).where(OWN, jobs.c.idempotency == bindparam("name"))
+OWNED: Final = select(jobs).where(OWN, jobs.c.id == bindparam("job"))
 
 
 @dataclass(frozen=True)
@@ -80,17 +146,6 @@ class Queue:
 
     # Calls of clients.
 
-    def earlier(self, tenant: Tenant, idempotency: str, query_id: str) -> Job | None:
-        """The job of an earlier request of the same name.
-
-        Raises
-        ------
-        ConflictError
-            If that was for another query.
-        """
-        with self._database.read() as connection:
-            return self._earlier(connection, tenant, idempotency, query_id)
-
     def submit(self, request: Request) -> Job:
         """Add a job, or find that of an earlier request of the same name.
 
@@ -109,19 +164,19 @@ class Queue:
             if earlier is not None:
                 return earlier
             self._check_limits(connection, request)
-            self._check_queue(connection)
             self._take_a_turn(connection, tenant)
             at = now()
-            connection.execute(insert(jobs).values(
-                id=request.id, tenant=tenant.id, idempotency=request.idempotency,
-                model=version.model, version=version.version, program=version.digest,
-                program_id=version.facts.program_id, key_id=request.key_id,
-                query_id=request.query_id, query_bytes=request.query_bytes,
-                predicted_seconds=version.facts.seconds, state=State.QUEUED.value,
-                fence=0, beat=0, lost=0, done=0.0, created=at, not_before=at,
-            ))  # fmt: skip
+            values: Json = {
+                "id": request.id, "tenant": tenant.id, "idempotency": request.idempotency,
+                "model": version.model, "version": version.version, "program": version.digest,
+                "program_id": version.facts.program_id, "key_id": request.key_id,
+                "query_id": request.query_id, "query_bytes": request.query_bytes,
+                "predicted_seconds": version.facts.seconds, "state": State.QUEUED.value,
+                "fence": 0, "beat": 0, "lost": 0, "done": 0.0, "created": at, "not_before": at,
+            }  # fmt: skip
+            connection.execute(insert(jobs), values)
             audit.write(connection, tenant.name, "job submitted", request.id)
-            return self._row(connection, jobs.c.id == request.id)
+        return Job.of_new(values)
 
     def get(self, tenant: Tenant, job: str) -> Job:
         """A job of a tenant.
@@ -161,40 +216,31 @@ class Queue:
     def ahead(self, job: Job) -> float:
         """Predicted seconds of the jobs that were there before a job that waits."""
         earlier = jobs.c.state.in_(ACTIVE) & (jobs.c.created < job.created)
-        left = func.sum(jobs.c.predicted_seconds * (1 - jobs.c.done))
         with self._database.read() as connection:
-            total = connection.execute(select(left).where(earlier)).scalar_one()
-        return float(total or 0.0) / max(1, self._settings.workers)
+            left = connection.execute(select(total(LEFT, earlier)).where(earlier)).scalar_one()
+        return float(left) / max(1, self._settings.workers)
 
     # Calls of workers.
 
     def take(self, worker: str) -> tuple[Lease, Job] | None:
         """Take the next job: the oldest one of the tenant who used least."""
-        due = (jobs.c.state == State.QUEUED.value) & or_(
-            jobs.c.not_before <= now(), jobs.c.not_before > now() + LATER
-        )
-        first = (
-            select(jobs.c.id, jobs.c.fence, jobs.c.tenant, jobs.c.predicted_seconds)
-            .join(tenants, tenants.c.id == jobs.c.tenant)
-            .where(due)
-            .order_by(tenants.c.used, tenants.c.id, jobs.c.created)
-            .limit(1)
-        )
+        at = now()
+        due = {"now": at, "later": at + LATER}
         with self._database.read() as connection:
-            if connection.execute(first).first() is None:
+            if connection.execute(NEXT, due).first() is None:
                 return None
         with self._database.write() as connection:
-            row = connection.execute(first).first()
+            row = connection.execute(NEXT, due).first()
             if row is None:
                 return None
-            same = (jobs.c.id == row.id) & (jobs.c.fence == row.fence) & due
-            taken = {"state": State.RUNNING.value, "fence": row.fence + 1, "beat": 0,
-                     "worker": worker, "started": now()}  # fmt: skip
-            if not connection.execute(update(jobs).where(same).values(**taken)).rowcount:
+            fence = row.fence + 1
+            wanted = {"job": row.id, "last": row.fence, "new": fence, "by": worker, "at": at}
+            taken = connection.execute(TAKE, {**wanted, **due}).mappings().first()
+            if taken is None:
                 return None  # another worker was faster
-            share = tenants.c.used + row.predicted_seconds / tenants.c.weight
-            connection.execute(update(tenants).where(tenants.c.id == row.tenant).values(used=share))
-            return Lease(row.id, row.fence + 1), self._row(connection, jobs.c.id == row.id)
+            spent = {"tenant": row.tenant, "seconds": row.predicted_seconds}
+            connection.execute(SPEND, spent)
+            return Lease(row.id, fence), Job.of_row(taken)
 
     def beat(self, lease: Lease, step: str | None, done: float) -> bool:
         """Show that the worker is alive. Returns whether it still has the job."""
@@ -272,8 +318,10 @@ class Queue:
 
     def waiting_seconds(self) -> float:
         """Predicted seconds until a job that is submitted now would begin."""
+        active = select(total(LEFT, jobs.c.state.in_(ACTIVE)))
         with self._database.read() as connection:
-            return self._waiting(connection)
+            left = connection.execute(active.where(jobs.c.state.in_(ACTIVE))).scalar_one()
+        return float(left) / max(1, self._settings.workers)
 
     def means(self) -> Mapping[str, Mean]:
         """Mean seconds of the runs that are known, by model."""
@@ -283,11 +331,6 @@ class Queue:
         with self._database.read() as connection:
             rows = connection.execute(chosen.group_by(jobs.c.model))
             return {model: Mean(seconds, predicted) for model, seconds, predicted in rows}
-
-    def _waiting(self, connection: Connection) -> float:
-        left = func.sum(jobs.c.predicted_seconds * (1 - jobs.c.done))
-        total = connection.execute(select(left).where(jobs.c.state.in_(ACTIVE))).scalar_one()
-        return float(total or 0.0) / max(1, self._settings.workers)
 
     def _end(self, lease: Lease, values: Json) -> bool:
         with self._database.write() as connection:
@@ -299,8 +342,7 @@ class Queue:
         return Job.of_row(connection.execute(select(jobs).where(which)).mappings().one())
 
     def _owned(self, connection: Connection, tenant: Tenant, job: str) -> Job:
-        own = (jobs.c.id == job) & (jobs.c.tenant == tenant.id)
-        row = connection.execute(select(jobs).where(own)).mappings().first()
+        row = connection.execute(OWNED, {"tenant": tenant.id, "job": job}).mappings().first()
         if row is None:
             raise NotThereError(f"there is no job {job[:40]!r}")
         return Job.of_row(row)
@@ -308,8 +350,8 @@ class Queue:
     def _earlier(
         self, connection: Connection, tenant: Tenant, idempotency: str, query_id: str
     ) -> Job | None:
-        same = (jobs.c.tenant == tenant.id) & (jobs.c.idempotency == idempotency)
-        row = connection.execute(select(jobs).where(same)).mappings().first()
+        name = {"tenant": tenant.id, "name": idempotency}
+        row = connection.execute(EARLIER, name).mappings().first()
         if row is None:
             return None
         if row["query_id"] != query_id:
@@ -318,29 +360,23 @@ class Queue:
         return Job.of_row(row)
 
     def _check_limits(self, connection: Connection, request: Request) -> None:
+        """Refuse a job beyond a limit of its tenant, or of the service."""
         tenant, limits = request.tenant, request.tenant.limits
-        active = jobs.c.state.in_(ACTIVE) & (jobs.c.tenant == tenant.id)
-        totals = select(func.count(), func.sum(jobs.c.query_bytes)).where(active)
-        count, held = connection.execute(totals).one()
+        since = {"tenant": tenant.id, "since": now() - DAY}
+        count, held, lately, left = connection.execute(LOAD, since).one()
         if count >= limits.jobs:
             raise QuotaError(f"{tenant.name} has {count} jobs that wait or run, and may have "
                              f"{limits.jobs}: wait for one", 5.0)  # fmt: skip
-        if int(held or 0) + request.query_bytes > limits.query_bytes:
-            raise QuotaError(f"the queries of {tenant.name} that wait or run have "
-                             f"{size(int(held or 0))}, and may have {size(limits.query_bytes)}: "
-                             "wait for one", 5.0)  # fmt: skip
-        today = (jobs.c.tenant == tenant.id) & (jobs.c.created > now() - DAY)
-        used = connection.execute(
-            select(func.sum(jobs.c.predicted_seconds)).where(today)
-        ).scalar_one()
+        if held + request.query_bytes > limits.query_bytes:
+            words = f"have {size(held)}, and may have {size(limits.query_bytes)}"
+            raise QuotaError(
+                f"the queries of {tenant.name} that wait or run {words}: wait for one", 5.0
+            )
         cores = self._settings.worker_threads
-        spent = float(used or 0.0) * cores
-        if spent + request.version.facts.seconds * cores > limits.core_seconds_per_day:
-            words = f"{tenant.name} has used {spent:.0f} of {limits.core_seconds_per_day:.0f}"
-            raise QuotaError(f"{words} core-seconds in a day", 3600.0)
-
-    def _check_queue(self, connection: Connection) -> None:
-        waiting = self._waiting(connection)
+        if (lately + request.version.facts.seconds) * cores > limits.core_seconds_per_day:
+            words = f"{lately * cores:.0f} of {limits.core_seconds_per_day:.0f}"
+            raise QuotaError(f"{tenant.name} has used {words} core-seconds in a day", 3600.0)
+        waiting = left / max(1, self._settings.workers)
         if waiting > self._settings.queue_seconds:
             raise BusyError(f"jobs of {waiting:.0f} seconds wait already, and this service lets "
                             f"{self._settings.queue_seconds:.0f} wait: come back later",

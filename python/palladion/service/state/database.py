@@ -40,7 +40,7 @@ class Database:
     def __init__(self, url: str) -> None:
         self.url = url
         self.is_sqlite = url.startswith("sqlite")
-        options: Json = {"pool_pre_ping": True, "pool_size": 8, "max_overflow": 24}
+        options: Json = {"pool_pre_ping": not self.is_sqlite, "pool_size": 8, "max_overflow": 24}
         if self.is_sqlite:
             options["connect_args"] = {"timeout": PATIENCE, "check_same_thread": False}
         else:

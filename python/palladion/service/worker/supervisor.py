@@ -6,6 +6,7 @@ import asyncio
 import logging
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -28,11 +29,13 @@ LIVED: Final = 60.0
 
 
 class Supervisor:
-    """Starts workers, and starts them again when they die."""
+    """Starts workers, and starts them again when they die. ``changed`` is called when one of them
+    says that a job has changed."""
 
-    def __init__(self, settings: Settings, queue: Queue) -> None:
+    def __init__(self, settings: Settings, queue: Queue, changed: Callable[[], None]) -> None:
         self._settings = settings
         self._queue = queue
+        self._changed = changed
         self._processes: set[Process] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._ending = False
@@ -41,6 +44,12 @@ class Supervisor:
     def alive(self) -> int:
         """The number of workers."""
         return len(self._processes)
+
+    def wake(self) -> None:
+        """Tell the workers that there is work."""
+        for process in self._processes:
+            if process.stdin is not None and not process.stdin.is_closing():
+                process.stdin.write(b"work\n")
 
     def start(self) -> None:
         """Start the workers of the settings."""
@@ -91,6 +100,8 @@ class Supervisor:
                 LOG.info("worker started", extra={"worker": name})
             if self._ending:
                 process.terminate()
+            while await process.stdout.readline():
+                self._changed()
             status = await process.wait()
         finally:
             self._processes.discard(process)

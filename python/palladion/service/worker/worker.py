@@ -25,6 +25,7 @@ from palladion.service.jobs.queue import Lease, Queue
 from palladion.service.keys.stored import Keys, key_blob
 from palladion.service.settings import Settings
 from palladion.service.state.database import DatabaseError
+from palladion.service.worker.calls import Calls
 from palladion.service.worker.heart import Heart
 from palladion.support.text import size
 
@@ -36,8 +37,11 @@ PROGRAMS: Final = 4
 OPENED: Final = 64
 """Clients whose keys a worker keeps open. Their memory has a budget of its own."""
 
-PAUSE: Final = 0.01
-"""Seconds between two looks at an empty queue."""
+MARK_EACH: Final = 60.0
+"""Seconds after which it is written down again that keys are used."""
+
+PAUSE: Final = 0.1
+"""Seconds between two looks at an empty queue, if nobody wakes the worker."""
 
 LATER: Final = 1.0
 """Seconds after which a job is tried again that had no memory, or whose files were away."""
@@ -62,12 +66,14 @@ class Worker:
         self._settings = settings
         self._programs: OrderedDict[str, CompiledModel] = OrderedDict()
         self._opened: OrderedDict[tuple[str, ...], _native.EvaluationKeys] = OrderedDict()
+        self._marked: dict[tuple[str, ...], float] = {}
         _native.set_threads(settings.worker_threads)
         _native.set_key_memory(settings.key_memory_bytes)
 
-    def work(self, stop: threading.Event) -> None:
-        """Run jobs until ``stop`` is set. A run that is under way then saves where it is, and its
-        job goes back to the queue."""
+    def work(self, calls: Calls) -> None:
+        """Run jobs until the worker is to stop. A run that is under way then saves where it is, and
+        its job goes back to the queue."""
+        stop = calls.stop
         while not stop.is_set():
             try:
                 taken = self._queue.take(self.name)
@@ -76,9 +82,11 @@ class Worker:
                 stop.wait(LATER)
                 continue
             if taken is None:
-                stop.wait(PAUSE)
+                calls.sleep(PAUSE)
                 continue
+            calls.tell()
             self.run(*taken, stop)
+            calls.tell()
 
     def run(self, lease: Lease, job: Job, stop: threading.Event) -> None:
         """Run a job that was taken."""
@@ -191,5 +199,7 @@ class Worker:
         self._opened.move_to_end(chosen)
         while len(self._opened) > OPENED:
             self._opened.popitem(last=False)[1].release()
-        self._keys.mark_used(job.tenant, digests)
+        if monotonic() - self._marked.get(chosen, -MARK_EACH) >= MARK_EACH:
+            self._keys.mark_used(job.tenant, digests)
+            self._marked[chosen] = monotonic()
         return self._opened[chosen]
