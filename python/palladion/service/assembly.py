@@ -61,5 +61,19 @@ def assemble(settings: Settings) -> Parts:
 
 
 def open_store(settings: Settings) -> Store:
-    """The store of the settings."""
-    return Folder(settings.data / "blobs")
+    """The store of the settings.
+
+    Raises
+    ------
+    StoreError
+        If it cannot be reached.
+    UsageError
+        If it is in S3, and the package for it is not installed.
+    """
+    if not settings.store:
+        return Folder(settings.data / "blobs")
+    from palladion.service.blobs.s3 import S3  # an extra
+
+    store = S3(settings.store, settings.data / "cache", settings.cache_bytes)
+    store.check()
+    return store

@@ -74,6 +74,8 @@ class Settings(BaseModel):
     """URL of a PostgreSQL database; by default a file of SQLite in ``data``."""
     store: str = ""
     """URL of an S3 bucket for keys, queries and answers; by default a folder in ``data``."""
+    cache_bytes: Positive = 20_000 * MB
+    """Disk of each machine for copies of blobs from S3. Copies that were used last stay."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000

@@ -44,7 +44,7 @@ def live() -> Live:
 def ready(parts: Service) -> Ready:
     """Whether database and store can be reached, and models are loaded. 503 if not."""
     parts.queue.counts()
-    parts.store.free()
+    parts.store.check()
     if not parts.models.catalogue.versions:
         raise BusyError("no model is ready yet", 5.0)
     return Ready(ready=True)

@@ -160,7 +160,7 @@ class Worker:
 
     def _has_checkpoint(self, job: Job) -> bool:
         try:
-            self._store.file(job.checkpoint_blob)
+            self._store.read(job.checkpoint_blob)
         except PalladionError:
             return False
         return True
@@ -193,8 +193,9 @@ class Worker:
                                   "upload them again")  # fmt: skip
         digests = [file.digest for file in cover.files]
         chosen = (job.program, job.tenant, *digests)
+        # For every job: keys that have left the memory are read from these files again.
+        paths = [self._store.file(key_blob(job.tenant, digest)) for digest in digests]
         if chosen not in self._opened:
-            paths = [self._store.file(key_blob(job.tenant, digest)) for digest in digests]
             self._opened[chosen] = program.open_keys(*paths)
         self._opened.move_to_end(chosen)
         while len(self._opened) > OPENED:
