@@ -25,12 +25,13 @@ from tests.service.conftest import Linear, Running
 
 
 @pytest.fixture
-def parts(small: Linear, tmp_path: Path) -> Iterator[Parts]:
+def parts(small: Linear, tmp_path: Path, database: str) -> Iterator[Parts]:
     """The parts of a service, without a front and without workers."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "linear.program").write_bytes(small.program.read_bytes())
     settings = Settings(
-        programs=tmp_path / "models", data=tmp_path / "data", lease_seconds=0.2, attempts=2,
+        programs=tmp_path / "models", data=tmp_path / "data", database=database, lease_seconds=0.2,
+        attempts=2,
         limits=Limits(jobs=50),
     )  # fmt: skip
     found = assemble(settings)

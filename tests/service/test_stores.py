@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -39,15 +38,6 @@ store = open_store(Settings(data=Path(sys.argv[1]), store=sys.argv[2]))
 """
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server of S3."""
-    running = Server(tmp_path_factory.mktemp("s3"))
-    running.start()
-    yield running
-    running.stop()
-
-
 @pytest.fixture(params=["folder", "s3"])
 def settings(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -55,8 +45,8 @@ def settings(
     """The settings of an empty store."""
     if request.param == "folder":
         return Settings(data=tmp_path / "data")
-    server = request.getfixturevalue("server")
-    for name, value in server.environment.items():
+    server = request.getfixturevalue("s3")
+    for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
     url = f"s3://{BUCKET}/{request.node.name.partition('[')[0]}"
     return Settings(data=tmp_path / "data", store=url, cache_bytes=10 * MIB)
@@ -135,9 +125,9 @@ def test_names_are_those_beneath_a_prefix(store: Store) -> None:
     assert not [*store.names("answers")]
 
 
-def test_two_stores_of_one_bucket_are_apart(server: Server, tmp_path: Path,
+def test_two_stores_of_one_bucket_are_apart(s3: Server, tmp_path: Path,
                                             monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    for name, value in server.environment.items():
+    for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
     one, two = (
         open_store(Settings(data=tmp_path / name, store=f"s3://{BUCKET}/{name}"))
@@ -274,9 +264,9 @@ def test_a_server_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     server.stop()
 
 
-def test_wrong_settings_of_s3(server: Server, tmp_path: Path,
+def test_wrong_settings_of_s3(s3: Server, tmp_path: Path,
                               monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
-    for name, value in server.environment.items():
+    for name, value in s3.environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(StoreError, match="404 Not Found; expected a bucket that is there"):
         open_store(Settings(data=tmp_path, store="s3://nowhere"))

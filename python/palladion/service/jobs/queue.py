@@ -70,6 +70,9 @@ NEXT: Final = (
 )
 """The next job: the oldest one of the tenant who used least."""
 
+TO_TAKE: Final = NEXT.with_for_update(of=jobs, skip_locked=True)
+"""The next job that no other worker is taking now."""
+
 TAKE: Final = (
     update(jobs)
     .where(jobs.c.id == bindparam("job"), jobs.c.fence == bindparam("last"), DUE)
@@ -159,7 +162,7 @@ class Queue:
             If the tenant has used up a limit.
         """
         tenant, version = request.tenant, request.version
-        with self._database.write() as connection:
+        with self._database.write(tenant.id) as connection:
             earlier = self._earlier(connection, tenant, request.idempotency, request.query_id)
             if earlier is not None:
                 return earlier
@@ -230,7 +233,7 @@ class Queue:
             if connection.execute(NEXT, due).first() is None:
                 return None
         with self._database.write() as connection:
-            row = connection.execute(NEXT, due).first()
+            row = connection.execute(TO_TAKE, due).first()
             if row is None:
                 return None
             fence = row.fence + 1

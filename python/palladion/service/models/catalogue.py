@@ -176,7 +176,7 @@ class Models:
             if digest_of(file) != digest:
                 raise NotThereError(f"{path} changed while it was read")
             self._store.move_in(f"programs/{digest}", file)
-        with self._database.write() as connection:
+        with self._database.write(digest) as connection:
             known = select(programs.c.digest).where(programs.c.digest == digest)
             if connection.execute(known).first() is None:
                 connection.execute(
