@@ -46,7 +46,7 @@ def settings(
     if request.param == "folder":
         return Settings(data=tmp_path / "data")
     server = request.getfixturevalue("s3")
-    for name, value in s3.environment.items():
+    for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
     url = f"s3://{BUCKET}/{request.node.name.partition('[')[0]}"
     return Settings(data=tmp_path / "data", store=url, cache_bytes=10 * MIB)
