@@ -31,7 +31,7 @@ def run(python: str, client: str, needs: str, service: Running, query: Query, to
     files = [str(to / "query"), str(to / "answer")]
     words = [python, str(CLIENTS / client), service.url, service.token, *files]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr[-2000:]
     return dict(json.loads(done.stdout.strip().rpartition("\n")[2]))
 
 

@@ -4,10 +4,12 @@ answer."""
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import sys
 from pathlib import Path
 
+import numpy as np
 from kserve import InferenceRESTClient, InferInput, InferRequest, RESTConfig
 
 
@@ -23,13 +25,12 @@ async def main() -> None:
     }
     data = Path(query).read_bytes()
     tensor = InferInput("query", [1], "BYTES")
-    raw = len(data).to_bytes(4, "little") + data
-    tensor.parameters = {"binary_data_size": len(raw)}
-    tensor._raw_data = raw
-    request = InferRequest("linear", [tensor], request_id="7")
+    tensor.set_data_from_numpy(np.array([data], dtype=np.object_), binary_data=True)
+    # It reads binary tensors as UTF-8 (kserve 0.21): the answer comes in base64.
+    asked = {"binary_data_output": False}
+    request = InferRequest("linear", [tensor], request_id="7", parameters=asked)
     reply = await client.infer(url, request, model_name="linear", headers=headers)
-    found = reply.outputs[0].as_numpy()
-    Path(answer).write_bytes(found.reshape(-1)[0])
+    Path(answer).write_bytes(base64.b64decode(reply.outputs[0].data[0]))
     told["model"], told["id"] = reply.model_name, reply.id
     await client.close()
     print(json.dumps(told))

@@ -1,4 +1,5 @@
-"""NVIDIA's client of the Open Inference Protocol: URL, token, file of a query, file for the answer."""
+"""NVIDIA's client of the Open Inference Protocol: URL, token, file of a query, file for the
+answer."""
 
 from __future__ import annotations
 
