@@ -8,6 +8,7 @@ import json
 import random
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,9 +37,9 @@ def target(
     folder = tmp_path_factory.mktemp("fuzz")
     (folder / "models").mkdir()
     (folder / "models" / "linear.program").write_bytes(small.program.read_bytes())
+    limits = {"requests_per_minute": 1_000_000, "jobs": 10_000}
     settings = {"workers": 0, "part_bytes": 65_536, "largest_query_bytes": 1_000_000,
-                "database": postgres.new(),
-                "limits": json.dumps({"requests_per_minute": 1_000_000, "jobs": 10_000})}  # fmt: skip
+                "database": postgres.new(), "limits": json.dumps(limits)}  # fmt: skip
     running = Running(folder / "data", folder / "models", settings)
     running.start()
     yield running
@@ -73,12 +74,13 @@ def check(reply: httpx.Response) -> None:
         assert problem["detail"]
 
 
-@amounts
+@pytest.mark.parametrize("amount", [20, pytest.param(LONG, marks=pytest.mark.long)])
 def test_requests_of_the_openapi_document(steady: Running, amount: int) -> None:
     if find_spec("schemathesis") is None:
         pytest.skip("schemathesis is not installed: pip install schemathesis")
     import schemathesis
     from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis.errors import Unsatisfiable
     from schemathesis.generation import GenerationMode
 
     schema = schemathesis.openapi.from_url(f"{steady.url}/openapi.json")
@@ -86,31 +88,25 @@ def test_requests_of_the_openapi_document(steady: Running, amount: int) -> None:
     assert len(operations) > 25
     count = 0
     quiet = settings(
-        max_examples=-(-amount // len(operations) // 2), database=None, deadline=None,
+        max_examples=-(-amount // len(operations)), database=None, deadline=None,
         derandomize=True, suppress_health_check=[*HealthCheck], phases=[Phase.generate],
     )  # fmt: skip
-    with steady.http() as http:
-        for operation in operations:
-            for mode in GenerationMode:
+    token = {"authorization": f"Bearer {steady.token}"}
 
-                def send(case: schemathesis.Case, http: httpx.Client = http) -> None:
-                    nonlocal count
-                    count += 1
-                    sent = case.as_transport_kwargs(base_url=steady.url)
-                    reply = case.call(base_url=steady.url, headers=dict(http.headers), timeout=60)
-                    assert reply.status_code < 500, (sent, reply.text)
-                    if reply.status_code >= 400 and case.method != "HEAD":
-                        (kind,) = reply.headers["content-type"]
-                        assert kind == "application/problem+json", sent
+    def send(case: schemathesis.Case) -> None:
+        nonlocal count
+        count += 1
+        reply = case.call(base_url=steady.url, headers=token, timeout=60)
+        sent = f"{case.method} {case.path} {case.path_parameters} {case.query} {case.body!r}"
+        assert reply.status_code < 500, (sent, reply.text)
+        if reply.status_code >= 400 and case.method != "HEAD":
+            assert reply.headers["content-type"] == ["application/problem+json"], sent
 
-                if not any(True for _ in operation.iter_parameters()) and operation.body is None:
-                    continue
-                try:
-                    strategy = operation.as_strategy(generation_mode=mode)
-                    quiet(given(strategy)(send))()
-                except schemathesis.errors.InvalidSchema:
-                    raise
-    assert count >= amount // 3
+    for operation in operations:
+        for mode in GenerationMode:
+            with suppress(Unsatisfiable):  # without parameters nothing can be wrong
+                quiet(given(operation.as_strategy(generation_mode=mode))(send))()
+    assert count >= amount
 
 
 def mutated(data: bytes, rng: random.Random) -> bytes:
@@ -193,6 +189,7 @@ def test_bytes_of_uploads(steady: Running, small: Linear, tmp_path: Path, amount
         model = client.model()
         model.client.write_keys(tmp_path / "keys")
         keys = (tmp_path / "keys").read_bytes()
+        before = http.get("/v2/keys").json()
         for _ in range(amount // 4):
             data = mutated(keys[:100_000], rng)
             digest = hashlib.sha256(data).hexdigest()
@@ -203,8 +200,7 @@ def test_bytes_of_uploads(steady: Running, small: Linear, tmp_path: Path, amount
             check(reply)
             if reply.is_success:
                 send_parts(http, reply.json(), data, rng)
-        stored = http.get("/v2/keys").json()["keys"]
-        assert stored == [], "a broken file of keys was kept"
+        assert http.get("/v2/keys").json() == before, "a broken file of keys was kept"
 
 
 def send_parts(http: httpx.Client, state: Json, data: bytes, rng: random.Random) -> None:
@@ -225,12 +221,14 @@ def send_parts(http: httpx.Client, state: Json, data: bytes, rng: random.Random)
 
 
 PATHS = ("/v2/models/{}", "/v2/models/{}/client", "/v2/models/linear/versions/{}", "/v2/jobs/{}",
-         "/v2/models/linear/keys/{}", "/v2/keys/{}", "/v2/uploads/{}", "/v2/jobs/{}/answer",
-         "/v2/jobs/{}/events", "/{}", "/v2/{}", "/v2/jobs?limit={}", "/v2/jobs?wait={}")  # fmt: skip
+         "/v2/models/linear/keys/{}", "/v2/keys/{}", "/v2/uploads/{}", "/{}", "/v2/{}",
+         "/v2/jobs/{}/answer", "/v2/jobs/{}/events", "/v2/jobs?limit={}",
+         "/v2/jobs?wait={}")  # fmt: skip
 
-PIECES = ("%00", "%ff%fe", "..", "%2e%2e", "%2f", "..%2f..%2f..%2fetc%2fpasswd", "a" * 3000, "%0d%0a",
-          "%c0%ae", "~", "'", "%27%20OR%201=1", "{}", "%", "%zz", "-1", "1e400", "nan", "%F0%9F%98%80",
-          "linear", ".", "%5c..%5c", "\\..\\..", "//etc/passwd", "*", ";", "%ed%a0%80")  # fmt: skip
+PIECES = ("%00", "%ff%fe", "..", "%2e%2e", "%2f", "..%2f..%2f..%2fetc%2fpasswd", "a" * 3000,
+          "%0d%0a", "%c0%ae", "~", "'", "%27%20OR%201=1", "{}", "%", "%zz", "-1", "1e400", "nan",
+          "%F0%9F%98%80", "linear", ".", "%5c..%5c", "\\..\\..", "//etc/passwd", "*", ";",
+          "%ed%a0%80")  # fmt: skip
 
 
 @amounts
@@ -250,9 +248,9 @@ def test_paths(steady: Running, amount: int) -> None:
 @amounts
 def test_headers(steady: Running, amount: int) -> None:
     rng = random.Random(4)
-    names = ("authorization", "idempotency-key", "content-length", "content-type", "accept", "range",
-             "content-encoding", "transfer-encoding", "inference-header-content-length",
-             "content-digest", "if-none-match", "last-event-id", "host", "expect")  # fmt: skip
+    names = ("authorization", "idempotency-key", "content-type", "accept", "range", "cookie",
+             "content-encoding", "inference-header-content-length", "content-digest",
+             "if-none-match", "last-event-id", "x-forwarded-for", "expect")  # fmt: skip
     values: tuple[Callable[[], bytes], ...] = (
         lambda: rng.randbytes(rng.choice([1, 30])).translate(None, b"\r\n\0"),
         lambda: b"9" * rng.choice([1, 20, 5000]),
@@ -266,12 +264,11 @@ def test_headers(steady: Running, amount: int) -> None:
             sent = [(b"authorization", f"Bearer {steady.token}".encode())] * rng.randrange(2)
             sent += [(rng.choice(names).encode(), rng.choice(values)()) for _ in range(3)]
             headers = dict(sent)
-            headers.pop(b"host", None)
             try:
                 reply = http.request(rng.choice(["GET", "POST"]), path, headers=[*headers.items()],
-                                     timeout=5)  # fmt: skip
-            except (httpx.ProtocolError, httpx.TimeoutException):
-                continue  # refused by our own client, or a length that it did not send
+                                     timeout=60)  # fmt: skip
+            except httpx.LocalProtocolError:
+                continue  # our own client refuses it
             if reply.headers.get("content-type", "").startswith("text/plain"):
                 assert reply.status_code == 400  # of the server: it was no HTTP
                 continue

@@ -105,6 +105,7 @@ def serve_until_stopped(parts: Parts) -> None:
     import uvicorn
 
     from palladion.service.front.app import create
+    from palladion.service.front.patience import Patient
     from palladion.service.logs import log_to
 
     check_folder(parts)
@@ -115,6 +116,7 @@ def serve_until_stopped(parts: Parts) -> None:
     print(f"http://{host}:{port}", file=sys.stderr, flush=True)
     config = uvicorn.Config(
         create(parts),
+        http=Patient,
         log_config=None,
         access_log=False,
         limit_concurrency=1000,

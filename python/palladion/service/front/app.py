@@ -17,6 +17,7 @@ from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from palladion._native import __version__
 from palladion.errors import PalladionError, can_retry, kind_of
@@ -90,6 +91,7 @@ def create(parts: Parts, *, workers: bool = True) -> FastAPI:
     app.add_exception_handler(PalladionError, problem)
     app.add_exception_handler(HTTPException, problem)
     app.add_exception_handler(RequestValidationError, problem)
+    app.add_exception_handler(ClientDisconnect, problem)
     metrics = Metrics(parts)
     show_figures(app, metrics)
     app.add_middleware(Edge, metrics=metrics)
@@ -140,6 +142,8 @@ async def problem(_request: Request, error: Exception) -> JSONResponse:
     elif isinstance(error, HTTPException):
         status, detail, kind, retry = error.status_code, str(error.detail), "usage", False
         headers = dict(error.headers or {})
+    elif isinstance(error, ClientDisconnect):  # nobody reads this
+        status, detail, kind, retry = 400, "the client left in the middle", "io", True
     elif isinstance(error, PalladionError):
         status, detail, kind = status_of(error), str(error), kind_of(error).name
         after = retry_after(error)
