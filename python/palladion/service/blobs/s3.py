@@ -33,7 +33,7 @@ SIDE_BY_SIDE: Final = 4
 PATIENCE: Final = timedelta(seconds=10)
 """Time for which a request is sent again while the server is away. Then those who called decide."""
 
-LONGEST: Final = timedelta(hours=1)
+LONGEST: Final = "1 hour"
 """Time that one request may take, with its body."""
 
 ENDPOINTS: Final = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
@@ -72,8 +72,8 @@ class S3:
                 prefix=where.path.strip("/") or None,
                 client_options={
                     "allow_http": endpoint.startswith("http://"),
-                    "connect_timeout": timedelta(seconds=5),
-                    "read_timeout": timedelta(seconds=30),
+                    "connect_timeout": "5 seconds",
+                    "read_timeout": "30 seconds",
                     "timeout": LONGEST,
                 },
                 retry_config={
