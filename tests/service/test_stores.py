@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 from palladion.errors import UsageError
 from palladion.service.assembly import open_store
@@ -21,6 +22,7 @@ from palladion.service.blobs.store import FullError, MissingBlobError, Store, St
 from palladion.service.problems import retry_after, status_of
 from palladion.service.settings import Settings
 
+from tests.service.conftest import Linear, Running
 from tests.service.s3 import BUCKET, Server
 
 MIB = 1 << 20
@@ -316,3 +318,38 @@ def test_copies_that_another_process_uses_stay(tmp_path: Path) -> None:
 def test_a_folder_is_as_it_was(tmp_path: Path) -> None:
     Folder(tmp_path).put("keys/tenant/1", b"keys")
     assert (tmp_path / "keys" / "tenant" / "1").read_bytes() == b"keys"
+
+
+@pytest.mark.long
+def test_a_service_whose_store_is_away(
+    small: Linear, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requests are told to come back, and jobs end when the store is there again."""
+    server = Server(tmp_path / "s3")
+    server.start()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "linear.program").write_bytes(small.program.read_bytes())
+    running = Running(tmp_path / "data", tmp_path / "models", {"store": f"s3://{BUCKET}/x"})
+    running.start()
+    expected = small.model.predict(small.x[:1]).integers
+    with running.connect(tmp_path / "home") as client, running.http() as http:
+        model = client.model()
+        model.upload_keys()
+        query = model.client.encrypt(small.x[:1]).to_bytes()
+        jobs = [model.submit(small.x[:1]) for _ in range(10)]
+        server.stop()
+        for reply in (
+            http.get("/v2/health/ready"),
+            http.post("/v2/models/linear/jobs", content=query),
+        ):
+            assert reply.status_code == 503, reply.text
+            assert int(reply.headers["retry-after"]) > 0
+            assert "refuses" in reply.json()["detail"]
+        server.start()
+        jobs.append(model.submit(small.x[:1]))
+        for job in jobs:
+            np.testing.assert_array_equal(job.result().integers, expected)
+    assert running.stop() == 0
+    server.stop()
