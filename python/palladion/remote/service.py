@@ -18,6 +18,7 @@ from palladion.client import Client
 from palladion.errors import INTERNAL, KINDS, DataError, UsageError
 from palladion.key_files import KeyFile
 from palladion.nn.ends.prediction import Prediction
+from palladion.nn.integers.linear_maps import Ints
 from palladion.remote.home import Home
 from palladion.remote.session import ServiceError, Session
 from palladion.remote.uploading import upload
@@ -215,7 +216,11 @@ class RemoteModel:
         ServiceError
             If the service refuses, or stays away.
         """
-        inputs, batch = self.client.boundary.inputs(x), self.client.facts.batch
+        return self.predict_integers(self.client.boundary.inputs(x), progress=progress)
+
+    def predict_integers(self, inputs: Ints, *, progress: Progress | None = None) -> Prediction:
+        """As :meth:`predict`, for rows of the network's integers."""
+        batch = self.client.facts.batch
         self.upload_keys(progress)
         jobs = [self._submit(self.client.encrypt_integers(inputs[at : at + batch]))
                 for at in range(0, len(inputs), batch)]  # fmt: skip

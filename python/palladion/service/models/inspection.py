@@ -18,6 +18,8 @@ from palladion.deployment import CompiledModel
 from palladion.errors import FormatError, PalladionError
 from palladion.support.records import Json
 
+THREADS = (1, 2, 4)
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -37,10 +39,14 @@ class Facts:
     query_bytes: int
     core_seconds: float
     """Predicted seconds of a run on one thread of this machine."""
+    seconds_on: dict[str, float]
+    """Predicted seconds of a run on 1, 2 and 4 threads of this machine."""
     seconds: float
-    """Predicted seconds of a run on the threads of a worker."""
+    """The same on the threads of a worker."""
+    running_bytes: int
+    """Predicted memory of a run without its keys."""
     memory_bytes: int
-    """Predicted memory of a run, with its keys."""
+    """The same with its keys."""
     log2_failure: float
     """log2 of a bound on the probability that a run is wrong."""
     security: str
@@ -78,7 +84,9 @@ class Facts:
             key_bytes=facts.predicted_evaluation_key_bytes,
             query_bytes=facts.predicted_ciphertext_bytes,
             core_seconds=costs.seconds_here,
+            seconds_on={str(count): costs.wall_seconds(count) for count in THREADS},
             seconds=costs.wall_seconds(threads),
+            running_bytes=costs.predicted_running_memory_bytes,
             memory_bytes=costs.predicted_running_memory_bytes + costs.predicted_key_memory_bytes,
             log2_failure=facts.predicted_log2_failure,
             security=facts.security.text,
