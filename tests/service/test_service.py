@@ -6,6 +6,8 @@ import base64
 import hashlib
 import json
 import struct
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -202,3 +204,31 @@ def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch.delitem(vars(palladion), "connect", raising=False)
     with pytest.raises(palladion.UsageError, match=r"palladion\[remote\]"):
         palladion.connect("http://localhost", "token")
+
+
+def test_a_model_changes_while_the_service_runs(
+    service: Running, small: Linear, tmp_path: Path
+) -> None:
+    """A version appears, serves, and goes."""
+    new = service.models / "linear" / "10.program"
+    with service.connect(tmp_path) as client:
+        new.write_bytes(small.program.read_bytes())
+        wait_until(lambda: "10" in client.models()["linear"])
+        assert client.models() == {"linear": ["1", "2", "10"]}
+        found = client.predict(small.x[:1], version="10")
+        new.unlink()
+        wait_until(lambda: "10" not in client.models()["linear"])
+        with pytest.raises(palladion.ServiceError, match="there is no version '10'"):
+            client.model(version="10")
+        np.testing.assert_array_equal(
+            found.integers, client.predict(small.x[:1], version="1").integers
+        )
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    for _ in range(300):
+        if holds():
+            return
+        threading.Event().wait(0.1)
+    raise AssertionError("it did not happen within 30 seconds")

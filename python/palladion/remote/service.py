@@ -93,7 +93,7 @@ class Service:
         self._home = Home(None if home is None else Path(home))
         self.secret = secret or self._home.secret(self._session.url, passphrase)
         """The secret. It never leaves this process."""
-        self._models: dict[tuple[str, str], RemoteModel] = {}
+        self._models: dict[tuple[str, ...], RemoteModel] = {}
 
     def models(self) -> dict[str, list[str]]:
         """The versions of each model.
@@ -130,10 +130,11 @@ class Service:
         name = self._only_model() if name is None else name
         path = f"/v2/models/{name}" + ("" if version is None else f"/versions/{version}")
         facts = self._session.json("GET", path)["parameters"]
-        known = (name, str(facts["client_digest"]))
-        if client_digest not in (None, known[1]):
+        digest = str(facts["client_digest"])
+        known = (name, str(facts["version"]), digest)
+        if client_digest not in (None, digest):
             raise DataError(f"the client's file of {name} at {self._session.url} has the SHA-256 "
-                            f"{known[1][:12]}…, expected {str(client_digest)[:12]}…")  # fmt: skip
+                            f"{digest[:12]}…, expected {str(client_digest)[:12]}…")  # fmt: skip
         if known not in self._models:
             self._models[known] = RemoteModel(self._session, self._home, self.secret, name, facts)
         return self._models[known]

@@ -110,7 +110,7 @@ def servable(version: Version, key_memory: int) -> Servable:
     return Servable(
         model=version.model,
         version=version.version,
-        seconds=facts.seconds,
+        seconds=version.seconds,
         memory_bytes=facts.memory_bytes,
         key_bytes=facts.key_bytes,
         capacity=tuple(Capacity.of(facts, cores, key_memory) for cores in CORES),

@@ -84,7 +84,7 @@ class ModelView(BaseModel):
                 layout_id=facts.layout_id,
                 client_digest=facts.client_digest,
                 batch=facts.batch,
-                predicted_seconds=facts.seconds,
+                predicted_seconds=version.seconds,
                 predicted_memory_bytes=facts.memory_bytes,
                 key_bytes=facts.key_bytes,
                 query_bytes=facts.query_bytes,
