@@ -20,6 +20,7 @@ from palladion.key_files import KeyFile
 from palladion.nn.ends.prediction import Prediction
 from palladion.nn.integers.linear_maps import Ints
 from palladion.remote.home import Home
+from palladion.remote.receipts import Receipt
 from palladion.remote.session import ServiceError, Session
 from palladion.remote.uploading import upload
 from palladion.runs import Progress
@@ -344,6 +345,22 @@ class RemoteJob:
                 str(error["detail"]), status=None, kind=kind, retry=bool(error["retry"])
             )
         return self._session.send("GET", f"/v2/jobs/{self.id}/answer").content
+
+    def receipt(self, public_key: str | None = None) -> Receipt:
+        """The service's signed word on which program gave the answer, when that is there.
+
+        ``public_key`` is the service's, if it was told by other means.
+
+        Raises
+        ------
+        DataError
+            If the signature is wrong, or of another key.
+        ServiceError
+            If there is no answer, or the service stays away.
+        """
+        self.wait()
+        data = self._session.json("GET", f"/v2/jobs/{self.id}/receipt")
+        return Receipt.checked(data, public_key)
 
     def result(self, progress: Progress | None = None) -> Prediction:
         """The decrypted answer, when it is there. Raises as :meth:`answer`."""

@@ -91,6 +91,8 @@ class Settings(BaseModel):
     attempts: Positive = 3
     """Workers that a job may lose before it fails."""
 
+    receipt_key: Path | None = None
+    """File of the private key that signs receipts, Ed25519 in PEM; by default one in ``data``."""
     part_bytes: Annotated[int, Field(ge=65_536, le=1_000 * MB)] = 8 * MB
     """Size of the parts in which keys are uploaded. Proxies often take no more than 1 to 100 MB."""
     largest_query_bytes: Positive = 256 * MB

@@ -112,6 +112,8 @@ class ServerView(BaseModel):
 
     name: str = "palladion"
     version: str
+    receipt_key: str
+    """The public key of Ed25519 that signs receipts, in base64."""
     extensions: list[str] = ["binary_tensor_data", "palladion_jobs", "palladion_keys"]
 
 
@@ -256,6 +258,15 @@ class JobList(BaseModel):
     """The last jobs of a tenant, the newest first."""
 
     jobs: list[JobView]
+
+
+class ReceiptView(BaseModel):
+    """The service's signed word on an answer. The signature, of Ed25519, is of the bytes of the
+    statement, which is JSON."""
+
+    statement: str
+    signature: str
+    public_key: str
 
 
 def error_of(job: Job) -> JobError | None:
