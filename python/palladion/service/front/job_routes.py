@@ -22,7 +22,6 @@ from palladion.service.front.watcher import Watcher
 from palladion.service.jobs.job import Job, State
 from palladion.service.models.catalogue import digest_of
 from palladion.service.problems import ConflictError, GoneError
-from palladion.service.worker.supervisor import Supervisor
 
 ROUTER = APIRouter(prefix="/v2", tags=["jobs"])
 
@@ -70,9 +69,7 @@ async def create(
 
 def wake(request: Request) -> None:
     """Tell the workers that there is work."""
-    supervisor = request.app.state.supervisor
-    assert isinstance(supervisor, Supervisor), "the application is made with it"
-    supervisor.wake()
+    request.app.state.workers.wake()
 
 
 async def ended(request: Request, parts: Parts, job: Job, wait: float) -> Job:
