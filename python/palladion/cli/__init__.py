@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "run": ("run", "Run a program on encrypted inputs."),
     "serve": ("serve", "Serve programs to clients that are elsewhere."),
     "tenants": ("tenants", "Say who may use a service."),
+    "remote": ("remote", "Use a service: the client's half."),
     "serve-hybrid": ("hybrid:serve_hybrid", "Serve a program between two parties: its weights."),
     "identity": ("hybrid:identity_", "Make a client's certificate for such a server."),
     "query": ("hybrid:query", "Ask such a server: the client's half."),

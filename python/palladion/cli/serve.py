@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
 from palladion.cli.table import print_table
+from palladion.errors import DataError
 from palladion.service.doors import Check, check, first_token, open_service, serve_until_stopped
 from palladion.support.text import size
 
@@ -26,6 +26,7 @@ from palladion.support.text import size
 @click.option(
     "--threads", type=click.IntRange(min=0), help="Threads of each worker; default: all cores."
 )
+@click.option("--ray", help="Address of a cluster of Ray whose machines run the workers, or auto.")
 @click.option("--check", "only_check", is_flag=True, help="Check settings and programs, and end.")
 @json_option
 def serve(
@@ -59,11 +60,13 @@ def show(found: Check, as_json: bool) -> None:
         print_json(found.to_json())
     else:
         print_table([
-            {"model": model.model, "version": model.version, "seconds": f"{model.seconds:.2f}",
-             "memory": size(model.memory_bytes), "keys": size(model.key_bytes)}
-            for model in found.models
+            {"model": f"{model.model} {model.version}", "cores": str(row.cores),
+             "workers": f"{row.workers} of {row.threads} threads",
+             "seconds": f"{row.seconds:.3g}", "an hour": f"{row.requests_per_hour:,.0f}",
+             "memory": size(row.memory_bytes), "a client's keys": size(model.key_bytes)}
+            for model in found.models for row in model.capacity
         ])  # fmt: skip
-        for refused in found.refused:
-            click.echo(f"refused: {refused.path}: {refused.reason}", err=True)
+        click.echo("predicted, for cores like those of this machine, each with nothing else to do")
     if found.refused:
-        sys.exit(3)
+        reasons = "; ".join(f"{refused.path}: {refused.reason}" for refused in found.refused)
+        raise DataError(f"{len(found.refused)} programs are refused: {reasons}")

@@ -11,6 +11,7 @@ from palladion.service.jobs.queue import Queue
 from palladion.service.keys.stored import Keys
 from palladion.service.keys.uploads import Uploads
 from palladion.service.models.catalogue import Models
+from palladion.service.receipts import Signer
 from palladion.service.settings import Settings
 from palladion.service.state.database import Database
 from palladion.service.tenants import Tenants
@@ -28,6 +29,7 @@ class Parts:
     keys: Keys
     uploads: Uploads
     queue: Queue
+    signer: Signer
 
 
 def assemble(settings: Settings) -> Parts:
@@ -57,6 +59,7 @@ def assemble(settings: Settings) -> Parts:
         keys=keys,
         uploads=Uploads(settings, database, store),
         queue=Queue(settings, database),
+        signer=Signer(settings.receipt_key or settings.data / "receipt.key"),
     )
 
 

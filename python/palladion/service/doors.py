@@ -7,14 +7,40 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from palladion.errors import Termination, UsageError
 from palladion.service.assembly import Parts, assemble
-from palladion.service.models.catalogue import Refused
-from palladion.service.models.inspection import Facts
+from palladion.service.models.catalogue import Refused, Version
+from palladion.service.models.inspection import THREADS, Facts
 from palladion.service.settings import Settings
+from palladion.support import records
 from palladion.support.records import Json
+
+CORES: Final = (1, 2, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The predicted capacity of a machine for one model, with cores as this machine's."""
+
+    cores: int
+    workers: int
+    threads: int
+    """Threads of each worker."""
+    seconds: float
+    """Of a run."""
+    requests_per_hour: float
+    memory_bytes: int
+    """Memory of all workers, with their budgets for keys."""
+
+    @classmethod
+    def of(cls, facts: Facts, cores: int, key_memory: int) -> Capacity:
+        """The capacity of some cores: workers of at most 4 threads."""
+        threads = min(cores, THREADS[-1])
+        workers, seconds = cores // threads, facts.seconds_on[str(threads)]
+        memory = workers * (facts.running_bytes + key_memory)
+        return cls(cores, workers, threads, seconds, workers * 3600 / seconds, memory)
 
 
 @dataclass(frozen=True)
@@ -24,8 +50,12 @@ class Servable:
     model: str
     version: str
     seconds: float
+    """Predicted seconds of a run on a worker of this service."""
     memory_bytes: int
+    """Predicted memory of a run, with its keys."""
     key_bytes: int
+    """Bytes of a client's keys on the disk."""
+    capacity: tuple[Capacity, ...]
 
 
 @dataclass(frozen=True)
@@ -38,7 +68,7 @@ class Check:
     def to_json(self) -> Json:
         """As data for JSON."""
         return {
-            "models": [vars(model) for model in self.models],
+            "models": [records.to_json(model) for model in self.models],
             "refused": [{"path": str(r.path), "reason": r.reason} for r in self.refused],
         }
 
@@ -67,16 +97,24 @@ def check(parts: Parts) -> Check:
     check_folder(parts)
     found = parts.models.refresh()
     models = tuple(
-        servable(version.model, version.version, version.facts)
+        servable(version, parts.settings.key_memory_bytes)
         for versions in found.versions.values()
         for version in versions.values()
     )
     return Check(models, found.refused)
 
 
-def servable(model: str, version: str, facts: Facts) -> Servable:
+def servable(version: Version, key_memory: int) -> Servable:
     """A version, with what it costs."""
-    return Servable(model, version, facts.seconds, facts.memory_bytes, facts.key_bytes)
+    facts = version.facts
+    return Servable(
+        model=version.model,
+        version=version.version,
+        seconds=version.seconds,
+        memory_bytes=facts.memory_bytes,
+        key_bytes=facts.key_bytes,
+        capacity=tuple(Capacity.of(facts, cores, key_memory) for cores in CORES),
+    )
 
 
 def first_token(parts: Parts) -> str | None:

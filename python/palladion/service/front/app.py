@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -50,17 +50,37 @@ ERRORS: Final[dict[int | str, Json]] = {
 }
 
 
-def create(parts: Parts, *, workers: bool = True) -> FastAPI:
-    """The application over the parts of a service. With ``workers`` it starts and ends the workers
-    of the settings; without, they are started elsewhere."""
+class Workers(Protocol):
+    """The workers of a service, wherever they are."""
+
+    def start(self) -> None:
+        """Start them."""
+
+    def wake(self) -> None:
+        """Tell them that there is work."""
+
+    async def end(self) -> None:
+        """Ask them to end, and wait."""
+
+
+def workers_of(parts: Parts, watcher: Watcher) -> Workers:
+    """The workers of the settings: processes of this machine, or actors of Ray."""
+    if not parts.settings.ray:
+        return Supervisor(parts.settings, parts.queue, watcher.look)
+    from palladion.service.worker.on_ray import RayWorkers
+
+    return RayWorkers(parts.settings, parts.settings.ray)
+
+
+def create(parts: Parts) -> FastAPI:
+    """The application over the parts of a service. It starts and ends the workers."""
     watcher = Watcher(parts.queue)
-    supervisor = Supervisor(parts.settings, parts.queue, watcher.look)
+    workers = workers_of(parts, watcher)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(parts.models.refresh)
-        if workers:
-            supervisor.start()
+        workers.start()
         tasks = [asyncio.create_task(watcher.run()), *(
             asyncio.create_task(every(seconds, act)) for seconds, act in chores(parts)
         )]  # fmt: skip
@@ -70,7 +90,7 @@ def create(parts: Parts, *, workers: bool = True) -> FastAPI:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await supervisor.end()
+            await workers.end()
 
     app = FastAPI(
         title="Palladion",
@@ -84,7 +104,7 @@ def create(parts: Parts, *, workers: bool = True) -> FastAPI:
     app.state.parts = parts
     app.state.rates = Rates()
     app.state.watcher = watcher
-    app.state.supervisor = supervisor
+    app.state.workers = workers
     for routes in (about, key_routes, job_routes, inference):
         app.include_router(routes.ROUTER)
     app.add_exception_handler(Exception, problem)

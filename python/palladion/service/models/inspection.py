@@ -18,6 +18,8 @@ from palladion.deployment import CompiledModel
 from palladion.errors import FormatError, PalladionError
 from palladion.support.records import Json
 
+THREADS = (1, 2, 4)
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -37,10 +39,12 @@ class Facts:
     query_bytes: int
     core_seconds: float
     """Predicted seconds of a run on one thread of this machine."""
-    seconds: float
-    """Predicted seconds of a run on the threads of a worker."""
+    seconds_on: dict[str, float]
+    """Predicted seconds of a run on 1, 2 and 4 threads of this machine."""
+    running_bytes: int
+    """Predicted memory of a run without its keys."""
     memory_bytes: int
-    """Predicted memory of a run, with its keys."""
+    """The same with its keys."""
     log2_failure: float
     """log2 of a bound on the probability that a run is wrong."""
     security: str
@@ -55,17 +59,24 @@ class Facts:
         """SHA-256 of the client's file."""
         return hashlib.sha256(self.client_file).hexdigest()
 
+    def seconds(self, threads: int) -> float:
+        """Predicted seconds of a run on some threads. More than 4 are taken for 4."""
+        return self.seconds_on[str(max(count for count in THREADS if count <= threads))]
+
     def to_json(self) -> Json:
         """As data for JSON."""
         return asdict(self)
 
     @classmethod
-    def of_json(cls, data: Any) -> Facts:
-        """From data of :meth:`to_json`."""
-        return cls(**data)
+    def of_json(cls, data: Any) -> Facts | None:
+        """From data of :meth:`to_json`. None if another version wrote them."""
+        try:
+            return cls(**data)
+        except TypeError:
+            return None
 
     @classmethod
-    def of(cls, program: CompiledModel, threads: int) -> Facts:
+    def of(cls, program: CompiledModel) -> Facts:
         """Find the facts of a program out. It prepares the program for runs."""
         facts, costs = program.facts, program.costs()
         return cls(
@@ -78,14 +89,15 @@ class Facts:
             key_bytes=facts.predicted_evaluation_key_bytes,
             query_bytes=facts.predicted_ciphertext_bytes,
             core_seconds=costs.seconds_here,
-            seconds=costs.wall_seconds(threads),
+            seconds_on={str(count): costs.wall_seconds(count) for count in THREADS},
+            running_bytes=costs.predicted_running_memory_bytes,
             memory_bytes=costs.predicted_running_memory_bytes + costs.predicted_key_memory_bytes,
             log2_failure=facts.predicted_log2_failure,
             security=facts.security.text,
         )
 
 
-def inspect(path: Path, threads: int) -> Facts:
+def inspect(path: Path) -> Facts:
     """Find the facts of a program's file out, in a process of its own.
 
     Raises
@@ -93,18 +105,17 @@ def inspect(path: Path, threads: int) -> Facts:
     FormatError
         If it is no program, or none of this version.
     """
-    words = [sys.executable, "-m", "palladion.service.models.inspection", str(path), str(threads)]
+    words = [sys.executable, "-m", "palladion.service.models.inspection", str(path)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         raise FormatError(done.stderr.strip().rpartition("\n")[2] or f"{path}: its inspection died")
-    return Facts.of_json(json.loads(done.stdout))
+    return Facts(**json.loads(done.stdout))
 
 
 def main() -> None:
     """Print the facts of a program's file as JSON."""
-    path, threads = Path(sys.argv[1]), int(sys.argv[2])
     try:
-        print(json.dumps(Facts.of(CompiledModel.load(path), threads).to_json()))
+        print(json.dumps(Facts.of(CompiledModel.load(sys.argv[1])).to_json()))
     except PalladionError as error:
         sys.exit(str(error))
 
