@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from palladion.errors import DataError
 from palladion.service.blobs.folder import Folder
-from palladion.service.blobs.store import Store
+from palladion.service.blobs.store import MissingBlobError, Store, StoreError
 from palladion.service.jobs.queue import Queue
 from palladion.service.keys.stored import Keys
 from palladion.service.keys.uploads import Uploads
@@ -49,6 +49,7 @@ def assemble(settings: Settings) -> Parts:
     database = Database(settings.database_url)
     database.migrate()
     store = open_store(settings)
+    check_pair(database, store)
     keys = Keys(database, store)
     return Parts(
         settings=settings,
@@ -61,6 +62,26 @@ def assemble(settings: Settings) -> Parts:
         queue=Queue(settings, database),
         signer=Signer(settings.receipt_key or settings.data / "receipt.key"),
     )
+
+
+def check_pair(database: Database, store: Store) -> None:
+    """Refuse a store that belongs to another database. With a new database beside it, all its keys
+    would be taken for what a crash left.
+
+    Raises
+    ------
+    StoreError
+        With both identities.
+    """
+    own = database.identity()
+    try:
+        found = store.read("identity").decode("ascii", "replace")
+    except MissingBlobError:
+        store.put("identity", own.encode())
+        return
+    if found != own:
+        raise StoreError(f"the store belongs to the database {found[:12]}, and this one is "
+                         f"{own[:12]}: restore that database, or give an empty store")  # fmt: skip
 
 
 def open_store(settings: Settings) -> Store:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -12,11 +13,13 @@ from typing import Final
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from palladion.errors import IO, PalladionError
+from palladion.service.state.schema import identity
 from palladion.support.records import Json
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
@@ -75,7 +78,11 @@ class Database:
                 connection.execute(text("SET LOCAL lock_timeout = 0"))
                 connection.execute(text("SELECT pg_advisory_xact_lock(7225166)"))
             settings.attributes["connection"] = connection
-            command.upgrade(settings, "head")
+            try:
+                command.upgrade(settings, "head")
+            except CommandError as error:
+                words = "the tables of the database are those of a later version of Palladion"
+                raise DatabaseError(f"{words}: install that one ({error})") from error
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -108,6 +115,21 @@ class Database:
             if turn is not None and not self.is_sqlite:
                 connection.execute(TAKE_A_TURN, {"turn": number_of(turn)})
             yield connection
+
+    def identity(self) -> str:
+        """The identity of this database, which it has from its first use on.
+
+        Raises
+        ------
+        DatabaseError
+            If it cannot be reached.
+        """
+        with self.write("identity") as connection:
+            known = connection.execute(select(identity.c.id)).scalar_one_or_none()
+            if known is None:
+                known = secrets.token_hex(16)
+                connection.execute(insert(identity), {"id": known})
+        return str(known)
 
     def close(self) -> None:
         """Close all connections."""
