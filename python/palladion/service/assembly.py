@@ -47,9 +47,13 @@ def assemble(settings: Settings) -> Parts:
     except OSError as error:
         raise DataError(f"cannot make {settings.data}: {error.strerror}") from error
     database = Database(settings.database_url)
-    database.migrate()
-    store = open_store(settings)
-    check_pair(database, store)
+    try:
+        database.migrate()
+        store = open_store(settings)
+        check_pair(database, store)
+    except BaseException:
+        database.close()
+        raise
     keys = Keys(database, store)
     return Parts(
         settings=settings,
