@@ -81,6 +81,6 @@ class Server:
 
     def stop(self) -> None:
         """Kill it."""
-        assert self.process is not None
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
+        if self.process is not None:
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()

@@ -157,9 +157,17 @@ def test_a_tenant_that_leaves_in_the_middle(parts: Parts) -> None:
         parts.uploads.open(stranger, "ab" * 32, 1000)
 
 
-def test_a_database_that_is_away(small: Linear, tmp_path: Path) -> None:
+@pytest.fixture
+def own_postgres() -> Iterator[Postgres]:
+    """A server that the test stops and starts."""
     server = Postgres()
     server.start()
+    yield server
+    server.remove()
+
+
+def test_a_database_that_is_away(small: Linear, own_postgres: Postgres, tmp_path: Path) -> None:
+    server = own_postgres
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "linear.program").write_bytes(small.program.read_bytes())
     settings = {"database": server.new(), "lease_seconds": 2, "limits__requests_per_minute": 10_000}
@@ -185,7 +193,6 @@ def test_a_database_that_is_away(small: Linear, tmp_path: Path) -> None:
         assert len(http.get("/v2/jobs").json()["jobs"]) == 12
     assert running.stop() == 0
     assert not [event for event in running.events() if event["message"] == "a chore failed"]
-    server.remove()
 
 
 def assert_away(reply: httpx.Response) -> None:

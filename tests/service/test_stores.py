@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -38,6 +39,17 @@ from palladion.service.assembly import open_store
 from palladion.service.settings import Settings
 store = open_store(Settings(data=Path(sys.argv[1]), store=sys.argv[2]))
 """
+
+
+@pytest.fixture
+def own_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A server that the test stops and starts."""
+    server = Server(tmp_path / "s3")
+    server.start()
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    yield server
+    server.stop()
 
 
 @pytest.fixture(params=["folder", "s3"])
@@ -236,11 +248,10 @@ def test_a_full_disk(settings: Settings) -> None:
     assert len(store.file("keys/tenant/large").read_bytes()) == 3 * MIB
 
 
-def test_a_server_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = Server(tmp_path)
-    server.start()
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
+def test_a_server_that_is_away(
+    own_server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = own_server
     monkeypatch.setattr("palladion.service.blobs.s3.PATIENCE", PATIENCE)
     settings = Settings(data=tmp_path / "data", store=f"s3://{BUCKET}")
     store = open_store(settings)
@@ -263,7 +274,6 @@ def test_a_server_that_is_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     server.start()
     assert store.read("keys/tenant/1") == b"keys"
     assert not [*store.names("queries")]
-    server.stop()
 
 
 def test_wrong_settings_of_s3(s3: Server, tmp_path: Path,
@@ -321,14 +331,9 @@ def test_a_folder_is_as_it_was(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_service_whose_store_is_away(
-    small: Linear, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_whose_store_is_away(small: Linear, own_server: Server, tmp_path: Path) -> None:
     """Requests are told to come back, and jobs end when the store is there again."""
-    server = Server(tmp_path / "s3")
-    server.start()
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
+    server = own_server
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "linear.program").write_bytes(small.program.read_bytes())
     running = Running(tmp_path / "data", tmp_path / "models", {"store": f"s3://{BUCKET}/x"})
@@ -352,4 +357,3 @@ def test_a_service_whose_store_is_away(
         for job in jobs:
             np.testing.assert_array_equal(job.result().integers, expected)
     assert running.stop() == 0
-    server.stop()
