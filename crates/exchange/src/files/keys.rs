@@ -120,11 +120,11 @@ impl<'a, W: Write> KeysWriter<'a, W> {
         Ok(self.sealer.part(w)?)
     }
 
-    /// Ends the file.
+    /// Ends the file. Returns its digest: SHA-256 of all its bytes.
     ///
     /// # Errors
     /// [`Error::Shape`] if a key has not been written, and [`Error::Io`].
-    pub fn end(self) -> Result<()> {
+    pub fn end(self) -> Result<Fingerprint> {
         if let Some(need) = self.left.front() {
             return Err(Error::Shape {
                 what: "the next evaluation key",
