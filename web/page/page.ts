@@ -43,7 +43,7 @@ function enableRun(): void {
 /** Does some work at a time, with its form disabled and its errors shown. */
 async function work(form: string, task: () => Promise<void>): Promise<void> {
   clearProblem();
-  const controls = element(form).querySelectorAll<HTMLInputElement | HTMLButtonElement>("input, select, button");
+  const controls = element(form).querySelectorAll<HTMLInputElement | HTMLSelectElement | HTMLButtonElement>("input, select, button");
   for (const control of controls) control.disabled = true;
   try {
     await task();
