@@ -11,11 +11,10 @@ export type Times = readonly (readonly [string, number])[];
 
 /** Shows the answer to the first input. */
 export function showAnswer(prediction: Prediction, times: Times): void {
-  const [first] = Object.entries(prediction.outputs);
-  if (first === undefined) return;
-  const [name, { shape, values }] = first;
-  const count = shape.reduce((product, side) => product * side, 1);
-  const row = values.subarray(0, count);
+  const outputs = Object.entries(prediction.outputs);
+  const [name, output] = outputs.find(([, { kind }]) => kind === "real") ?? (outputs[0] as (typeof outputs)[0]);
+  const count = output.shape.reduce((product, side) => product * side, 1);
+  const row = output.kind === "text" ? new Float64Array(0) : output.values.subarray(0, count);
   const best = prediction.classes?.[0];
   write("answer", best === undefined ? `${name}: ${count} numbers` : `The answer is ${best}.`);
   const [least, most] = [Math.min(...row), Math.max(...row)];

@@ -36,7 +36,7 @@ export interface Prediction {
   /** The model's outputs by name, in its units. */
   readonly outputs: Readonly<Record<string, Output>>;
   /** The class of each input, if the model is a classifier. */
-  readonly classes: readonly number[] | null;
+  readonly classes: readonly (number | string)[] | null;
   /** The network's integers. */
   readonly integers: Float64Array;
   /** Bits of noise margin that were left. */

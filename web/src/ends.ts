@@ -1,13 +1,13 @@
 /** Conversion between a model's numbers and a network's integers: both ends of a run. */
 
+import { EndModel, kindOf } from "./end-model.js";
 import { PalladionError } from "./errors.js";
 import type { EndsData, Facts } from "./facts.js";
 
 /** An output of a model for some inputs: `values` has one row for each, of `shape`. */
-export interface Output {
-  readonly shape: readonly number[];
-  readonly values: Float64Array;
-}
+export type Output =
+  | { readonly kind: "real" | "whole"; readonly shape: readonly number[]; readonly values: Float64Array }
+  | { readonly kind: "text"; readonly shape: readonly number[]; readonly values: readonly string[] };
 
 /** The integers of inputs, and how many numbers were clipped to the range of the integers. */
 export interface Integers {
@@ -21,8 +21,10 @@ export class Ends {
   readonly #input: EndsData["input"];
   readonly #takes: NonNullable<EndsData["interface"]>["takes"];
   readonly #gives: NonNullable<EndsData["interface"]>["gives"];
+  readonly #head: EndModel | null;
+  readonly #tail: EndModel | null;
 
-  /** Throws if the model has no ends, or ends with functions that JavaScript does not have. */
+  /** Throws if the model has no ends, or functions there that JavaScript does not have. */
   constructor(facts: Facts) {
     if (facts.ends === null) {
       throw new PalladionError("data", `the program of ${facts.name} does not say what its inputs mean: compile the network again`);
@@ -32,9 +34,10 @@ export class Ends {
     this.#input = input;
     this.#takes = own?.takes ?? { name: "input", shape: facts.shape };
     this.#gives = own?.gives ?? { name: "logits", shape: [facts.outputs], scale: [1] };
-    for (const [end, where] of [[this.#takes.head, "begins"], [this.#gives.tail, "ends"]]) {
-      if (end) throw unknownEnd(facts.name, where as string);
-    }
+    const { head, batched: headBatched = true } = this.#takes;
+    const { tail, batched: tailBatched = true } = this.#gives;
+    this.#head = head ? new EndModel(head, headBatched, `the beginning of the model ${facts.name}`) : null;
+    this.#tail = tail ? new EndModel(tail, tailBatched, `the end of the model ${facts.name}`) : null;
     this.#check();
   }
 
@@ -43,7 +46,7 @@ export class Ends {
     const { order, shape: taken } = this.#takes;
     const { labels, scale, shift, shape: given } = this.#gives;
     const fits =
-      product(taken) === product(shape) &&
+      (this.#head !== null || product(taken) === product(shape)) &&
       (order === undefined || [...order].sort((a, b) => a - b).every((axis, i) => axis === i)) &&
       (order === undefined || order.length === taken.length) &&
       product(given) === (labels?.length ?? outputs) &&
@@ -78,11 +81,12 @@ export class Ends {
         throw new PalladionError("usage", `input ${i} has ${numbers.length} numbers, expected ${values}: ${this.#takes.shape.join(" x ")}`);
       }
       const row = Float64Array.from(numbers);
-      const wrong = row.findIndex((number) => !Number.isFinite(number));
+      // To the beginning of a model NaN is a missing value.
+      const wrong = row.findIndex((number) => !Number.isFinite(number) && !(this.#head !== null && Number.isNaN(number)));
       if (wrong >= 0) throw new PalladionError("usage", `number ${wrong} of input ${i} is ${numbers[wrong]}, expected a finite one`);
-      return this.#arranged(row);
+      return row;
     });
-    return this.#integers(rows);
+    return this.#integers(this.#head === null ? rows.map((row) => this.#arranged(row)) : this.#begun(this.#head, rows));
   }
 
   /** Pictures of bytes, 0 to 255, in the order channel, row, column, as integers. */
@@ -104,6 +108,22 @@ export class Ends {
       });
     });
     return this.#integers(rows);
+  }
+
+  /** What the beginning of the model makes of inputs: all its outputs, one behind the other. */
+  #begun(head: EndModel, rows: readonly Float64Array[]): Float64Array[] {
+    const outputs = [...head.run(rows.flatMap((row) => Array.from(row)), this.#takes.shape).values()];
+    return rows.map((_, i) => {
+      const parts = outputs.flatMap(({ values }) => {
+        const size = values.length / rows.length;
+        return values.slice(i * size, (i + 1) * size);
+      });
+      const row = Float64Array.from(parts, Number);
+      if (row.length !== product(this.#facts.shape) || row.some((number) => !Number.isFinite(number))) {
+        throw new PalladionError("usage", `the beginning of the model gives ${row.length} values for input ${i}, expected ${product(this.#facts.shape)} finite ones: replace missing values`);
+      }
+      return row;
+    });
   }
 
   /** One input in the network's order. */
@@ -162,31 +182,38 @@ export class Ends {
         values[input * chosen.length + at] = integer * of(scale, value) + of(shift, value);
       });
     }
-    return { [name]: { shape, values } };
+    if (this.#tail === null) return { [name]: { kind: "real", shape, values } };
+    const ended = this.#tail.run(Array.from(values), shape);
+    return Object.fromEntries(Array.from(ended, ([own, tensor]): [string, Output] => {
+      const kind = kindOf(tensor);
+      const each = tensor.shape.slice(1);
+      if (kind === "text") return [own, { kind, shape: each, values: tensor.values as readonly string[] }];
+      return [own, { kind, shape: each, values: Float64Array.from(tensor.values, Number) }];
+    }));
   }
 
   /**
-   * The class of each input, if the model is a classifier: the first of its largest numbers, or for
-   * one number whether it is above 0.
+   * The class of each input, if the model is a classifier: its own label if there is one. Otherwise
+   * the first of its largest numbers, or for one number whether it is above 0, or above 1/2 for a
+   * probability.
    */
-  classes(outputs: Readonly<Record<string, Output>>): number[] | null {
-    for (const { shape, values } of Object.values(outputs)) {
-      if (shape.slice(1).some((side) => side > 1)) continue;
-      const count = product(shape);
-      return Array.from({ length: values.length / count }, (_, input) => {
-        const row = values.subarray(input * count, (input + 1) * count);
-        return count === 1 ? Number((row[0] as number) > 0) : row.indexOf(Math.max(...row));
-      });
-    }
-    return null;
+  classes(outputs: Readonly<Record<string, Output>>): (number | string)[] | null {
+    const all = Object.entries(outputs);
+    const own = all.find(([, { kind, shape }]) => kind !== "real" && product(shape) === 1);
+    if (own !== undefined) return Array.from<number | string>(own[1].values);
+    const deciding = all.find(([, { kind, shape }]) => kind === "real" && !shape.slice(1).some((side) => side > 1));
+    if (deciding === undefined) return null;
+    const [name, { shape, values }] = deciding;
+    const least = this.#tail?.isProbability(name) ? 0.5 : 0;
+    return rowsOf(values as Float64Array, product(shape)).map((row) =>
+      row.length === 1 ? Number((row[0] as number) > least) : row.indexOf(row.reduce((a, b) => Math.max(a, b))),
+    );
   }
 }
 
-function unknownEnd(model: string, where: string): PalladionError {
-  return new PalladionError(
-    "usage",
-    `the model ${model} ${where} with functions that the client computes, and this client in JavaScript does not have them: use the client in Python, palladion.connect`,
-  );
+/** Values as rows of a length. */
+export function rowsOf(values: Float64Array, length: number): Float64Array[] {
+  return Array.from({ length: values.length / length }, (_, i) => values.subarray(i * length, (i + 1) * length));
 }
 
 /** The nearest integer, of two the even one. */

@@ -14,7 +14,9 @@ export interface EndsData {
       readonly order?: readonly number[];
       readonly pixels?: { readonly mean: readonly number[]; readonly std: readonly number[] };
       readonly own_grid?: boolean;
+      /** A model of ONNX in base64. */
       readonly head?: string;
+      readonly batched?: boolean;
       readonly columns?: readonly string[];
     };
     readonly gives: {
@@ -23,7 +25,9 @@ export interface EndsData {
       readonly scale: readonly number[];
       readonly shift?: readonly number[];
       readonly labels?: readonly number[];
+      /** A model of ONNX in base64. */
       readonly tail?: string;
+      readonly batched?: boolean;
     };
     readonly warnings?: readonly string[];
   };

@@ -8,6 +8,7 @@ makes of numbers and of pictures.
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import warnings
@@ -52,6 +53,7 @@ def run(folder: Path) -> None:
 
 def ends() -> None:
     """Print cases of both ends: what the model takes and gives, and the integers between."""
+    warnings.simplefilter("ignore", palladion.InputWarning)
     rng = np.random.default_rng(1)
     cases = []
     for data, outputs in CASES:
@@ -59,9 +61,7 @@ def ends() -> None:
         takes = boundary.interface.takes
         x = rng.normal(0.3, 0.8, (3, *takes.shape))
         logits = rng.integers(-3000, 3000, (3, outputs))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", palladion.InputWarning)
-            integers = boundary.inputs(x)
+        integers = boundary.inputs(x)
         found: dict[str, Any] = {
             "facts": {
                 "name": "case", "batch": 4, "shape": data["input"]["shape"], "outputs": outputs,
@@ -95,6 +95,77 @@ def case(
     }  # fmt: skip
 
 
+def model(
+    nodes: list[Any], inputs: tuple[str, int], outputs: dict[str, int], **constants: Any
+) -> str:
+    """A small ONNX model in base64."""
+    from onnx import helper, numpy_helper
+
+    name, rank = inputs
+    sides = [None, *[f"side{axis}" for axis in range(rank)]]
+    graph = helper.make_graph(
+        nodes, "end", [helper.make_tensor_value_info(name, 1, sides)],
+        [helper.make_tensor_value_info(output, kind, None) for output, kind in outputs.items()],
+        [numpy_helper.from_array(np.asarray(value), key) for key, value in constants.items()],
+    )  # fmt: skip
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    return base64.b64encode(made.SerializeToString()).decode()
+
+
+def nodes(*rows: tuple[Any, ...]) -> list[Any]:
+    """Nodes of ONNX from operator, inputs, output and attributes."""
+    from onnx import helper
+
+    return [helper.make_node(op, given, [to], **(more[0] if more else {}))
+            for op, given, to, *more in rows]  # fmt: skip
+
+
+TAKEN, GIVEN = "palladion.input", "palladion.logits"
+HEAD = model(
+    nodes(
+        ("MatMul", [TAKEN, "matrix"], "mixed"), ("Greater", ["mixed", "limits"], "above"), ("Cast", ["above"], "bits", {"to": 1}),
+        ("Where", ["above", TAKEN, "zero"], "large"), ("Less", ["large", "limits"], "below"),
+        ("Not", ["below"], "out"), ("Cast", ["out"], "outs", {"to": 1}),
+    ),
+    (TAKEN, 1), {"bits": 1, "outs": 1},
+    limits=np.array([0.1, 0.5, -0.2], np.float32), zero=np.array(0, np.float32),
+    matrix=np.array([[1, -2, 0], [0.5, 3, 1], [0, 1, 1]], np.float32),
+)  # fmt: skip
+LABELS = model(
+    nodes(
+        ("Softmax", [GIVEN], "probabilities", {"axis": 1}),
+        ("ArgMax", ["probabilities"], "best", {"axis": 1, "keepdims": 0}),
+        ("Gather", ["names", "best"], "label"), ("LogSoftmax", [GIVEN], "logs"),
+    ),
+    (GIVEN, 1), {"label": 7, "probabilities": 1, "logs": 1}, names=np.array([30, 10, 40, 20]),
+)  # fmt: skip
+SIGMOID = model(
+    nodes(("Sigmoid", [GIVEN], "raw"), ("Reshape", ["raw", "sides"], "probability")),
+    (GIVEN, 1), {"probability": 1}, sides=np.array([-1, 1]),
+)  # fmt: skip
+MOVES = model(
+    nodes(
+        ("Transpose", [GIVEN], "turned", {"perm": [0, 2, 1]}),
+        ("Flatten", ["turned"], "flat", {"axis": 2}), ("Relu", ["flat"], "positive"),
+        ("Unsqueeze", ["positive", "one"], "wide"), ("Squeeze", ["wide", "one"], "narrow"),
+        ("Concat", ["narrow", "flat"], "both", {"axis": 1}),
+        ("Div", ["both", "three"], "third"), ("Sub", ["third", "three"], "less"),
+        ("Mul", ["less", "three"], "more"), ("Add", ["more", "three"], "sum"),
+        ("Neg", ["sum"], "minus"), ("Unsqueeze", ["minus", "zero"], "result"),
+    ),
+    (GIVEN, 2), {"result": 1},
+    one=np.array([1]), zero=np.array([0]),
+    three=np.array(3, np.float32),
+)  # fmt: skip
+
+
+def strange() -> None:
+    """Print a head and a tail with functions that JavaScript does not have."""
+    sine = model(nodes(("Sin", [TAKEN], "y")), (TAKEN, 1), {"y": 1})
+    best = model(nodes(("TopK", [GIVEN, "two"], "y")), (GIVEN, 1), {"y": 1}, two=np.array([2]))
+    print(json.dumps([sine, best]))
+
+
 PIXELS = {"mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225]}
 CASES = [
     (case([3, 4, 5], {"shape": [3, 4, 5], "pixels": PIXELS}, {"shape": [10], "scale": [0.1]}), 10),
@@ -105,6 +176,11 @@ CASES = [
           {"shape": [3], "scale": [0.25], "labels": [4, 0, 2]}, scale=0.1), 5),
     (case([1, 1, 7], {"shape": [7]}, {"shape": [1], "scale": [0.5], "shift": [-0.25]}), 1),
     ({"input": {"shape": [1, 2, 3], "min": 0, "max": 15, "scale": 0.0625}}, 4),
+    (case([1, 1, 6], {"shape": [3], "head": HEAD}, {"shape": [4], "scale": [0.01], "tail": LABELS},
+          scale=1), 4),
+    (case([1, 1, 3], {"shape": [3]}, {"shape": [1], "scale": [0.001], "tail": SIGMOID}), 1),
+    (case([1, 1, 3], {"shape": [3]},
+          {"shape": [2, 3], "scale": [0.01], "tail": MOVES, "batched": False}), 6),
 ]  # fmt: skip
 
 
@@ -129,7 +205,11 @@ def pictures(folder: Path) -> None:
 
 
 def picture(
-    folder: Path, image: Image.Image, *, digit: bool = False, shape: tuple[int, int, int] = (1, 1, 1)
+    folder: Path,
+    image: Image.Image,
+    *,
+    digit: bool = False,
+    shape: tuple[int, int, int] = (1, 1, 1),
 ) -> dict[str, Any]:
     """The pixels of a picture, and the bytes that Python makes of them."""
     path = folder / "picture.png"
@@ -148,4 +228,6 @@ def write(path: Path, data: Any) -> None:
 
 if __name__ == "__main__":
     what, *where = sys.argv[1:]
-    {"prepare": prepare, "run": run, "ends": ends, "pictures": pictures}[what](*map(Path, where))
+    commands = {"prepare": prepare, "run": run, "ends": ends, "strange": strange,
+                "pictures": pictures}  # fmt: skip
+    commands[what](*map(Path, where))
