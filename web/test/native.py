@@ -1,9 +1,9 @@
-"""The other half of the tests in this folder: the server, and the definitions that JavaScript copies.
+"""The other half of the tests in this folder: the server, and what JavaScript computes as Python.
 
 ``native.py prepare FOLDER`` compiles the packaged network and writes its client's file, pictures,
 and what the integer network gives for them. ``native.py run FOLDER`` answers ``FOLDER/query`` under
-the keys in ``FOLDER/*.evaluation``. ``native.py ends`` and ``native.py pictures FOLDER`` print what Python
-makes of numbers and of pictures.
+the keys in ``FOLDER/*.evaluation``. ``native.py ends`` and ``native.py pictures FOLDER`` print what
+Python makes of numbers and of pictures.
 """
 
 from __future__ import annotations
@@ -123,7 +123,8 @@ def nodes(*rows: tuple[Any, ...]) -> list[Any]:
 TAKEN, GIVEN = "palladion.input", "palladion.logits"
 HEAD = model(
     nodes(
-        ("MatMul", [TAKEN, "matrix"], "mixed"), ("Greater", ["mixed", "limits"], "above"), ("Cast", ["above"], "bits", {"to": 1}),
+        ("MatMul", [TAKEN, "matrix"], "mixed"), ("Greater", ["mixed", "limits"], "above"),
+        ("Cast", ["above"], "bits", {"to": 1}),
         ("Where", ["above", TAKEN, "zero"], "large"), ("Less", ["large", "limits"], "below"),
         ("Not", ["below"], "out"), ("Cast", ["out"], "outs", {"to": 1}),
     ),

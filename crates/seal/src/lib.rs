@@ -182,13 +182,13 @@ fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<Ch
             });
         }
     }
-    let mut key = Zeroizing::new(Key::default());
+    let mut key = Zeroizing::new([0; 32]);
     let params = Params::new(cost.memory, cost.passes, cost.lanes, Some(key.len()));
     let params = params.expect("costs within the bounds of the algorithm");
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
-        .hash_password_into(passphrase, salt, key.as_mut_slice())
+        .hash_password_into(passphrase, salt, key.as_mut())
         .expect("a passphrase and a salt within the bounds of the algorithm");
-    Ok(ChaCha20Poly1305::new(&key))
+    Ok(ChaCha20Poly1305::new(<&Key>::from(&*key)))
 }
 
 #[cfg(test)]

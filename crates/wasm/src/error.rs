@@ -4,10 +4,10 @@ use js_sys::Reflect;
 use wasm_bindgen::JsValue;
 
 /// Result of this crate.
-pub(crate) type Result<T> = std::result::Result<T, Failure>;
+pub type Result<T> = std::result::Result<T, Failure>;
 
 /// An error for JavaScript: its kind, and words for people.
-pub(crate) struct Failure {
+pub struct Failure {
     kind: Kind,
     words: String,
 }

@@ -15,6 +15,7 @@ mod secret;
 mod terms;
 
 pub use client::{Client, Decrypted};
+pub use error::{Failure, Result};
 pub use secret::Secret;
 pub use terms::Terms;
 

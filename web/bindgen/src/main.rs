@@ -16,6 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .input_path(module)
         .out_name("palladion")
         .web(true)?
+        .typescript(true)
         .remove_name_section(true)
         .remove_producers_section(true)
         .generate(folder)?;
