@@ -3,6 +3,7 @@
 import { EndModel, kindOf } from "./end-model.js";
 import { PalladionError } from "./errors.js";
 import type { EndsData, Facts } from "./facts.js";
+import { roundToEven } from "./rounding.js";
 
 /** An output of a model for some inputs: `values` has one row for each, of `shape`. */
 export type Output =
@@ -214,12 +215,6 @@ export class Ends {
 /** Values as rows of a length. */
 export function rowsOf(values: Float64Array, length: number): Float64Array[] {
   return Array.from({ length: values.length / length }, (_, i) => values.subarray(i * length, (i + 1) * length));
-}
-
-/** The nearest integer, of two the even one. */
-export function roundToEven(number: number): number {
-  const above = Math.round(number);
-  return above - number === 0.5 && above % 2 !== 0 ? above - 1 : above;
 }
 
 /** The product of some sides. */

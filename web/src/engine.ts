@@ -65,7 +65,7 @@ export class Engine implements EngineApi {
 
   /** Loads the module: its bytes or its address, or the file beside this one. */
   static async load(module?: InitInput): Promise<Engine> {
-    return new Engine(await init(module === undefined ? undefined : { module_or_path: module }));
+    return new Engine(await (module === undefined ? init() : init({ module_or_path: module })));
   }
 
   async open(file: Bytes): Promise<Facts> {

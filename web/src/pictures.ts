@@ -4,6 +4,7 @@
  */
 
 import { PalladionError } from "./errors.js";
+import { roundToEven } from "./rounding.js";
 
 /** One channel of a picture, row by row, with bytes 0 to 255. */
 export interface Plane {
@@ -66,7 +67,7 @@ function fitted(ink: Float64Array, width: number, height: number): Ink {
     part.values[at] = Math.trunc((ink[y * width + x] as number) * 255);
   });
   const factor = INK_SIDE / Math.max(part.width, part.height);
-  const side = (length: number) => Math.max(1, Math.round(length * factor));
+  const side = (length: number) => Math.max(1, roundToEven(length * factor));
   const small = resized(part, side(part.width), side(part.height), factor < 1 ? BOX : BILINEAR);
   const most = Math.max(small.values.reduce((a, b) => Math.max(a, b), 0), 1);
   return { ...small, values: Float64Array.from(small.values, (value) => value * (255 / most)) };
@@ -80,11 +81,11 @@ function centred({ width, height, values }: Ink): Uint8Array {
     sumX += value * (at % width);
     sumY += value * Math.floor(at / width);
   });
-  const place = (sum: number, length: number) => Math.min(Math.max(Math.round(SIDE / 2 - sum / mass), 0), SIDE - length);
+  const place = (sum: number, length: number) => Math.min(Math.max(roundToEven(SIDE / 2 - sum / mass), 0), SIDE - length);
   const [left, top] = [place(sumX, width), place(sumY, height)];
   const canvas = new Uint8Array(SIDE * SIDE);
   values.forEach((value, at) => {
-    canvas[(top + Math.floor(at / width)) * SIDE + left + (at % width)] = Math.round(value);
+    canvas[(top + Math.floor(at / width)) * SIDE + left + (at % width)] = roundToEven(value);
   });
   return canvas;
 }
@@ -163,6 +164,9 @@ function resized(plane: Plane, width: number, height: number, filter: Filter): P
   return { width, height, values: down };
 }
 
+/** One in the weights, which are integers as Pillow's are. */
+const ONE = 2 ** 22;
+
 /** For each new place the first old one that counts, and the weights from it on. */
 function weightsOf(from: number, to: number, { support, weight }: Filter): { start: number; weights: number[] }[] {
   const scale = from / to;
@@ -173,12 +177,13 @@ function weightsOf(from: number, to: number, { support, weight }: Filter): { sta
     const end = Math.min(Math.trunc(centre + support * wide + 0.5), from);
     const weights = Array.from({ length: end - start }, (_, k) => weight((start + k - centre + 0.5) / wide));
     const sum = weights.reduce((a, b) => a + b, 0);
-    return { start, weights: weights.map((one) => one / sum) };
+    return { start, weights: weights.map((one) => Math.trunc((one / sum) * ONE + (one < 0 ? -0.5 : 0.5))) };
   });
 }
 
-function byte(value: number): number {
-  return Math.min(Math.max(Math.round(value), 0), 255);
+/** A sum of weighted bytes as a byte. */
+function byte(sum: number): number {
+  return Math.min(Math.max(Math.floor((sum + ONE / 2) / ONE), 0), 255);
 }
 
 function median(values: number[]): number {

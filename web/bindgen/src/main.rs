@@ -17,6 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .out_name("palladion")
         .web(true)?
         .typescript(true)
+        .omit_default_module_path(false) // the module lies beside the JavaScript
         .remove_name_section(true)
         .remove_producers_section(true)
         .generate(folder)?;
