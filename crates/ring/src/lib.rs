@@ -15,6 +15,8 @@
 
 mod basis;
 mod cache;
+#[cfg(any(test, target_arch = "wasm32"))]
+mod chacha;
 mod combine;
 mod convert;
 mod divide;
