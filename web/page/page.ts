@@ -185,8 +185,8 @@ async function run(): Promise<void> {
 }
 
 async function begin(): Promise<void> {
-  const store = await openStore();
   token.value = tokenOfAddress() ?? sessionStorage.getItem(TOKEN) ?? "";
+  const store = await openStore();
   element("connect").addEventListener("submit", (event) => {
     event.preventDefault();
     void work("connect", () => connect(store));

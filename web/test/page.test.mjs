@@ -78,8 +78,8 @@ async function drawSeven(page) {
 
 test("a drawn digit is classified, and a reload needs no new keys", async (context) => {
   const { page, said, own } = await open(context);
-  assert.equal(new URL(page.url()).hash, "", "the token leaves the address");
   await page.waitForFunction(() => document.querySelector("#model").options.length > 0);
+  assert.equal(new URL(page.url()).hash, "", "the token leaves the address");
   await shot(page, "1-service");
   await page.selectOption("#model", "mnist");
   await page.click("#connect button");
