@@ -1,5 +1,6 @@
 # make build   the command .venv/bin/palladion
 # make demo    classify a real handwritten digit while it is encrypted
+# make serve-demo   a service on this machine, and three of its clients
 # make test        tests of Rust and Python, without those of real size
 # make test-long   the others
 # make test-all    all tests
@@ -24,13 +25,16 @@ SOURCES := Cargo.toml pyproject.toml \
 MUSL ?=
 ON_LINUX := --zig $(if $(MUSL),--target $(MUSL) --compatibility musllinux_1_2,--compatibility manylinux2014)
 
-.PHONY: build demo test test-long test-all test-rust test-python web test-web lint lint-rust lint-python wheel bench bench-peers clean
+.PHONY: serve-demo build demo test test-long test-all test-rust test-python web test-web lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/built
 
 demo: build
 	$(BIN)/palladion demo
+
+serve-demo: $(VENV)/dev
+	$(BIN)/python examples/service.py
 
 # The door to the crates is checked with all that it opens, and the blocks of docs/rust.md with it.
 CRATES := --workspace --locked --features palladion/full

@@ -147,6 +147,23 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "waves": {"errors", "_native"},
     "cuda": {"support.text", "waves"},
     "xla": {"circuit", "support.memory", "waves"},
+    # A service and its clients: docs/adr/0043-the-service-is-a-database-and-a-store.md.
+    "remote": {"client"},
+    "service": {"support.extras", "support.records"},
+    "service.settings": {"errors", "service"},
+    "service.logs": {"service"},
+    "service.state": {"errors", "service"},
+    "service.blobs": {"errors", "service"},
+    "service.problems": {"service.blobs"},
+    "service.tenants": {"service.problems", "service.settings", "service.state"},
+    "service.models": {"deployment", "service.tenants"},
+    "service.keys": {"key_files", "service.tenants"},
+    "service.jobs": {"service.keys", "service.models"},
+    "service.assembly": {"service.jobs"},
+    "service.worker": {"service.assembly", "service.logs"},
+    # Answers requests. It imports nothing that computes but the reading of queries.
+    "service.front": {"service.worker"},
+    "service.doors": {"service.front"},
     "accelerators": set(),
     "accelerators.sweeps": {"simulation"},
     "accelerators.pictures": {"accelerators.sweeps", "reproduce"},
@@ -158,10 +175,13 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     # Commands use the facade: not the core.
     "cli": {
         *{"accelerators.packing_trials", "accelerators.pictures", "manifest", "measure", "model"},
-        *{"support.fetch", "support.image"},
+        *{"remote", "service.doors", "support.fetch", "support.image"},
     },
     # The package's own names.
-    "": {"bfv", "bgv", "circuit", "data", "model", "simulation", "support.build", "support.copies"},
+    "": {
+        *{"bfv", "bgv", "circuit", "data", "model", "remote", "simulation"},
+        *{"support.build", "support.copies"},
+    },
 }
 
 

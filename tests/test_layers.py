@@ -154,7 +154,7 @@ API = {
 """Modules that users import, or whose types they meet."""
 FOLDERS = {
     *{"circuit", "cuda", "hybrid", "measure", "schemes", "waves", "xla"},  # more of the API
-    *{"accelerators", "cli", "data", "nn", "reproduce", "support"},
+    *{"accelerators", "cli", "data", "nn", "remote", "reproduce", "service", "support"},
 }
 
 

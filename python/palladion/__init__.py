@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from palladion.nn.ends.prediction import Prediction
     from palladion.nn.floats.plain import PlainNetwork
     from palladion.nn.integers.network import IntNetwork
+    from palladion.remote.service import Service, connect
+    from palladion.remote.session import ServiceError
     from palladion.runs import Answer, RunReport
     from palladion.secret import Secret
     from palladion.simulation import Simulation, simulate
@@ -121,6 +123,8 @@ __all__ = [
     "SealError",
     "Secret",
     "SecurityError",
+    "Service",
+    "ServiceError",
     "Simulation",
     "StoppedError",
     "Target",
@@ -133,6 +137,7 @@ __all__ = [
     "bgv",
     "circuit",
     "ckks",
+    "connect",
     "info",
     "key_memory",
     "machine_factors",
@@ -169,9 +174,12 @@ LATER: Final = {
     "RunReport": "runs",
     "Sample": "data.digits",
     "Secret": "secret",
+    "Service": "remote.service",
+    "ServiceError": "remote.session",
     "Simulation": "simulation",
     "Target": "targets",
     "Trace": "traces",
+    "connect": "remote.service",
     "mnist_network": "data.digits",
     "mnist_plain": "data.digits",
     "mnist_sample": "data.digits",

@@ -391,9 +391,10 @@ class Terms:
     def profile(self) -> str:
         """The profile of the evaluation keys, as JSON."""
 
-    def missing_keys(self, profile: str) -> tuple[int, int]:
-        """The number of evaluation keys that the program needs beyond a profile, and their bytes in
-        a file. Raises ``FormatError`` if its parameters are others, so that no key serves."""
+    def missing_keys(self, *profiles: str) -> tuple[int, int]:
+        """The number of evaluation keys that the program needs beyond some profiles, and their
+        bytes in a file. Raises ``FormatError`` if their parameters are others, so that no key
+        serves."""
 
     def to_bytes(self) -> bytes: ...
     @staticmethod

@@ -45,8 +45,8 @@ LASTING: Final = frozenset({
 class PalladionError(Exception):
     """Base class of every error of this package."""
 
-    kind: ClassVar[Kind] = INTERNAL
-    """Kind of the class. :func:`kind_of` also looks at the cause."""
+    kind: Kind = INTERNAL
+    """Its kind. :func:`kind_of` also looks at the cause."""
 
 
 class NetworkError(PalladionError):

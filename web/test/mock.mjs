@@ -47,7 +47,7 @@ export async function begin({ client, compute, page, token = "token", partBytes 
 
   async function file(path, response) {
     if (!page) return send(response, 404, {});
-    const name = path === "/" ? "index.html" : path.replace(/^\/static\//, "");
+    const name = path === "/" ? "index.html" : path.slice(1);
     try {
       const bytes = await readFile(join(page, name));
       response.writeHead(200, { "Content-Type": TYPES[extname(name)] ?? "application/octet-stream", "Content-Security-Policy": POLICY });

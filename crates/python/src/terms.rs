@@ -77,11 +77,18 @@ impl Terms {
         self.exchange.profile().to_json()
     }
 
-    /// The number of evaluation keys that the program needs beyond a profile, given as JSON, and
-    /// their bytes in a file. Raises if its parameters are others, so that no key serves.
-    fn missing_keys(&self, py: Python<'_>, profile: &str) -> PyResult<(usize, usize)> {
+    /// The number of evaluation keys that the program needs beyond some profiles, given as JSON, and
+    /// their bytes in a file. Raises if their parameters are others, so that no key serves.
+    #[pyo3(signature = (*profiles))]
+    fn missing_keys(&self, py: Python<'_>, profiles: Vec<String>) -> PyResult<(usize, usize)> {
         guard(py, || {
-            let missing = Profile::from_json(profile)?.missing(self.exchange.profile())?;
+            let needed = self.exchange.profile();
+            let mut missing = needed.needs();
+            for profile in &profiles {
+                let held = Profile::from_json(profile)?;
+                held.check_parameters(needed)?;
+                missing = missing.without(&held.needs());
+            }
             let count = missing.each().count();
             let bytes = match count {
                 0 => 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -44,6 +45,17 @@ def available(groups: Path = GROUPS) -> int:
             if most is not None and taken is not None and most < UNLIMITED:
                 left.append(most - taken + field(folder / "memory.stat", reclaimable))
     return max(0, min(min(left) - OWN.unused(), *by_limits(), UNLIMITED))
+
+
+@cache
+def installed(groups: Path = GROUPS) -> int:
+    """Bytes of memory that this process could have if nothing else ran, by the machine and by its
+    control groups."""
+    most = [int(psutil.virtual_memory().total)]
+    for limit in ("memory.max", "memory/memory.limit_in_bytes"):
+        folders = own_groups(groups, limit)
+        most += [found for folder in folders if (found := number(folder / Path(limit).name))]
+    return min(most)
 
 
 def by_limits() -> list[int]:

@@ -1,0 +1,190 @@
+"""``palladion remote``: the client of a service."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from palladion.cli.common import (
+    FILE,
+    FOLDER,
+    OUTPUT,
+    json_option,
+    print_json,
+    threads_option,
+    warned,
+)
+from palladion.cli.decrypt import outputs_json, show_outputs
+from palladion.cli.images import load_inputs
+from palladion.cli.progress import Steps
+from palladion.cli.secrets import first_line, open_secret, passphrase_option
+from palladion.cli.table import print_table
+from palladion.data.digits import takes_digits
+from palladion.errors import UsageError
+from palladion.remote.service import Service, connect
+from palladion.secret import Secret
+from palladion.support import files
+from palladion.support.records import Json
+from palladion.support.text import size
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+TOKEN = "PALLADION_TOKEN"
+"""The variable of the environment with a token: others can read the arguments of a command."""
+
+
+@click.group()
+def remote() -> None:
+    """Use a service: `palladion serve` on another machine.
+
+    The token comes from the variable PALLADION_TOKEN or from --token-file.
+    """
+
+
+def service_options(command: Command) -> Command:
+    """The options with which :func:`opened` connects."""
+    for option in (
+        click.option("--home", type=FOLDER, help="Folder of secrets; default: $PALLADION_HOME."),
+        click.option("--patience", type=click.FloatRange(min=0), default=120.0, show_default=True,
+                     help="Seconds to go on asking while the service is away or busy."),
+        click.option("--token-file", type=FILE, help=f"File with the token; default: ${TOKEN}."),
+        click.option("--url", envvar="PALLADION_URL", required=True, show_envvar=True,
+                     help="Address of the service."),
+    ):  # fmt: skip
+        command = option(command)
+    return passphrase_option(command)
+
+
+@contextmanager
+def opened(
+    url: str,
+    token_file: Path | None,
+    patience: float,
+    home: Path | None,
+    secret: Path | None = None,
+) -> Iterator[Service]:
+    """A connection to a service."""
+    token = first_line(token_file) if token_file else os.environ.get(TOKEN, "").strip()
+    if not token:
+        raise UsageError(f"there is no token: set {TOKEN}, or give --token-file")
+    own: Secret | None = None if secret is None else open_secret(secret)
+    with connect(url, token, secret=own, home=home, patience=patience) as service:
+        yield service
+
+
+@remote.command()
+@service_options
+@click.option("--model", help="Name of the model; default: the only one.")
+@click.option("--version", help="Its version; default: the one that the service chooses.")
+@click.option("--secret", type=FILE, help="Secret; default: one of this service, in --home.")
+@click.option("--client-digest", help="SHA-256 of the client's file, if it was told to you.")
+@click.option("--output", type=OUTPUT, help="File for the model's outputs, as .npz.")
+@click.argument("inputs", type=FILE, nargs=-1, required=True)
+@threads_option
+@json_option
+def predict(
+    inputs: tuple[Path, ...],
+    model: str | None,
+    version: str | None,
+    secret: Path | None,
+    client_digest: str | None,
+    output: Path | None,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Encrypt INPUTS, have the service run a model on them, and decrypt the answers.
+
+    INPUTS are pictures, .npy or .npz files, as `encrypt` takes them. At the first time keys are
+    made and uploaded, which can take a minute. The secret stays here.
+    """
+    with opened(secret=secret, **where) as service, Steps(quiet=as_json) as steps:
+        with steps.step("fetch the client's file"):
+            chosen = service.model(model, version, client_digest=client_digest)
+        boundary = chosen.client.boundary
+        with warned() as warnings:
+            rows = load_inputs(boundary, inputs, digits=takes_digits(boundary))
+        steps.start_run()
+        prediction = chosen.predict_integers(rows, progress=steps.count)
+    if output is not None:
+        files.write_arrays(output, prediction.outputs)
+    if as_json:
+        print_json({
+            "model": chosen.name,
+            "version": chosen.version,
+            "program_id": chosen.client.terms.program_id,
+            "key_id": chosen.client.key_id,
+            "inputs": len(prediction),
+            **outputs_json(prediction),
+            "margin_bits": prediction.margin_bits,
+            "warnings": warnings,
+            "output": None if output is None else str(output),
+        })  # fmt: skip
+        return
+    show_outputs(prediction)
+
+
+@remote.command()
+@service_options
+@json_option
+def models(as_json: bool, **where: Any) -> None:
+    """Show the models of a service."""
+    with opened(**where) as service:
+        found = service.models()
+    if as_json:
+        print_json({"models": found})
+        return
+    print_table([{"model": name, "versions": ", ".join(of)} for name, of in found.items()])
+
+
+@remote.command()
+@service_options
+@click.option("--delete", metavar="DIGEST", help="Delete a file of keys.")
+@json_option
+def keys(delete: str | None, as_json: bool, **where: Any) -> None:
+    """Show the evaluation keys that the service has of you, or delete some."""
+    with opened(**where) as service:
+        if delete is not None:
+            service.delete_keys(delete)
+        found = service.keys()
+    if as_json:
+        print_json({"keys": found})
+        return
+    print_table([
+        {"digest": key["digest"], "key": key["key_id"][:12], "size": size(key["bytes"]),
+         "stored": at(key["created"]), "ends": at(key["expires"])}
+        for key in found
+    ])  # fmt: skip
+
+
+@remote.command()
+@service_options
+@json_option
+def jobs(as_json: bool, **where: Any) -> None:
+    """Show your last jobs."""
+    with opened(**where) as service:
+        found = service.jobs()
+    if as_json:
+        print_json({"jobs": found})
+        return
+    print_table([job_row(job) for job in found])
+
+
+def job_row(job: Json) -> dict[str, str]:
+    """A job as a line of a table."""
+    seconds = "" if job["seconds"] is None else f"{job['seconds']:.2f}"
+    return {"job": job["id"], "model": f"{job['model']} {job['version']}", "state": job["state"],
+            "done": f"{100 * job['done']:.0f} %", "seconds": seconds,
+            "submitted": at(job["created"])}  # fmt: skip
+
+
+def at(moment: float | None) -> str:
+    """A time in a table."""
+    if moment is None:
+        return "never"
+    return f"{datetime.fromtimestamp(moment, timezone.utc):%Y-%m-%d %H:%M}"

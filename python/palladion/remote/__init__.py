@@ -1,0 +1,1 @@
+"""The client of a service: :func:`palladion.connect`."""

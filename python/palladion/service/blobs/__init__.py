@@ -1,0 +1,1 @@
+"""Blobs: keys, queries, answers, checkpoints and programs, by name, in a folder or in S3."""

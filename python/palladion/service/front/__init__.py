@@ -1,0 +1,1 @@
+"""The front: answers requests over HTTP, and computes nothing."""

@@ -1,0 +1,163 @@
+"""The application: an ASGI callable, for uvicorn, behind a proxy, or mounted elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from pathlib import Path
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.staticfiles import StaticFiles
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from palladion._native import __version__
+from palladion.errors import PalladionError, can_retry, kind_of
+from palladion.service.assembly import Parts
+from palladion.service.front import about, inference, job_routes, key_routes
+from palladion.service.front.access import Rates
+from palladion.service.front.edge import Edge
+from palladion.service.front.metrics import Metrics
+from palladion.service.front.views import Problem
+from palladion.service.front.watcher import Watcher
+from palladion.service.jobs.queue import Watch
+from palladion.service.jobs.sweeper import Sweeper
+from palladion.service.problems import retry_after, status_of
+from palladion.service.worker.supervisor import Supervisor
+from palladion.support.records import Json
+
+LOG: Final = logging.getLogger("palladion.service.front")
+
+PAGE: Final = Path(__file__).parent.parent / "page"
+
+LOOK_AT_MODELS: Final = 5.0
+"""Seconds between two looks at the folder of programs."""
+
+SWEEP: Final = 60.0
+"""Seconds between two sweeps."""
+
+ERRORS: Final[dict[int | str, Json]] = {
+    code: {"model": Problem, "content": {"application/problem+json": {}}}
+    for code in (400, 401, 404, 409, 410, 413, 422, 429, 503, 507)
+}
+
+
+def create(parts: Parts, *, workers: bool = True) -> FastAPI:
+    """The application over the parts of a service. With ``workers`` it starts and ends the workers
+    of the settings; without, they are started elsewhere."""
+    watcher = Watcher(parts.queue)
+    supervisor = Supervisor(parts.settings, parts.queue, watcher.look)
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(parts.models.refresh)
+        if workers:
+            supervisor.start()
+        tasks = [asyncio.create_task(watcher.run()), *(
+            asyncio.create_task(every(seconds, act)) for seconds, act in chores(parts)
+        )]  # fmt: skip
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await supervisor.end()
+
+    app = FastAPI(
+        title="Palladion",
+        version=__version__,
+        summary="Neural networks on encrypted data.",
+        lifespan=lifespan,
+        responses=ERRORS,
+        docs_url=None,  # its page takes scripts from elsewhere
+        redoc_url=None,
+    )
+    app.state.parts = parts
+    app.state.rates = Rates()
+    app.state.watcher = watcher
+    app.state.supervisor = supervisor
+    for routes in (about, key_routes, job_routes, inference):
+        app.include_router(routes.ROUTER)
+    app.add_exception_handler(Exception, problem)
+    app.add_exception_handler(PalladionError, problem)
+    app.add_exception_handler(HTTPException, problem)
+    app.add_exception_handler(RequestValidationError, problem)
+    metrics = Metrics(parts)
+    show_figures(app, metrics)
+    app.add_middleware(Edge, metrics=metrics)
+    if PAGE.is_dir():
+        app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
+    return app
+
+
+def chores(parts: Parts) -> list[tuple[float, Callable[[], object]]]:
+    """Tasks of the front, with the seconds between two times."""
+    watch = Watch(parts.queue, parts.settings.lease_seconds)
+    sweeper = Sweeper(parts.queue, parts.keys, parts.uploads, parts.store)
+    return [
+        (LOOK_AT_MODELS, parts.models.refresh),
+        (parts.settings.lease_seconds / 5, watch.look),
+        (SWEEP, sweeper.sweep),
+    ]
+
+
+async def every(seconds: float, act: Callable[[], object]) -> None:
+    """Do something from time to time, whatever happens."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            await run_in_threadpool(act)
+        except PalladionError as error:
+            LOG.warning("%s", error)
+        except Exception:
+            LOG.exception("a chore failed")
+
+
+def show_figures(app: FastAPI, metrics: Metrics) -> None:
+    """Show the figures at ``/metrics``."""
+
+    @app.get("/metrics", include_in_schema=False)
+    def show() -> Response:
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
+
+
+async def problem(_request: Request, error: Exception) -> JSONResponse:
+    """The response to an error."""
+    headers = {}
+    if isinstance(error, RequestValidationError):
+        places = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
+        )
+        status, detail, kind, retry = 422, places, "usage", False
+    elif isinstance(error, HTTPException):
+        status, detail, kind, retry = error.status_code, str(error.detail), "usage", False
+        headers = dict(error.headers or {})
+    elif isinstance(error, PalladionError):
+        status, detail, kind = status_of(error), str(error), kind_of(error).name
+        after = retry_after(error)
+        retry = after is not None or can_retry(error)
+        if after is not None:
+            headers["retry-after"] = str(round(after + 0.5))
+        if status >= 500:
+            LOG.warning("%s: %s", status, detail)
+    else:
+        LOG.error("request failed", exc_info=error)
+        status, detail, kind, retry = (
+            500,
+            "a fault of the service: its log has more",
+            "internal",
+            False,
+        )
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
+    body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, kind=kind,
+                   retry=retry, error=detail)  # fmt: skip
+    return JSONResponse(body.model_dump(), status, headers, media_type="application/problem+json")

@@ -1,0 +1,64 @@
+"""The way of every request: a limit for bodies, headers of the response, and counts."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Final
+
+from fastapi import HTTPException
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from palladion.service.front.metrics import Metrics
+
+MOST: Final = 1 << 16
+"""Bytes of a body of JSON, which is read whole."""
+
+LARGE: Final = ("/jobs", "/infer")
+"""Ends of addresses whose routes have limits of their own."""
+
+POLICY: Final = (
+    "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
+    "object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
+)
+"""The content security policy: the page has nothing inline, and nothing from elsewhere."""
+
+HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+
+
+class Edge:
+    """The outermost part of the application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        path, length, began = scope["path"], 0, perf_counter()
+        is_large = path.endswith(LARGE) or "/parts/" in path
+
+        async def limited() -> Message:
+            nonlocal length
+            message = await receive()
+            length += len(message.get("body", b""))
+            if length > MOST and not is_large:
+                raise HTTPException(413, f"a body of more than {MOST} bytes")
+            return message
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+                route = getattr(scope.get("route"), "path", "other")
+                self._metrics.count(route, message["status"], perf_counter() - began)
+            await send(message)
+
+        await self._app(scope, limited, counted)

@@ -1,0 +1,1 @@
+"""Jobs: their states, the queue in the database, and what time takes away."""

@@ -1,0 +1,1 @@
+"""Evaluation keys of clients: uploads in parts, and what is stored."""

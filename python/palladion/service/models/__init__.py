@@ -1,0 +1,1 @@
+"""The models of a service: programs in a folder."""

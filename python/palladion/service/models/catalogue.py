@@ -1,0 +1,203 @@
+"""The versions of models that lie in a folder, read again when the folder changes."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import random
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import insert, select
+
+from palladion import _native
+from palladion.errors import DataError, PalladionError
+from palladion.service.blobs.store import Store
+from palladion.service.models.inspection import Facts, inspect
+from palladion.service.problems import NotThereError
+from palladion.service.settings import Serving, Settings
+from palladion.service.state.database import Database, now
+from palladion.service.state.schema import programs
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+"""Names of models and versions: they are parts of addresses."""
+
+LOG: Final = logging.getLogger("palladion.service.models")
+
+ENDING: Final = ".program"
+
+State = tuple[str, str, float, int]
+"""Model, version, time of change and length of a file."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a model, ready for queries."""
+
+    model: str
+    version: str
+    digest: str
+    """SHA-256 of the program's file: its name in the store."""
+    facts: Facts
+    terms: _native.Terms
+    """A client's knowledge of the program."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A file of the folder that cannot be served, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The models that are served."""
+
+    versions: Mapping[str, Mapping[str, Version]]
+    """Versions by model and version, in their order."""
+    refused: tuple[Refused, ...]
+    serving: Mapping[str, Serving]
+
+    def model(self, name: str) -> Mapping[str, Version]:
+        """The versions of a model.
+
+        Raises
+        ------
+        NotThereError
+            If there is no such model.
+        """
+        if name not in self.versions:
+            known = ", ".join(self.versions) or "none"
+            raise NotThereError(f"there is no model {name!r}; the models are: {known}")
+        return self.versions[name]
+
+    def version(self, model: str, version: str | None = None) -> Version:
+        """A version of a model. If none is named, the one that the settings choose, else the last.
+
+        Raises
+        ------
+        NotThereError
+            If there is no such model or version.
+        """
+        versions = self.model(model)
+        chosen = version or self._chosen(model, versions)
+        if chosen not in versions:
+            raise NotThereError(f"there is no version {chosen!r} of {model}; the versions are: "
+                                f"{', '.join(versions)}")  # fmt: skip
+        return versions[chosen]
+
+    def _chosen(self, model: str, versions: Mapping[str, Version]) -> str:
+        serving = self.serving.get(model, Serving())
+        if serving.split:
+            return random.choices([*serving.split], [*serving.split.values()])[0]
+        return serving.version or [*versions][-1]
+
+
+def scan(folder: Path) -> dict[State, Path]:
+    """The programs of a folder: ``NAME.program`` is version 1 of NAME, and ``NAME/VERSION.program``
+    a version. The keys change when a file does."""
+    found = {}
+    for path in sorted(folder.glob(f"*{ENDING}")):
+        found[state(path.name.removesuffix(ENDING), "1", path)] = path
+    for path in sorted(folder.glob(f"*/*{ENDING}"), key=in_order):
+        found[state(path.parent.name, path.name.removesuffix(ENDING), path)] = path
+    return found
+
+
+def in_order(path: Path) -> tuple[str, list[tuple[int, int, str]]]:
+    """The order of versions: 2 comes before 10."""
+    parts = re.findall(r"\d+|\D+", path.name.removesuffix(ENDING))
+    return path.parent.name, [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts]
+
+
+def state(model: str, version: str, path: Path) -> State:
+    """The state of a file. It differs when the file has changed."""
+    stat = path.stat()
+    return model, version, stat.st_mtime, stat.st_size
+
+
+class Models:
+    """The catalogue of a folder. Programs are copied into the store, so that a job ends with the
+    version with which it began, whatever happens in the folder."""
+
+    def __init__(self, settings: Settings, database: Database, store: Store) -> None:
+        self._settings = settings
+        self._database = database
+        self._store = store
+        self._seen: dict[State, Version | Refused] = {}
+        self.catalogue = Catalogue({}, (), settings.models)
+
+    def refresh(self) -> Catalogue:
+        """Read the folder again, and inspect programs that are new. It can take a minute."""
+        found = scan(self._settings.programs)
+        self._seen = {
+            key: self._seen[key] if key in self._seen else self._read(key, path)
+            for key, path in found.items()
+        }
+        versions: dict[str, dict[str, Version]] = {}
+        for read in self._seen.values():
+            if isinstance(read, Version):
+                versions.setdefault(read.model, {})[read.version] = read
+        refused = tuple(read for read in self._seen.values() if isinstance(read, Refused))
+        for fault in {*refused} - {*self.catalogue.refused}:
+            LOG.warning("%s is not served: %s", fault.path, fault.reason)
+        self.catalogue = Catalogue(versions, refused, self._settings.models)
+        return self.catalogue
+
+    def _read(self, key: State, path: Path) -> Version | Refused:
+        model, version, *_ = key
+        for name in (model, version):
+            if not NAME.fullmatch(name):
+                return Refused(path, f"the name {name!r}, expected letters, digits, '_', '.', '-'")
+        try:
+            digest = digest_of(path)
+            facts = self._facts(digest, path)
+        except PalladionError as error:
+            return Refused(path, str(error))
+        terms = _native.Terms.from_bytes(facts.client_file)
+        return Version(model, version, digest, facts, terms)
+
+    def _facts(self, digest: str, path: Path) -> Facts:
+        with self._database.read() as connection:
+            row = connection.execute(
+                select(programs.c.facts).where(programs.c.digest == digest)
+            ).scalar_one_or_none()
+        if row is not None:
+            return Facts.of_json(row)
+        facts = inspect(path, self._settings.worker_threads)
+        with self._store.incoming() as file:
+            shutil.copyfile(path, file)
+            if digest_of(file) != digest:
+                raise NotThereError(f"{path} changed while it was read")
+            self._store.move_in(f"programs/{digest}", file)
+        with self._database.write() as connection:
+            known = select(programs.c.digest).where(programs.c.digest == digest)
+            if connection.execute(known).first() is None:
+                connection.execute(
+                    insert(programs).values(digest=digest, facts=facts.to_json(), created=now())
+                )
+        return facts
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    whole = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                whole.update(chunk)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    return whole.hexdigest()

@@ -1,0 +1,121 @@
+"""The facts of a program, which a process of its own finds out.
+
+The front never loads a program, whose constants can take gigabytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from palladion.deployment import CompiledModel
+from palladion.errors import FormatError, PalladionError
+from palladion.support.records import Json
+
+THREADS = (1, 2, 4)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts of a program, as the database has them."""
+
+    network: str
+    """Name of the network."""
+    program_id: str
+    profile_id: str
+    layout_id: str
+    client: str
+    """The client's file, in base64."""
+    batch: int
+    """Inputs in one run, at most."""
+    key_bytes: int
+    """Length of a file of all evaluation keys."""
+    query_bytes: int
+    core_seconds: float
+    """Predicted seconds of a run on one thread of this machine."""
+    seconds_on: dict[str, float]
+    """Predicted seconds of a run on 1, 2 and 4 threads of this machine."""
+    seconds: float
+    """The same on the threads of a worker."""
+    running_bytes: int
+    """Predicted memory of a run without its keys."""
+    memory_bytes: int
+    """The same with its keys."""
+    log2_failure: float
+    """log2 of a bound on the probability that a run is wrong."""
+    security: str
+
+    @property
+    def client_file(self) -> bytes:
+        """The bytes of the client's file."""
+        return base64.b64decode(self.client)
+
+    @property
+    def client_digest(self) -> str:
+        """SHA-256 of the client's file."""
+        return hashlib.sha256(self.client_file).hexdigest()
+
+    def to_json(self) -> Json:
+        """As data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, data: Any) -> Facts:
+        """From data of :meth:`to_json`."""
+        return cls(**data)
+
+    @classmethod
+    def of(cls, program: CompiledModel, threads: int) -> Facts:
+        """Find the facts of a program out. It prepares the program for runs."""
+        facts, costs = program.facts, program.costs()
+        return cls(
+            network=facts.network,
+            program_id=program.terms.program_id,
+            profile_id=program.terms.profile_id,
+            layout_id=program.terms.layout_id,
+            client=base64.b64encode(program.terms.to_bytes()).decode(),
+            batch=facts.batch,
+            key_bytes=facts.predicted_evaluation_key_bytes,
+            query_bytes=facts.predicted_ciphertext_bytes,
+            core_seconds=costs.seconds_here,
+            seconds_on={str(count): costs.wall_seconds(count) for count in THREADS},
+            seconds=costs.wall_seconds(threads),
+            running_bytes=costs.predicted_running_memory_bytes,
+            memory_bytes=costs.predicted_running_memory_bytes + costs.predicted_key_memory_bytes,
+            log2_failure=facts.predicted_log2_failure,
+            security=facts.security.text,
+        )
+
+
+def inspect(path: Path, threads: int) -> Facts:
+    """Find the facts of a program's file out, in a process of its own.
+
+    Raises
+    ------
+    FormatError
+        If it is no program, or none of this version.
+    """
+    words = [sys.executable, "-m", "palladion.service.models.inspection", str(path), str(threads)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        raise FormatError(done.stderr.strip().rpartition("\n")[2] or f"{path}: its inspection died")
+    return Facts.of_json(json.loads(done.stdout))
+
+
+def main() -> None:
+    """Print the facts of a program's file as JSON."""
+    path, threads = Path(sys.argv[1]), int(sys.argv[2])
+    try:
+        print(json.dumps(Facts.of(CompiledModel.load(path), threads).to_json()))
+    except PalladionError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Workers: they run jobs, each in a process of its own."""

@@ -1,0 +1,1 @@
+"""Tests of the service, over real connections and with real keys."""
