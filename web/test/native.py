@@ -2,8 +2,8 @@
 
 ``native.py prepare FOLDER`` compiles the packaged network and writes its client's file, pictures,
 and what the integer network gives for them. ``native.py run FOLDER`` answers ``FOLDER/query`` under
-the keys in ``FOLDER/*.evaluation``. ``native.py ends`` and ``native.py pictures FOLDER`` print what
-Python makes of numbers and of pictures.
+the keys in ``FOLDER/*.evaluation``, and ``decrypt`` decrypts the answer. ``native.py ends`` and
+``native.py pictures FOLDER`` print what Python makes of numbers and of pictures.
 """
 
 from __future__ import annotations
@@ -31,10 +31,14 @@ def prepare(folder: Path) -> None:
     images = sample.images[:3]
     rows = network.inputs_of_pixels(images)
     expected = network.evaluate(rows)
+    # A run rounds at random before each table: how far outputs then lie from the exact ones.
+    noisy = [network.evaluate(rows, network.sigmas(), seed).logits for seed in range(100)]
+    spread = np.sqrt(np.mean([(each - expected.logits) ** 2 for each in noisy]))
     write(folder / "expected.json", {
         "pictures": images.reshape(len(images), -1).tolist(),
         "inputs": rows.tolist(),
         "outputs": expected.logits.tolist(),
+        "spread": float(spread),
         "labels": sample.labels[:3].tolist(),
         "program_id": program.terms.program_id,
     })  # fmt: skip
@@ -49,6 +53,16 @@ def run(folder: Path) -> None:
     keys = program.open_keys(*sorted(folder.glob("*.evaluation")))
     query = (folder / "query").read_bytes()
     (folder / "answer").write_bytes(program.run(keys, query).to_bytes())
+
+
+def decrypt(folder: Path) -> None:
+    """Print what Python decrypts with the secret in ``FOLDER/browser.key``."""
+    terms = folder / "program.client"
+    client = palladion.Client.load(terms, folder / "browser.key", passphrase="correct horse")
+    query = client.query((folder / "query").read_bytes())
+    found = client.decrypt((folder / "answer").read_bytes(), query)
+    integers = np.asarray(found.integers).ravel().tolist()
+    print(json.dumps({"integers": integers, "margin": found.margin_bits}))
 
 
 def ends() -> None:
@@ -229,6 +243,6 @@ def write(path: Path, data: Any) -> None:
 
 if __name__ == "__main__":
     what, *where = sys.argv[1:]
-    commands = {"prepare": prepare, "run": run, "ends": ends, "strange": strange,
-                "pictures": pictures}  # fmt: skip
+    commands = {"prepare": prepare, "run": run, "decrypt": decrypt, "ends": ends,
+                "strange": strange, "pictures": pictures}  # fmt: skip
     commands[what](*map(Path, where))

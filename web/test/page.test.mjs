@@ -12,6 +12,8 @@ import { folder, native } from "./native.mjs";
 const PAGE = fileURLToPath(new URL("../../python/palladion/service/page/", import.meta.url));
 const SHOTS = process.env.PALLADION_SCREENSHOTS;
 const BROWSER = process.env.PALLADION_BROWSER ?? ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync);
+/** Of the packaged network's outputs. */
+const SCALE = 0.00215779;
 const PASSPHRASE = "correct horse battery";
 
 let browser, service, at, expected;
@@ -129,9 +131,9 @@ test("a drawn digit is classified, and a reload needs no new keys", async (conte
   await again.click("#run:enabled");
   await visible(again, "#answer-section");
   assert.equal(await again.textContent("#answer"), `The answer is ${expected.labels[1]}.`);
-  const scores = await again.locator("#scores tbody td:nth-of-type(1)").allTextContents();
-  const best = expected.outputs[1].map((integer) => (integer * 0.00215779).toFixed(3));
-  assert.deepEqual(scores, best, "the scores are those of the integer network");
+  const scores = (await again.locator("#scores tbody td:nth-of-type(1)").allTextContents()).map(Number);
+  const near = 8 * expected.spread * SCALE; // the rounding of a run
+  scores.forEach((score, i) => assert.ok(Math.abs(score - expected.outputs[1][i] * SCALE) < near, `class ${i}: ${score}`));
 
   await again.setInputFiles("#file", { name: "words.png", mimeType: "image/png", buffer: Buffer.from("no picture") });
   await visible(again, "#problem");

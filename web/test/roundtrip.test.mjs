@@ -1,5 +1,5 @@
 // Do keys and queries of the module serve the native server, and do answers decrypt to the integers
-// of the integer network? Real parameters, 128-bit security.
+// that Python decrypts, near those of the integer network? Real parameters, 128-bit security.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { sha256 } from "./mock.mjs";
 import { folder, moduleBytes, native } from "./native.mjs";
 
 /** Largest memory of the module, of which Argon2id takes 64 MiB, in bytes. */
-const MOST_MEMORY = 128e6;
+const MOST_MEMORY = 200e6;
 
 const seconds = async (work) => {
   const begin = performance.now();
@@ -33,7 +33,7 @@ const fresh = async () => {
   return { engine, facts, ends: new Ends(facts) };
 };
 
-test("keys and a query made here run natively, and the answer is exact", async () => {
+test("keys and a query made here run natively, and the answer decrypts as in Python", async () => {
   const { engine, facts, ends } = await fresh();
   assert.equal(facts.program_id, expected.program_id);
   const [{ file: sealed, keyId }, sealing] = await seconds(() => engine.newSecret("correct horse", 30));
@@ -62,8 +62,14 @@ test("keys and a query made here run natively, and the answer is exact", async (
   const [opened, opening] = await seconds(() => again.engine.unlock(sealed, "correct horse"));
   assert.equal(opened, keyId);
   const [decrypted, decrypting] = await seconds(() => again.engine.decrypt(answer, query));
-  assert.deepEqual(Array.from(decrypted.integers), outputs);
-  assert.ok(decrypted.marginBits > 1 && decrypted.marginBits < 60, `${decrypted.marginBits} bits`);
+  writeFileSync(join(at, "browser.key"), sealed);
+  const python = JSON.parse(await native("decrypt", at));
+  assert.deepEqual({ integers: Array.from(decrypted.integers), margin: decrypted.marginBits }, python);
+  assert.ok(decrypted.marginBits > 5 && decrypted.marginBits < 30, `${decrypted.marginBits} bits`);
+  // They lie as far from the exact ones as a run's rounding puts them.
+  const square = decrypted.integers.reduce((sum, integer, i) => sum + (integer - outputs[i]) ** 2, 0);
+  const off = Math.sqrt(square / outputs.length);
+  assert.ok(off > expected.spread / 4 && off < 4 * expected.spread, `${off}, expected about ${expected.spread}`);
   assert.equal(ends.classes(ends.outputs(decrypted.integers))[0], expected.labels[0]);
   console.log(`encrypt ${encrypting.toFixed(3)} s, unlock ${opening.toFixed(2)} s, decrypt ${decrypting.toFixed(3)} s, margin ${decrypted.marginBits.toFixed(1)} bits`);
 
