@@ -119,6 +119,7 @@ async function askSecret(store: Store): Promise<void> {
   write("unlock", known ? "Unlock" : "Make a secret");
   passphrase.autocomplete = known ? "current-password" : "new-password";
   show("forget", known);
+  show("passphrase-part");
   show("secret-section");
   passphrase.focus();
 }
@@ -131,10 +132,13 @@ async function prepare(store: Store): Promise<void> {
   const begin = performance.now();
   try {
     await own.prepareKeys({ onProgress: (progress) => showProgress("keys", progress) });
+  } catch (error) {
+    await askSecret(store); // what is made is kept, and goes on from there
+    throw error;
   } finally {
     show("keys-work", false);
-    await askSecret(store);
   }
+  show("passphrase-part", false);
   const seconds = (performance.now() - begin) / 1000;
   write("keys-done", `Key ${own.keyId.slice(0, 12)} is ready${seconds > 1 ? `, after ${duration(seconds)}` : ""}.`);
   show("keys-done");

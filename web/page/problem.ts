@@ -1,6 +1,6 @@
 /** Errors, each with its cause and the way out. */
 
-import { type Kind, dataOf } from "../src/errors.js";
+import { dataOf, type Kind, PalladionError } from "../src/errors.js";
 import { element, show, write } from "./elements.js";
 
 const TITLES: Readonly<Record<Kind, string>> = {
@@ -25,7 +25,8 @@ const WAYS: Readonly<Partial<Record<Kind, string>>> = {
 /** Shows an error. */
 export function showProblem(error: unknown): void {
   const { kind, message, retry } = dataOf(error);
-  write("problem-title", TITLES[kind] ?? "An error");
+  const unknown = error instanceof PalladionError && (error.status === 401 || error.status === 403);
+  write("problem-title", unknown ? "The service does not know you" : (TITLES[kind] ?? "An error"));
   write("problem-text", `${message.charAt(0).toUpperCase()}${message.slice(1)}.`);
   write("problem-way", WAYS[kind] ?? (retry ? "You can try again now: what is done already is kept." : ""));
   show("problem");

@@ -83,7 +83,7 @@ test("a drawn digit is classified, and a reload needs no new keys", async (conte
   await page.waitForFunction(() => document.querySelector("#model").options.length > 0);
   assert.equal(new URL(page.url()).hash, "", "the token leaves the address");
   await shot(page, "1-service");
-  await page.selectOption("#model", "mnist");
+  if (await page.isEnabled("#model")) await page.selectOption("#model", "mnist"); // one alone needs no choice
   await page.click("#connect button");
   await visible(page, "#facts");
   await shot(page, "2-secret");
