@@ -53,7 +53,9 @@ test("what does not fit is refused, with the cause", () => {
 });
 
 test("pictures are those of Python: resized like Pillow, digits like MNIST's", async (context) => {
-  const cases = JSON.parse(await native("pictures", await folder(context)));
+  const { path, remove } = await folder();
+  context.after(remove);
+  const cases = JSON.parse(await native("pictures", path));
   assert.ok(cases.some(({ shape }) => shape === null) && cases.some(({ shape }) => shape !== null));
   for (const { width, height, pixels, shape, bytes } of cases) {
     const given = { width, height, data: Uint8ClampedArray.from(pixels) };

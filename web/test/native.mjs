@@ -27,11 +27,10 @@ export async function native(...words) {
   return stdout;
 }
 
-/** A folder that is removed after a test. */
-export async function folder(context) {
+/** A fresh folder, and what removes it. */
+export async function folder() {
   const path = await mkdtemp(join(tmpdir(), "palladion-web-"));
-  context.after(() => rm(path, { recursive: true, force: true }));
-  return path;
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
 }
 
 /** The bytes of the module. */

@@ -16,12 +16,12 @@ const BROWSER = process.env.PALLADION_BROWSER ?? ["/usr/bin/chromium-headless-sh
 const SCALE = 0.00215779;
 const PASSPHRASE = "correct horse battery";
 
-let browser, service, at, expected;
+let browser, service, at, expected, remove;
 const faults = new Map();
 
 before(async () => {
   assert.ok(BROWSER, "no browser: install Debian's chromium-headless-shell, or name one by PALLADION_BROWSER");
-  at = await folder({ after });
+  ({ path: at, remove } = await folder());
   await native("prepare", at);
   expected = JSON.parse(readFileSync(join(at, "expected.json"), "utf8"));
   service = process.env.PALLADION_URL
@@ -46,6 +46,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await service?.end();
+  await remove?.();
 });
 
 /** A page whose console stays clean: errors of the content security policy are written there. */
@@ -61,7 +62,13 @@ async function open(context, browserContext) {
 }
 
 const shot = async (page, name) => SHOTS && page.screenshot({ path: join(SHOTS, `${name}.png`), fullPage: true });
-const visible = (page, selector, timeout = 120_000) => page.waitForSelector(selector, { state: "visible", timeout });
+
+/** Waits for a part of the page. A problem that is shown before ends the wait. */
+async function visible(page, selector, timeout = 120_000) {
+  await page.waitForSelector(selector === "#problem" ? selector : `${selector}:visible, #problem:visible`, { state: "visible", timeout });
+  if (selector === "#problem" || (await page.isVisible(selector))) return;
+  assert.fail(`the page says: ${await page.textContent("#problem")}`);
+}
 
 async function unlock(page, passphrase = PASSPHRASE) {
   await visible(page, "#passphrase");

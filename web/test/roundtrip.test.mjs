@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { before, test } from "node:test";
+import { after, before, test } from "node:test";
 import { Ends, Engine } from "../dist/index.js";
 import { sha256 } from "./mock.mjs";
 import { folder, moduleBytes, native } from "./native.mjs";
@@ -17,15 +17,16 @@ const seconds = async (work) => {
   return [result, (performance.now() - begin) / 1000];
 };
 
-let at, expected, terms;
+let at, expected, terms, remove;
 
-before(async (context) => {
-  at = await folder({ after: (clean) => process.once("exit", clean) });
+before(async () => {
+  ({ path: at, remove } = await folder());
   await native("prepare", at);
   expected = JSON.parse(readFileSync(join(at, "expected.json"), "utf8"));
   terms = readFileSync(join(at, "program.client"));
-  void context;
 });
+
+after(() => remove?.());
 
 const fresh = async () => {
   const engine = await Engine.load(moduleBytes());
