@@ -20,7 +20,7 @@ export function showAnswer(prediction: Prediction, times: Times): void {
   const [least, most] = [Math.min(...row), Math.max(...row)];
   const rows = Array.from(row.subarray(0, MOST_ROWS), (score, index) => rowOf(index, score, { least, most, best: index === best && count > 1 }));
   (element("scores").querySelector("tbody") as HTMLElement).replaceChildren(...rows);
-  write("margin", `Noise margin left: ${prediction.marginBits.toFixed(1)} bits. The answer is exact as long as any is left.`);
+  write("margin", `Noise margin left: ${prediction.marginBits.toFixed(1)} bits. The answer can be trusted as long as any is left.`);
   const clipped = prediction.clipped > 0 ? ` ${prediction.clipped} input values lay outside the calibrated range and were clipped to it.` : "";
   write("times", `${times.map(([step, seconds]) => `${step} ${duration(seconds)}`).join(", ")}.${clipped}`);
   show("answer-section");

@@ -15,7 +15,6 @@
 
 mod basis;
 mod cache;
-#[cfg(any(test, target_arch = "wasm32"))]
 mod chacha;
 mod combine;
 mod convert;

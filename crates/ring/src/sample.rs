@@ -5,6 +5,7 @@
 //! returned in memory that is overwritten when dropped.
 
 use crate::basis::Basis;
+use crate::chacha::mask_rng;
 use crate::par::for_each_limb;
 use crate::poly::{Domain, Poly};
 use rand::rngs::OsRng;
@@ -200,23 +201,10 @@ pub fn uniform_from_seed<D: Domain>(basis: &Basis, seed: &Seed, index: u32) -> P
     let n = basis.n();
     let mut words = crate::pool::take(n * basis.len());
     for_each_limb(n, &mut words, |i, limb| {
-        let mut rng = mask_rng(seed, (u64::from(index) << 32) | i as u64);
+        let mut rng = mask_rng(&seed.0, (u64::from(index) << 32) | i as u64);
         fill_uniform(limb, basis.modulus(i).value(), &mut rng);
     });
     Poly::wrap(basis, words)
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-fn mask_rng(seed: &Seed, stream: u64) -> ChaCha20Rng {
-    let mut rng = ChaCha20Rng::from_seed(seed.0);
-    rng.set_stream(stream);
-    rng
-}
-
-/// The same words, in less than a third of the time of the library there.
-#[cfg(target_arch = "wasm32")]
-fn mask_rng(seed: &Seed, stream: u64) -> crate::chacha::MaskRng {
-    crate::chacha::MaskRng::new(&seed.0, stream)
 }
 
 /// Rejection sampling on the low bits of each word.

@@ -2,8 +2,8 @@
 
 use crate::error::{Failure, Kind, Result};
 use crate::keys::Sink;
-use crate::secret::Secret;
-use crate::terms::Terms;
+use crate::secret::WebSecret;
+use crate::terms::WebTerms;
 use crate::{hex, now};
 use client::system_rng;
 use exchange::{Needs, Profile, files};
@@ -12,19 +12,19 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A secret at work for a program.
-#[wasm_bindgen]
-pub struct Client {
+#[wasm_bindgen(js_name = Client)]
+pub struct WebClient {
     client: client::Client,
 }
 
-#[wasm_bindgen]
-impl Client {
+#[wasm_bindgen(js_class = Client)]
+impl WebClient {
     /// Makes a client of an open secret.
     ///
     /// # Errors
     /// If the secret is sealed, or does not fit the parameters of the program.
     #[wasm_bindgen(constructor)]
-    pub fn new(terms: &Terms, secret: &Secret) -> Result<Self> {
+    pub fn new(terms: &WebTerms, secret: &WebSecret) -> Result<Self> {
         let client = client::Client::new(&terms.exchange, secret.open()?)?;
         Ok(Self { client })
     }
@@ -108,7 +108,7 @@ impl Client {
     }
 }
 
-impl Client {
+impl WebClient {
     /// The keys that the program needs beyond some profiles.
     fn needs(&self, have: &[String]) -> Result<Needs> {
         let own = self.client.exchange().profile();

@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Data,
     /// Sound files do not belong together.
     Mismatch,
-    /// What receives the keys has failed.
+    /// The receiver of the keys has failed.
     Io,
     /// Noise has used up its margin.
     Noise,

@@ -7,7 +7,7 @@ use wasm_bindgen::JsValue;
 /// Hands its bytes to a function of JavaScript.
 pub(crate) struct Sink<'a> {
     take: &'a Function,
-    /// What the function has thrown.
+    /// The error that the function has thrown.
     pub(crate) thrown: &'a mut Option<JsValue>,
 }
 

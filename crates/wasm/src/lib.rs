@@ -1,10 +1,10 @@
 //! The client's half for JavaScript, in a browser or elsewhere.
 //!
-//! *Concept.* [`Terms`] are a client's file, [`Secret`] is the file of a secret, and a [`Client`] is
-//! a secret at work for a program. The package in `web/` wraps them: it runs them in a worker and
-//! talks to a service.
+//! *Concept.* JavaScript sees three classes: `Terms` are a client's file, `Secret` is the file of a
+//! secret, and a `Client` is a secret at work for a program. The package in `web/` wraps them: it
+//! runs them in a worker and talks to a service.
 //!
-//! *May use* `seal` and the layers beneath it: a client needs no program, no weights and no circuit.
+//! *May use* `seal` and the layers beneath it: a client needs no program, no weights, no circuit.
 //! *Invariant*: evaluation keys are made one at a time, so the memory is that of one key, whatever
 //! their number.
 
@@ -14,10 +14,10 @@ mod keys;
 mod secret;
 mod terms;
 
-pub use client::{Client, Decrypted};
+pub use client::{Decrypted, WebClient};
 pub use error::{Failure, Result};
-pub use secret::Secret;
-pub use terms::Terms;
+pub use secret::WebSecret;
+pub use terms::WebTerms;
 
 /// Bytes as hexadecimal digits.
 fn hex(bytes: &[u8]) -> String {

@@ -7,13 +7,13 @@ use seal::DerivationCost;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 /// A secret as its file has it: open, or sealed by a passphrase. One secret serves many programs.
-#[wasm_bindgen]
-pub struct Secret {
+#[wasm_bindgen(js_name = Secret)]
+pub struct WebSecret {
     stored: StoredSecret,
 }
 
-#[wasm_bindgen]
-impl Secret {
+#[wasm_bindgen(js_class = Secret)]
+impl WebSecret {
     /// Generates a secret from the browser's randomness, to be used for `days` days, or for ever.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Secret {
     }
 }
 
-impl Secret {
+impl WebSecret {
     /// The secret, if it is not sealed.
     pub(crate) fn open(&self) -> Result<&ClientSecret> {
         let key = self.stored.label().key;

@@ -6,14 +6,14 @@ use exchange::{Exchange, files};
 use serde_json::json;
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// The terms of a program, from a client's file: all that a client knows of it. They have no weight.
-#[wasm_bindgen]
-pub struct Terms {
+/// The terms of a program, from a client's file: all that a client knows of it, and no weight.
+#[wasm_bindgen(js_name = Terms)]
+pub struct WebTerms {
     pub(crate) exchange: Exchange,
 }
 
-#[wasm_bindgen]
-impl Terms {
+#[wasm_bindgen(js_class = Terms)]
+impl WebTerms {
     /// Reads a client's file.
     ///
     /// # Errors
