@@ -18,6 +18,8 @@ export interface ConnectOptions extends Connection {
   readonly model: string;
   /** A version of the model; by default the one that the service chooses. */
   readonly version?: string;
+  /** SHA-256 of the client's file, if it is known by other means than from the service. */
+  readonly clientDigest?: string;
   readonly engine: EngineApi;
   readonly store: Store;
 }
@@ -86,7 +88,7 @@ export class PalladionClient {
     const version = options.version ?? data.parameters?.version ?? data.versions?.at(-1);
     if (version === undefined) throw new PalladionError("data", `the service does not say which version of ${options.model} it runs`);
     const model = { name: options.model, version };
-    const file = await service.clientFile(model, data.parameters?.client_digest);
+    const file = await service.clientFile(model, options.clientDigest ?? data.parameters?.client_digest);
     const facts = await options.engine.open(file);
     return new PalladionClient(service, model, data, facts, options);
   }

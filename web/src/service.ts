@@ -83,12 +83,12 @@ export class Service {
     return this.#http.json(pathOf(model));
   }
 
-  /** The client's file of a version, checked against the digest in the metadata. */
+  /** The client's file of a version, checked against its digest. */
   async clientFile(model: Required<ModelName>, digest?: string): Promise<Bytes> {
     const file = await this.#http.bytes(`${pathOf(model)}/client`);
     const own = hex(await sha256(file));
     if (digest !== undefined && own !== digest) {
-      throw new PalladionError("data", `the client's file of ${model.name} has the SHA-256 ${own.slice(0, 12)}, and the service announced ${digest.slice(0, 12)}: try again`);
+      throw new PalladionError("data", `the client's file of ${model.name} has the SHA-256 ${own.slice(0, 12)}, expected ${digest.slice(0, 12)}: connect again, for the model may have changed just now`);
     }
     return file;
   }

@@ -133,7 +133,8 @@ test("a wrong passphrase, a failed job, a changed client's file, a service that 
   await assert.rejects((await connect(service, { store })).unlock("wrong horse"), { kind: "data" });
   await assert.rejects(client.predict(client.ends.inputs([[3, 8]])), { kind: "mismatch", message: "the keys have expired: make new ones" });
   const other = await serve(context, { parameters: { client_digest: "0".repeat(64) } });
-  await assert.rejects(connect(other), { kind: "data", message: /and the service announced 000000000000/ });
+  await assert.rejects(connect(other), { kind: "data", message: /expected 000000000000/ });
+  await assert.rejects(connect(service, { clientDigest: "1".repeat(64) }), { kind: "data", message: /expected 111111111111/ });
   await other.end();
   await assert.rejects(connect(other, { tries: 2 }), { kind: "io", retry: true, message: /cannot be reached/ });
 });
