@@ -19,6 +19,13 @@ import palladion
 
 COMMAND = [sys.executable, "-m", "palladion.cli"]
 
+
+def digit(prediction: palladion.Prediction) -> int:
+    """The class of the first input."""
+    assert prediction.classes is not None
+    return int(prediction.classes[0])
+
+
 sample = palladion.mnist_sample()
 pixels, labels = sample.images[:2, None] / 255, sample.labels
 
@@ -39,11 +46,11 @@ with tempfile.TemporaryDirectory() as name:
     with palladion.connect(url, token, home=folder / "home") as client:
         began = time.perf_counter()
         first = client.predict(pixels[:1])
-        print(f"Python: a {first.classes[0]}, in {time.perf_counter() - began:.1f} s with new keys")
+        print(f"Python: a {digit(first)}, in {time.perf_counter() - began:.1f} s with new keys")
         began = time.perf_counter()
         second = client.predict(pixels[1:])
-        print(f"Python: a {second.classes[0]}, in {time.perf_counter() - began:.1f} s")
-        assert [first.classes[0], second.classes[0]] == [*labels[:2]]
+        print(f"Python: a {digit(second)}, in {time.perf_counter() - began:.1f} s")
+        assert [digit(first), digit(second)] == [*labels[:2]]
 
     # The command, with the secret and the keys that are there.
     np.save(folder / "x.npy", pixels[:1])
@@ -63,7 +70,7 @@ with tempfile.TemporaryDirectory() as name:
         while job["state"] in ("queued", "running"):
             job = http.get(f"/v2/jobs/{job['id']}?wait=60").json()
         answer = http.get(f"/v2/jobs/{job['id']}/answer").content
-    print(f"HTTP: a {own.decrypt(answer, query).classes[0]}, {job['seconds']:.1f} s of computing")
+    print(f"HTTP: a {digit(own.decrypt(answer, query))}, {job['seconds']:.1f} s of computing")
 
     service.terminate()
     service.communicate()

@@ -159,7 +159,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "service.models": {"deployment", "service.tenants"},
     "service.keys": {"key_files", "service.tenants"},
     "service.jobs": {"service.keys", "service.models"},
-    "service.assembly": {"service.jobs"},
+    "service.receipts": {"service", "support.files"},
+    "service.assembly": {"service.jobs", "service.receipts"},
     "service.worker": {"service.assembly", "service.logs"},
     # Answers requests. It imports nothing that computes but the reading of queries.
     "service.front": {"service.worker"},

@@ -21,7 +21,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tests.test_manifest import dense
 
-EXTRAS = ["jax", "matplotlib", "onnx", "optax", "scipy", "skl2onnx", "sklearn", "torch"]
+EXTRAS = [
+    *("cryptography", "fastapi", "httpx", "jax", "matplotlib", "onnx", "optax", "pydantic"),
+    *("scipy", "skl2onnx", "sklearn", "sqlalchemy", "torch"),
+]
 """Packages that only extras install."""
 
 MOST_BYTES = 150_000_000

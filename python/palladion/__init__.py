@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from palladion.nn.ends.prediction import Prediction
     from palladion.nn.floats.plain import PlainNetwork
     from palladion.nn.integers.network import IntNetwork
+    from palladion.remote.asynchronous import connect_async
     from palladion.remote.service import Service, connect
     from palladion.remote.session import ServiceError
     from palladion.runs import Answer, RunReport
@@ -138,6 +139,7 @@ __all__ = [
     "circuit",
     "ckks",
     "connect",
+    "connect_async",
     "info",
     "key_memory",
     "machine_factors",
@@ -180,6 +182,7 @@ LATER: Final = {
     "Target": "targets",
     "Trace": "traces",
     "connect": "remote.service",
+    "connect_async": "remote.asynchronous",
     "mnist_network": "data.digits",
     "mnist_plain": "data.digits",
     "mnist_sample": "data.digits",

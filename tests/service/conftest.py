@@ -21,6 +21,8 @@ import pytest
 from palladion.remote.service import Service
 from palladion.support.records import Json
 
+from tests.service.postgres import Postgres
+from tests.service.s3 import Server
 from tests.test_manifest import dense
 
 PREFIX = "PALLADION_SERVE_"
@@ -155,6 +157,35 @@ def linear(folder: Path, seed: int) -> Linear:
     path = folder / f"linear-{seed}.program"
     model.compile(batch=2).save(path)
     return Linear(model, path, x)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A server of PostgreSQL."""
+    server = Postgres()
+    server.start()
+    yield server
+    server.remove()
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of S3."""
+    server = Server(tmp_path_factory.mktemp("s3"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database, of each kind; empty for SQLite, whose file is in the folder of
+    data."""
+    if request.param == "sqlite":
+        return ""
+    server = request.getfixturevalue("postgres")
+    assert isinstance(server, Postgres)
+    return server.new()
 
 
 @pytest.fixture(scope="session")

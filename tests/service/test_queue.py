@@ -11,6 +11,7 @@ from time import monotonic
 import pytest
 from palladion.remote.session import ServiceError
 from palladion.service.assembly import Parts, assemble
+from palladion.service.blobs.store import StoreError
 from palladion.service.jobs import queue
 from palladion.service.jobs.job import Job
 from palladion.service.jobs.queue import Lease, Request, Watch, new_identity
@@ -18,19 +19,22 @@ from palladion.service.jobs.sweeper import Sweeper
 from palladion.service.models.catalogue import Version
 from palladion.service.problems import BusyError, QuotaError
 from palladion.service.settings import Limits, Settings
-from palladion.service.state.database import now
+from palladion.service.state.database import DatabaseError, now
+from palladion.service.state.schema import identity
 from palladion.service.tenants import Tenant
+from sqlalchemy import text, update
 
 from tests.service.conftest import Linear, Running
 
 
 @pytest.fixture
-def parts(small: Linear, tmp_path: Path) -> Iterator[Parts]:
+def parts(small: Linear, tmp_path: Path, database: str) -> Iterator[Parts]:
     """The parts of a service, without a front and without workers."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "linear.program").write_bytes(small.program.read_bytes())
     settings = Settings(
-        programs=tmp_path / "models", data=tmp_path / "data", lease_seconds=0.2, attempts=2,
+        programs=tmp_path / "models", data=tmp_path / "data", database=database, lease_seconds=0.2,
+        attempts=2,
         limits=Limits(jobs=50),
     )  # fmt: skip
     found = assemble(settings)
@@ -42,7 +46,7 @@ def parts(small: Linear, tmp_path: Path) -> Iterator[Parts]:
 def version(parts: Parts, seconds: float = 1.0) -> Version:
     """The version of the model, as if its runs took so long."""
     found = parts.models.catalogue.version("linear")
-    return replace(found, facts=replace(found.facts, seconds=seconds))
+    return replace(found, seconds=seconds)
 
 
 def submit(parts: Parts, tenant: Tenant, seconds: float = 1.0, query: str = "0" * 64) -> Job:
@@ -204,6 +208,23 @@ def blobs(parts: Parts) -> set[str]:
     """The names of all blobs but programs."""
     prefixes = ("queries", "answers", "keys", "uploads", "checkpoints")
     return {name for prefix in prefixes for name in parts.store.names(prefix)}
+
+
+def test_a_store_of_another_database_is_refused(parts: Parts) -> None:
+    """So that a lost database does not cost the clients' keys."""
+    settings = parts.settings
+    assemble(settings).database.close()  # the same pair
+    with parts.database.write() as connection:  # as if it were a new one
+        connection.execute(update(identity).values(id="0" * 32))
+    with pytest.raises(StoreError, match="restore that database, or give an empty store"):
+        assemble(settings)
+
+
+def test_tables_of_a_later_version_are_refused(parts: Parts) -> None:
+    with parts.database.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(DatabaseError, match="later version of Palladion"):
+        assemble(parts.settings)
 
 
 def test_answers_expire(parts: Parts, monkeypatch: pytest.MonkeyPatch) -> None:

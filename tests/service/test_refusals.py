@@ -55,6 +55,7 @@ ROUTES = [
     ("GET", "/v2/jobs/0"),
     ("GET", "/v2/jobs/0/events"),
     ("GET", "/v2/jobs/0/answer"),
+    ("GET", "/v2/jobs/0/receipt"),
     ("DELETE", "/v2/jobs/0"),
 ]
 """Every route that is for tenants."""
@@ -201,6 +202,7 @@ def test_tenants_see_nothing_of_each_other(service: Running, small: Linear, tmp_
             ("GET", f"/v2/jobs/{job.id}?wait=1"),
             ("GET", f"/v2/jobs/{job.id}/answer"),
             ("GET", f"/v2/jobs/{job.id}/events"),
+            ("GET", f"/v2/jobs/{job.id}/receipt"),
             ("DELETE", f"/v2/jobs/{job.id}"),
             ("GET", f"/v2/keys/{key['digest']}"),
             ("DELETE", f"/v2/keys/{key['digest']}"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 import json
 import struct
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -14,6 +17,7 @@ import palladion
 import pytest
 from palladion.client import Client
 from palladion.deployment import CompiledModel
+from palladion.remote.receipts import Receipt
 
 from tests.service.conftest import Linear, Running
 
@@ -183,6 +187,41 @@ def put(http: httpx.Client, path: str, part: bytes) -> None:
     assert reply.status_code == 204, reply.text
 
 
+def test_a_receipt_says_which_program_ran(service: Running, small: Linear, tmp_path: Path) -> None:
+    with service.connect(tmp_path) as client, service.http() as http:
+        key = http.get("/v2").json()["receipt_key"]
+        job = client.model(version="2").submit(small.x[:1])
+        receipt = job.receipt(key)
+        assert receipt.facts["program_id"] == client.model(version="2").client.terms.program_id
+        assert receipt.facts["answer_digest"] == hashlib.sha256(job.answer()).hexdigest()
+        assert receipt.facts["version"] == "2"
+        data = http.get(f"/v2/jobs/{job.id}/receipt").json()
+    with pytest.raises(palladion.DataError, match="expected AAAA"):
+        Receipt.checked(data, "AAAA")
+    changed = data["statement"].replace('"version": "2"', '"version": "1"')
+    assert changed != data["statement"]
+    with pytest.raises(palladion.DataError, match="signature of the receipt is wrong"):
+        Receipt.checked({**data, "statement": changed})
+    with pytest.raises(palladion.DataError, match="no receipt"):
+        Receipt.checked({})
+    assert (service.folder / "receipt.key").stat().st_mode & 0o77 == 0
+
+
+def test_the_client_of_asyncio(service: Running, small: Linear, tmp_path: Path) -> None:
+    async def ask() -> list[palladion.Prediction]:
+        async with await palladion.connect_async(
+            service.url, service.token, home=tmp_path
+        ) as client:
+            assert await client.models() == {"linear": ["1", "2"]}
+            first = await client.predict(small.x[:1])
+            both = [client.predict(small.x[at : at + 1]) for at in (1, 2)]
+            return [first, *await asyncio.gather(*both)]
+
+    for at, found in enumerate(asyncio.run(ask())):
+        expected = small.model.predict(small.x[at : at + 1])
+        np.testing.assert_array_equal(found.integers, expected.integers)
+
+
 def test_the_page_of_figures(service: Running) -> None:
     with service.http() as http:
         text = http.get("/metrics").text
@@ -202,3 +241,31 @@ def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch.delitem(vars(palladion), "connect", raising=False)
     with pytest.raises(palladion.UsageError, match=r"palladion\[remote\]"):
         palladion.connect("http://localhost", "token")
+
+
+def test_a_model_changes_while_the_service_runs(
+    service: Running, small: Linear, tmp_path: Path
+) -> None:
+    """A version appears, serves, and goes."""
+    new = service.models / "linear" / "10.program"
+    with service.connect(tmp_path) as client:
+        new.write_bytes(small.program.read_bytes())
+        wait_until(lambda: "10" in client.models()["linear"])
+        assert client.models() == {"linear": ["1", "2", "10"]}
+        found = client.predict(small.x[:1], version="10")
+        new.unlink()
+        wait_until(lambda: "10" not in client.models()["linear"])
+        with pytest.raises(palladion.ServiceError, match="there is no version '10'"):
+            client.model(version="10")
+        np.testing.assert_array_equal(
+            found.integers, client.predict(small.x[:1], version="1").integers
+        )
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    for _ in range(300):
+        if holds():
+            return
+        threading.Event().wait(0.1)
+    raise AssertionError("it did not happen within 30 seconds")

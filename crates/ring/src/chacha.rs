@@ -1,5 +1,5 @@
-//! The generator of public masks: that of a library, or on WebAssembly our own, in about half of the
-//! time. There the library is slow: it is made for vectors.
+//! The generator of public masks: that of a library, or on WebAssembly our own in about half of
+//! the time. There the library is slow: it is made for vectors.
 
 #[cfg(any(test, target_arch = "wasm32"))]
 mod own;

@@ -26,6 +26,7 @@ from palladion.support.text import size
 @click.option(
     "--threads", type=click.IntRange(min=0), help="Threads of each worker; default: all cores."
 )
+@click.option("--ray", help="Address of a cluster of Ray whose machines run the workers, or auto.")
 @click.option("--check", "only_check", is_flag=True, help="Check settings and programs, and end.")
 @json_option
 def serve(

@@ -20,6 +20,7 @@ from palladion.key_files import KeyFile
 from palladion.nn.ends.prediction import Prediction
 from palladion.nn.integers.linear_maps import Ints
 from palladion.remote.home import Home
+from palladion.remote.receipts import Receipt
 from palladion.remote.session import ServiceError, Session
 from palladion.remote.uploading import upload
 from palladion.runs import Progress
@@ -93,7 +94,7 @@ class Service:
         self._home = Home(None if home is None else Path(home))
         self.secret = secret or self._home.secret(self._session.url, passphrase)
         """The secret. It never leaves this process."""
-        self._models: dict[tuple[str, str], RemoteModel] = {}
+        self._models: dict[tuple[str, ...], RemoteModel] = {}
 
     def models(self) -> dict[str, list[str]]:
         """The versions of each model.
@@ -130,10 +131,11 @@ class Service:
         name = self._only_model() if name is None else name
         path = f"/v2/models/{name}" + ("" if version is None else f"/versions/{version}")
         facts = self._session.json("GET", path)["parameters"]
-        known = (name, str(facts["client_digest"]))
-        if client_digest not in (None, known[1]):
+        digest = str(facts["client_digest"])
+        known = (name, str(facts["version"]), digest)
+        if client_digest not in (None, digest):
             raise DataError(f"the client's file of {name} at {self._session.url} has the SHA-256 "
-                            f"{known[1][:12]}…, expected {str(client_digest)[:12]}…")  # fmt: skip
+                            f"{digest[:12]}…, expected {str(client_digest)[:12]}…")  # fmt: skip
         if known not in self._models:
             self._models[known] = RemoteModel(self._session, self._home, self.secret, name, facts)
         return self._models[known]
@@ -343,6 +345,22 @@ class RemoteJob:
                 str(error["detail"]), status=None, kind=kind, retry=bool(error["retry"])
             )
         return self._session.send("GET", f"/v2/jobs/{self.id}/answer").content
+
+    def receipt(self, public_key: str | None = None) -> Receipt:
+        """The service's signed word on which program gave the answer, when that is there.
+
+        ``public_key`` is the service's, if it was told by other means.
+
+        Raises
+        ------
+        DataError
+            If the signature is wrong, or of another key.
+        ServiceError
+            If there is no answer, or the service stays away.
+        """
+        self.wait()
+        data = self._session.json("GET", f"/v2/jobs/{self.id}/receipt")
+        return Receipt.checked(data, public_key)
 
     def result(self, progress: Progress | None = None) -> Prediction:
         """The decrypted answer, when it is there. Raises as :meth:`answer`."""

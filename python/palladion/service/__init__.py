@@ -14,7 +14,7 @@ from palladion.support.extras import missing
 
 NEEDED: Final = (
     *("alembic", "fastapi", "limits", "prometheus_client", "pydantic_settings", "sqlalchemy"),
-    "uvicorn",
+    *("cryptography", "uvicorn"),
 )
 """Packages that only a service needs."""
 

@@ -110,7 +110,7 @@ def servable(version: Version, key_memory: int) -> Servable:
     return Servable(
         model=version.model,
         version=version.version,
-        seconds=facts.seconds,
+        seconds=version.seconds,
         memory_bytes=facts.memory_bytes,
         key_bytes=facts.key_bytes,
         capacity=tuple(Capacity.of(facts, cores, key_memory) for cores in CORES),
@@ -143,6 +143,7 @@ def serve_until_stopped(parts: Parts) -> None:
     import uvicorn
 
     from palladion.service.front.app import create
+    from palladion.service.front.patience import Patient
     from palladion.service.logs import log_to
 
     check_folder(parts)
@@ -153,6 +154,7 @@ def serve_until_stopped(parts: Parts) -> None:
     print(f"http://{host}:{port}", file=sys.stderr, flush=True)
     config = uvicorn.Config(
         create(parts),
+        http=Patient,
         log_config=None,
         access_log=False,
         limit_concurrency=1000,

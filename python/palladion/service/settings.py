@@ -74,12 +74,16 @@ class Settings(BaseModel):
     """URL of a PostgreSQL database; by default a file of SQLite in ``data``."""
     store: str = ""
     """URL of an S3 bucket for keys, queries and answers; by default a folder in ``data``."""
+    cache_bytes: Positive = 20_000 * MB
+    """Disk of each machine for copies of blobs from S3. Copies that were used last stay."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
 
     workers: Annotated[int, Field(ge=0)] = 1
     """Processes that run programs. Without one, workers elsewhere do."""
+    ray: str = ""
+    """Address of a cluster of Ray, such as ``auto``, whose machines run the workers."""
     threads: Annotated[int, Field(ge=0)] = 0
     """Threads of each worker; 0 for all cores, shared among the workers."""
     key_memory_bytes: Positive = 2_500 * MB
@@ -91,6 +95,8 @@ class Settings(BaseModel):
     attempts: Positive = 3
     """Workers that a job may lose before it fails."""
 
+    receipt_key: Path | None = None
+    """File of the private key that signs receipts, Ed25519 in PEM; by default one in ``data``."""
     part_bytes: Annotated[int, Field(ge=65_536, le=1_000 * MB)] = 8 * MB
     """Size of the parts in which keys are uploaded. Proxies often take no more than 1 to 100 MB."""
     largest_query_bytes: Positive = 256 * MB
@@ -138,7 +144,9 @@ class Settings(BaseModel):
         try:
             if path is not None:
                 path.open("rb").close()
-            return cls.model_validate(sources(path)(**chosen).model_dump())
+            found = cls.model_validate(sources(path)(**chosen).model_dump())
+            folders = {"programs": found.programs.resolve(), "data": found.data.resolve()}
+            return found.model_copy(update=folders)  # workers may start elsewhere
         except OSError as error:
             raise DataError(f"cannot read {path}: {error.strerror}") from error
         except ValidationError as error:

@@ -63,7 +63,7 @@ class Tenants:
             raise UsageError(f"the name {name!r}, expected 1 to 100 signs that can be printed")
         own = dict(limits or {})
         self._limits_of(own)
-        with self._database.write() as connection:
+        with self._database.write("tenants") as connection:
             if connection.execute(select(tenants.c.id).where(tenants.c.name == name)).first():
                 raise UsageError(f"there is a tenant {name!r} already")
             values = {"id": secrets.token_hex(16), "name": name, "weight": weight, "limits": own}

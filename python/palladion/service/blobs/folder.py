@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from palladion.service.blobs.store import FullError, MissingBlobError, StoreError
-
-INCOMING = "incoming"
+from palladion.service.blobs.incoming import Incoming, synchronise, translated
+from palladion.service.blobs.store import MissingBlobError
 
 
 class Folder:
@@ -20,19 +17,10 @@ class Folder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        with translated(root):
-            (root / INCOMING).mkdir(parents=True, exist_ok=True)
+        self._incoming = Incoming(root / "incoming")
 
-    @contextmanager
-    def incoming(self) -> Iterator[Path]:
-        with translated(self.root):
-            handle, name = tempfile.mkstemp(dir=self.root / INCOMING)
-            os.close(handle)
-        try:
-            yield Path(name)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(name)
+    def incoming(self) -> AbstractContextManager[Path]:
+        return self._incoming.file()
 
     def move_in(self, name: str, file: Path) -> None:
         to = self.root / name
@@ -73,24 +61,5 @@ class Folder:
         with translated(self.root):
             return shutil.disk_usage(self.root).free
 
-
-def synchronise(path: Path) -> None:
-    """Wait until a file, or the names in a folder, are on the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Turn errors of the operating system into those of a store."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise MissingBlobError(f"there is no {path.name} in the store") from error
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        kind = FullError if full else StoreError
-        raise kind(f"the store refuses {path.name}: {error.strerror}") from error
+    def check(self) -> None:
+        self.free()

@@ -54,7 +54,9 @@ class Store(Protocol):
         """
 
     def file(self, name: str) -> Path:
-        """A file with the bytes of a blob. It is only for reading, and stays while the blob does.
+        """A file with the bytes of a blob that never changes. It is only for reading. The same name
+        gives the same path, and the file stays while the blob does and the process uses no more
+        than 30 others: a process that comes back to it later asks for it again.
 
         Raises
         ------
@@ -70,3 +72,6 @@ class Store(Protocol):
 
     def free(self) -> int | None:
         """Bytes that are left, if that is known."""
+
+    def check(self) -> None:
+        """Nothing, if the store can be reached."""

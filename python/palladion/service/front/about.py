@@ -29,9 +29,9 @@ BYTES: Final[dict[int | str, Json]] = {200: {"content": {"application/octet-stre
 
 
 @ROUTER.get("", tags=["server"])
-def server() -> ServerView:
-    """Name, version and extensions of the server."""
-    return ServerView(version=__version__)
+def server(parts: Service) -> ServerView:
+    """Name, version and extensions of the server, and the key of its receipts."""
+    return ServerView(version=__version__, receipt_key=parts.signer.public_key)
 
 
 @ROUTER.get("/health/live", tags=["server"])
@@ -44,7 +44,7 @@ def live() -> Live:
 def ready(parts: Service) -> Ready:
     """Whether database and store can be reached, and models are loaded. 503 if not."""
     parts.queue.counts()
-    parts.store.free()
+    parts.store.check()
     if not parts.models.catalogue.versions:
         raise BusyError("no model is ready yet", 5.0)
     return Ready(ready=True)

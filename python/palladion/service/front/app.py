@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -17,6 +17,7 @@ from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from palladion._native import __version__
 from palladion.errors import PalladionError, can_retry, kind_of
@@ -49,17 +50,37 @@ ERRORS: Final[dict[int | str, Json]] = {
 }
 
 
-def create(parts: Parts, *, workers: bool = True) -> FastAPI:
-    """The application over the parts of a service. With ``workers`` it starts and ends the workers
-    of the settings; without, they are started elsewhere."""
+class Workers(Protocol):
+    """The workers of a service, wherever they are."""
+
+    def start(self) -> None:
+        """Start them."""
+
+    def wake(self) -> None:
+        """Tell them that there is work."""
+
+    async def end(self) -> None:
+        """Ask them to end, and wait."""
+
+
+def workers_of(parts: Parts, watcher: Watcher) -> Workers:
+    """The workers of the settings: processes of this machine, or actors of Ray."""
+    if not parts.settings.ray:
+        return Supervisor(parts.settings, parts.queue, watcher.look)
+    from palladion.service.worker.on_ray import RayWorkers
+
+    return RayWorkers(parts.settings, parts.settings.ray)
+
+
+def create(parts: Parts) -> FastAPI:
+    """The application over the parts of a service. It starts and ends the workers."""
     watcher = Watcher(parts.queue)
-    supervisor = Supervisor(parts.settings, parts.queue, watcher.look)
+    workers = workers_of(parts, watcher)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(parts.models.refresh)
-        if workers:
-            supervisor.start()
+        workers.start()
         tasks = [asyncio.create_task(watcher.run()), *(
             asyncio.create_task(every(seconds, act)) for seconds, act in chores(parts)
         )]  # fmt: skip
@@ -69,7 +90,7 @@ def create(parts: Parts, *, workers: bool = True) -> FastAPI:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await supervisor.end()
+            await workers.end()
 
     app = FastAPI(
         title="Palladion",
@@ -83,13 +104,14 @@ def create(parts: Parts, *, workers: bool = True) -> FastAPI:
     app.state.parts = parts
     app.state.rates = Rates()
     app.state.watcher = watcher
-    app.state.supervisor = supervisor
+    app.state.workers = workers
     for routes in (about, key_routes, job_routes, inference):
         app.include_router(routes.ROUTER)
     app.add_exception_handler(Exception, problem)
     app.add_exception_handler(PalladionError, problem)
     app.add_exception_handler(HTTPException, problem)
     app.add_exception_handler(RequestValidationError, problem)
+    app.add_exception_handler(ClientDisconnect, problem)
     metrics = Metrics(parts)
     show_figures(app, metrics)
     app.add_middleware(Edge, metrics=metrics)
@@ -140,6 +162,8 @@ async def problem(_request: Request, error: Exception) -> JSONResponse:
     elif isinstance(error, HTTPException):
         status, detail, kind, retry = error.status_code, str(error.detail), "usage", False
         headers = dict(error.headers or {})
+    elif isinstance(error, ClientDisconnect):  # nobody reads this
+        status, detail, kind, retry = 400, "the client left in the middle", "io", True
     elif isinstance(error, PalladionError):
         status, detail, kind = status_of(error), str(error), kind_of(error).name
         after = retry_after(error)

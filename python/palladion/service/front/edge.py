@@ -44,6 +44,9 @@ class Edge:
             await self._app(scope, receive, send)
             return
         path, length, began = scope["path"], 0, perf_counter()
+        if "\0" in path or b"%00" in scope["query_string"]:  # PostgreSQL has no such text
+            path, query = path.replace("\0", "\ufffd"), scope["query_string"]
+            scope = {**scope, "path": path, "query_string": query.replace(b"%00", b"%EF%BF%BD")}
         is_large = path.endswith(LARGE) or "/parts/" in path
 
         async def limited() -> Message:

@@ -7,7 +7,6 @@ A ciphertext is a tensor of the type BYTES. The protocol, with its extension for
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import json
 import struct
@@ -79,14 +78,14 @@ async def infer(
     async with in_file(request, parts, most) as body:
         length = request.headers.get(LENGTH)
         asked = await run_in_threadpool(header_of, body.file, length)
+        wait = asked.parameters.get("wait", parts.settings.longest_wait_seconds)
+        if not isinstance(wait, int | float) or not 0 <= wait <= 3600:
+            raise RequestError(f"the parameter wait is {wait!r}, expected 0 to 3600 seconds")
         with parts.store.incoming() as file:
             query = await run_in_threadpool(extract, body.file, asked, length, file)
             name = request.headers.get("Idempotency-Key")
             job = await run_in_threadpool(submit, parts, tenant, chosen, query, name)
     wake(request)
-    wait = asked.parameters.get("wait", parts.settings.longest_wait_seconds)
-    if not isinstance(wait, int | float) or not 0 <= wait <= 3600:
-        raise RequestError(f"the parameter wait is {wait!r}, expected 0 to 3600 seconds")
     job = await ended(request, parts, job, float(wait))
     if job.active:
         view = await run_in_threadpool(JobView.of, job, parts)
@@ -141,7 +140,7 @@ def from_base64(data: list[Any] | None) -> bytes:
         case [str(text)]:
             try:
                 return base64.b64decode(text, validate=True)
-            except binascii.Error as error:
+            except ValueError as error:
                 raise RequestError(f"the query is no base64: {error}") from error
     raise RequestError("the input has no element in base64, and no parameter binary_data_size")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -16,11 +17,11 @@ from palladion.service.front.access import Caller, Service
 from palladion.service.front.bodies import in_file
 from palladion.service.front.key_routes import BODY
 from palladion.service.front.submission import submit
-from palladion.service.front.views import JobList, JobView
+from palladion.service.front.views import JobList, JobView, ReceiptView
 from palladion.service.front.watcher import Watcher
 from palladion.service.jobs.job import Job, State
+from palladion.service.models.catalogue import digest_of
 from palladion.service.problems import ConflictError, GoneError
-from palladion.service.worker.supervisor import Supervisor
 
 ROUTER = APIRouter(prefix="/v2", tags=["jobs"])
 
@@ -68,9 +69,7 @@ async def create(
 
 def wake(request: Request) -> None:
     """Tell the workers that there is work."""
-    supervisor = request.app.state.supervisor
-    assert isinstance(supervisor, Supervisor), "the application is made with it"
-    supervisor.wake()
+    request.app.state.workers.wake()
 
 
 async def ended(request: Request, parts: Parts, job: Job, wait: float) -> Job:
@@ -119,6 +118,16 @@ async def events(request: Request, parts: Service, found: Owned) -> AsyncIterabl
 def answer(parts: Service, found: Owned) -> FileResponse:
     """The answer, which only the client can decrypt."""
     return answer_file(parts, found)
+
+
+@ROUTER.get("/jobs/{job}/receipt")
+def receipt(parts: Service, found: Owned) -> ReceiptView:
+    """The service's signed word on which program gave the answer to which query."""
+    answer = Path(answer_file(parts, found).path)
+    facts = {name: getattr(found, name) for name in (
+        "id", "model", "version", "program_id", "query_id", "key_id", "created", "finished",
+    )}  # fmt: skip
+    return ReceiptView(**parts.signer.sign({**facts, "answer_digest": digest_of(answer)}))
 
 
 @ROUTER.delete("/jobs/{job}")

@@ -84,7 +84,7 @@ class ModelView(BaseModel):
                 layout_id=facts.layout_id,
                 client_digest=facts.client_digest,
                 batch=facts.batch,
-                predicted_seconds=facts.seconds,
+                predicted_seconds=version.seconds,
                 predicted_memory_bytes=facts.memory_bytes,
                 key_bytes=facts.key_bytes,
                 query_bytes=facts.query_bytes,
@@ -112,6 +112,8 @@ class ServerView(BaseModel):
 
     name: str = "palladion"
     version: str
+    receipt_key: str
+    """The public key of Ed25519 that signs receipts, in base64."""
     extensions: list[str] = ["binary_tensor_data", "palladion_jobs", "palladion_keys"]
 
 
@@ -256,6 +258,15 @@ class JobList(BaseModel):
     """The last jobs of a tenant, the newest first."""
 
     jobs: list[JobView]
+
+
+class ReceiptView(BaseModel):
+    """The service's signed word on an answer. The signature, of Ed25519, is of the bytes of the
+    statement, which is JSON."""
+
+    statement: str
+    signature: str
+    public_key: str
 
 
 def error_of(job: Job) -> JobError | None:

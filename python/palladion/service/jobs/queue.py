@@ -70,6 +70,9 @@ NEXT: Final = (
 )
 """The next job: the oldest one of the tenant who used least."""
 
+TO_TAKE: Final = NEXT.with_for_update(of=jobs, skip_locked=True)
+"""The next job that no other worker is taking now."""
+
 TAKE: Final = (
     update(jobs)
     .where(jobs.c.id == bindparam("job"), jobs.c.fence == bindparam("last"), DUE)
@@ -159,7 +162,7 @@ class Queue:
             If the tenant has used up a limit.
         """
         tenant, version = request.tenant, request.version
-        with self._database.write() as connection:
+        with self._database.write(tenant.id) as connection:
             earlier = self._earlier(connection, tenant, request.idempotency, request.query_id)
             if earlier is not None:
                 return earlier
@@ -171,7 +174,7 @@ class Queue:
                 "model": version.model, "version": version.version, "program": version.digest,
                 "program_id": version.facts.program_id, "key_id": request.key_id,
                 "query_id": request.query_id, "query_bytes": request.query_bytes,
-                "predicted_seconds": version.facts.seconds, "state": State.QUEUED.value,
+                "predicted_seconds": version.seconds, "state": State.QUEUED.value,
                 "fence": 0, "beat": 0, "lost": 0, "done": 0.0, "created": at, "not_before": at,
             }  # fmt: skip
             connection.execute(insert(jobs), values)
@@ -230,7 +233,7 @@ class Queue:
             if connection.execute(NEXT, due).first() is None:
                 return None
         with self._database.write() as connection:
-            row = connection.execute(NEXT, due).first()
+            row = connection.execute(TO_TAKE, due).first()
             if row is None:
                 return None
             fence = row.fence + 1
@@ -373,7 +376,7 @@ class Queue:
                 f"the queries of {tenant.name} that wait or run {words}: wait for one", 5.0
             )
         cores = self._settings.worker_threads
-        if (lately + request.version.facts.seconds) * cores > limits.core_seconds_per_day:
+        if (lately + request.version.seconds) * cores > limits.core_seconds_per_day:
             words = f"{lately * cores:.0f} of {limits.core_seconds_per_day:.0f}"
             raise QuotaError(f"{tenant.name} has used {words} core-seconds in a day", 3600.0)
         waiting = left / max(1, self._settings.workers)

@@ -85,7 +85,7 @@ class Uploads:
                                "lower case: the SHA-256 of the file")  # fmt: skip
         if not 0 < length <= LARGEST:
             raise UnfitError(f"a file of {length} bytes, expected 1 to {LARGEST}")
-        with self._database.write() as connection:
+        with self._database.write(tenant.id) as connection:
             here = select(keys).where(keys.c.tenant == tenant.id, keys.c.digest == digest)
             if (row := connection.execute(here).mappings().first()) is not None:
                 return of_row(row)
@@ -140,7 +140,7 @@ class Uploads:
             raise RequestError(f"part {number} has the SHA-256 {own.hex()[:12]}, and its header "
                                f"says {digest.hex()[:12]}: send it again")  # fmt: skip
         self._store.put(part_blob(upload, number), data)
-        with self._database.write() as connection:
+        with self._database.write(tenant.id) as connection:
             self._of(connection, tenant, upload)
             known = select(upload_parts.c.number).where(
                 upload_parts.c.upload == upload, upload_parts.c.number == number
@@ -174,7 +174,7 @@ class Uploads:
                 raise
             self._store.move_in(key_blob(tenant.id, begun.digest), file)
         at = now()
-        with self._database.write() as connection:
+        with self._database.write(tenant.id) as connection:
             same = (keys.c.tenant == tenant.id, keys.c.digest == begun.digest)
             if connection.execute(select(keys.c.digest).where(*same)).first() is None:
                 connection.execute(insert(keys).values(
@@ -191,7 +191,7 @@ class Uploads:
     def abort(self, tenant: Tenant, upload: str) -> None:
         """Forget an upload. Raises as :meth:`get`."""
         begun = self.get(tenant, upload)
-        with self._database.write() as connection:
+        with self._database.write(tenant.id) as connection:
             connection.execute(delete(uploads).where(uploads.c.id == upload))
         self._remove_parts(begun)
 

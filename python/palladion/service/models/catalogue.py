@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 
 from palladion import _native
 from palladion.errors import DataError, PalladionError
-from palladion.service.blobs.store import Store
+from palladion.service.blobs.store import FullError, Store, StoreError
 from palladion.service.models.inspection import Facts, inspect
 from palladion.service.problems import NotThereError
 from palladion.service.settings import Serving, Settings
-from palladion.service.state.database import Database, now
+from palladion.service.state.database import Database, DatabaseError, now
 from palladion.service.state.schema import programs
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -45,6 +45,8 @@ class Version:
     facts: Facts
     terms: _native.Terms
     """A client's knowledge of the program."""
+    seconds: float
+    """Predicted seconds of a run on a worker."""
 
 
 @dataclass(frozen=True)
@@ -158,30 +160,30 @@ class Models:
         try:
             digest = digest_of(path)
             facts = self._facts(digest, path)
+        except (DatabaseError, FullError, StoreError):
+            raise  # no fault of the file: it is read again
         except PalladionError as error:
             return Refused(path, str(error))
         terms = _native.Terms.from_bytes(facts.client_file)
-        return Version(model, version, digest, facts, terms)
+        seconds = facts.seconds(self._settings.worker_threads)
+        return Version(model, version, digest, facts, terms, seconds)
 
     def _facts(self, digest: str, path: Path) -> Facts:
+        same = programs.c.digest == digest
         with self._database.read() as connection:
-            row = connection.execute(
-                select(programs.c.facts).where(programs.c.digest == digest)
-            ).scalar_one_or_none()
-        if row is not None:
-            return Facts.of_json(row)
-        facts = inspect(path, self._settings.worker_threads)
+            known = connection.execute(select(programs.c.facts).where(same)).scalar_one_or_none()
+        if known is not None and (facts := Facts.of_json(known)) is not None:
+            return facts
+        facts = inspect(path)
         with self._store.incoming() as file:
             shutil.copyfile(path, file)
             if digest_of(file) != digest:
-                raise NotThereError(f"{path} changed while it was read")
+                raise DataError(f"{path} changed while it was read")
             self._store.move_in(f"programs/{digest}", file)
-        with self._database.write() as connection:
-            known = select(programs.c.digest).where(programs.c.digest == digest)
-            if connection.execute(known).first() is None:
-                connection.execute(
-                    insert(programs).values(digest=digest, facts=facts.to_json(), created=now())
-                )
+        with self._database.write(digest) as connection:
+            values = {"facts": facts.to_json(), "created": now()}
+            if not connection.execute(update(programs).where(same).values(**values)).rowcount:
+                connection.execute(insert(programs).values(digest=digest, **values))
         return facts
 
 

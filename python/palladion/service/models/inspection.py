@@ -41,8 +41,6 @@ class Facts:
     """Predicted seconds of a run on one thread of this machine."""
     seconds_on: dict[str, float]
     """Predicted seconds of a run on 1, 2 and 4 threads of this machine."""
-    seconds: float
-    """The same on the threads of a worker."""
     running_bytes: int
     """Predicted memory of a run without its keys."""
     memory_bytes: int
@@ -61,17 +59,24 @@ class Facts:
         """SHA-256 of the client's file."""
         return hashlib.sha256(self.client_file).hexdigest()
 
+    def seconds(self, threads: int) -> float:
+        """Predicted seconds of a run on some threads. More than 4 are taken for 4."""
+        return self.seconds_on[str(max(count for count in THREADS if count <= threads))]
+
     def to_json(self) -> Json:
         """As data for JSON."""
         return asdict(self)
 
     @classmethod
-    def of_json(cls, data: Any) -> Facts:
-        """From data of :meth:`to_json`."""
-        return cls(**data)
+    def of_json(cls, data: Any) -> Facts | None:
+        """From data of :meth:`to_json`. None if another version wrote them."""
+        try:
+            return cls(**data)
+        except TypeError:
+            return None
 
     @classmethod
-    def of(cls, program: CompiledModel, threads: int) -> Facts:
+    def of(cls, program: CompiledModel) -> Facts:
         """Find the facts of a program out. It prepares the program for runs."""
         facts, costs = program.facts, program.costs()
         return cls(
@@ -85,7 +90,6 @@ class Facts:
             query_bytes=facts.predicted_ciphertext_bytes,
             core_seconds=costs.seconds_here,
             seconds_on={str(count): costs.wall_seconds(count) for count in THREADS},
-            seconds=costs.wall_seconds(threads),
             running_bytes=costs.predicted_running_memory_bytes,
             memory_bytes=costs.predicted_running_memory_bytes + costs.predicted_key_memory_bytes,
             log2_failure=facts.predicted_log2_failure,
@@ -93,7 +97,7 @@ class Facts:
         )
 
 
-def inspect(path: Path, threads: int) -> Facts:
+def inspect(path: Path) -> Facts:
     """Find the facts of a program's file out, in a process of its own.
 
     Raises
@@ -101,18 +105,17 @@ def inspect(path: Path, threads: int) -> Facts:
     FormatError
         If it is no program, or none of this version.
     """
-    words = [sys.executable, "-m", "palladion.service.models.inspection", str(path), str(threads)]
+    words = [sys.executable, "-m", "palladion.service.models.inspection", str(path)]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         raise FormatError(done.stderr.strip().rpartition("\n")[2] or f"{path}: its inspection died")
-    return Facts.of_json(json.loads(done.stdout))
+    return Facts(**json.loads(done.stdout))
 
 
 def main() -> None:
     """Print the facts of a program's file as JSON."""
-    path, threads = Path(sys.argv[1]), int(sys.argv[2])
     try:
-        print(json.dumps(Facts.of(CompiledModel.load(path), threads).to_json()))
+        print(json.dumps(Facts.of(CompiledModel.load(sys.argv[1])).to_json()))
     except PalladionError as error:
         sys.exit(str(error))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import secrets
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -11,11 +13,13 @@ from typing import Final
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import DBAPIError
+from alembic.util import CommandError
+from sqlalchemy import Connection, Engine, create_engine, event, insert, select, text
+from sqlalchemy.exc import DBAPIError, IntegrityError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from palladion.errors import IO, PalladionError
+from palladion.service.state.schema import identity
 from palladion.support.records import Json
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
@@ -26,6 +30,10 @@ PATIENCE: Final = 10.0
 
 START: Final = time.time() - time.monotonic()
 """When this machine's steady clock was 0, in seconds since 1970."""
+
+
+TAKE_A_TURN: Final = text("SELECT pg_advisory_xact_lock(:turn)")
+"""Wait for the transactions that took the same turn before."""
 
 
 class DatabaseError(PalladionError):
@@ -44,7 +52,11 @@ class Database:
         if self.is_sqlite:
             options["connect_args"] = {"timeout": PATIENCE, "check_same_thread": False}
         else:
-            options["connect_args"] = {"connect_timeout": int(PATIENCE)}
+            options["connect_args"] = {
+                "connect_timeout": int(PATIENCE),
+                "tcp_user_timeout": int(2000 * PATIENCE),
+                "options": f"-c lock_timeout={int(1000 * PATIENCE)}",
+            }
         self.engine: Engine = create_engine(url, **options)
         if self.is_sqlite:
             event.listen(self.engine, "connect", prepare_sqlite)
@@ -63,9 +75,14 @@ class Database:
         settings.attributes["log"] = False
         with self.write() as connection:
             if not self.is_sqlite:
+                connection.execute(text("SET LOCAL lock_timeout = 0"))
                 connection.execute(text("SELECT pg_advisory_xact_lock(7225166)"))
             settings.attributes["connection"] = connection
-            command.upgrade(settings, "head")
+            try:
+                command.upgrade(settings, "head")
+            except CommandError as error:
+                words = "the tables of the database are those of a later version of Palladion"
+                raise DatabaseError(f"{words}: install that one ({error})") from error
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -80,9 +97,10 @@ class Database:
             yield connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """A transaction. What it reads stays true until its end in SQLite alone, where one
-        transaction writes at a time: elsewhere an ``UPDATE`` states its own condition.
+    def write(self, turn: str | None = None) -> Iterator[Connection]:
+        """A transaction. What it reads stays true until its end in SQLite, where one transaction
+        writes at a time. Elsewhere this holds among the transactions that name the same ``turn``,
+        such as the identity of a tenant; the others state their conditions in an ``UPDATE``.
 
         Raises
         ------
@@ -94,7 +112,24 @@ class Database:
             self.engine.connect() as connection,
             connection.execution_options(writes=True).begin(),
         ):
+            if turn is not None and not self.is_sqlite:
+                connection.execute(TAKE_A_TURN, {"turn": number_of(turn)})
             yield connection
+
+    def identity(self) -> str:
+        """The identity of this database, which it has from its first use on.
+
+        Raises
+        ------
+        DatabaseError
+            If it cannot be reached.
+        """
+        with self.write("identity") as connection:
+            known = connection.execute(select(identity.c.id)).scalar_one_or_none()
+            if known is None:
+                known = secrets.token_hex(16)
+                connection.execute(insert(identity), {"id": known})
+        return str(known)
 
     def close(self) -> None:
         """Close all connections."""
@@ -115,16 +150,28 @@ def begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+def number_of(turn: str) -> int:
+    """The number of a lock of PostgreSQL. Two names of one number would only wait for each
+    other."""
+    return int.from_bytes(hashlib.sha256(turn.encode()).digest()[:8], "big", signed=True)
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn errors of a database that is away or busy into one of this package."""
     try:
         yield
+    except IntegrityError as error:
+        # Who writes has looked before. A row that came, or that went, since then is of another one.
+        raise DatabaseError("rows of the database changed at the same moment") from error
     except DBAPIError as error:
         away = error.connection_invalidated or type(error).__name__ == "OperationalError"
         if not away:
             raise
-        raise DatabaseError(f"the database does not answer: {error.orig}") from error
+        reason = str(error.orig).strip().partition("\n")[0]
+        raise DatabaseError(f"the database does not answer: {reason}") from error
+    except TimeoutError as error:
+        raise DatabaseError("all connections to the database are in use") from error
 
 
 def now() -> float:

@@ -25,6 +25,12 @@ DIGEST = String(64)
 KEY = String(32)
 Seconds = Double
 
+identity = Table(
+    "identity",
+    META,
+    Column("id", String(32), primary_key=True, comment="of this database; its store has it too"),
+)
+
 tenants = Table(
     "tenants",
     META,

@@ -8,11 +8,24 @@ other process is gone.
 from __future__ import annotations
 
 import threading
-from typing import IO
+from typing import IO, Protocol
+
+
+class Caller(Protocol):
+    """The calls of a worker."""
+
+    stop: threading.Event
+    """Set when the worker is to stop."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait for a call, or for some seconds."""
+
+    def tell(self) -> None:
+        """Say that a job has changed."""
 
 
 class Calls:
-    """The worker's end."""
+    """The worker's end of its pipes."""
 
     def __init__(self, incoming: IO[str], outgoing: IO[str]) -> None:
         self._incoming = incoming

@@ -25,7 +25,7 @@ from palladion.service.jobs.queue import Lease, Queue
 from palladion.service.keys.stored import Keys, key_blob
 from palladion.service.settings import Settings
 from palladion.service.state.database import DatabaseError
-from palladion.service.worker.calls import Calls
+from palladion.service.worker.calls import Caller
 from palladion.service.worker.heart import Heart
 from palladion.support.text import size
 
@@ -70,7 +70,7 @@ class Worker:
         _native.set_threads(settings.worker_threads)
         _native.set_key_memory(settings.key_memory_bytes)
 
-    def work(self, calls: Calls) -> None:
+    def work(self, calls: Caller) -> None:
         """Run jobs until the worker is to stop. A run that is under way then saves where it is, and
         its job goes back to the queue."""
         stop = calls.stop
@@ -160,7 +160,7 @@ class Worker:
 
     def _has_checkpoint(self, job: Job) -> bool:
         try:
-            self._store.file(job.checkpoint_blob)
+            self._store.read(job.checkpoint_blob)
         except PalladionError:
             return False
         return True
@@ -193,8 +193,9 @@ class Worker:
                                   "upload them again")  # fmt: skip
         digests = [file.digest for file in cover.files]
         chosen = (job.program, job.tenant, *digests)
+        # For every job: keys that have left the memory are read from these files again.
+        paths = [self._store.file(key_blob(job.tenant, digest)) for digest in digests]
         if chosen not in self._opened:
-            paths = [self._store.file(key_blob(job.tenant, digest)) for digest in digests]
             self._opened[chosen] = program.open_keys(*paths)
         self._opened.move_to_end(chosen)
         while len(self._opened) > OPENED:

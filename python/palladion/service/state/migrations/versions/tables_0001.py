@@ -10,6 +10,16 @@ down_revision = None
 def upgrade() -> None:
     """Make the tables."""
     op.create_table(
+        "identity",
+        sa.Column(
+            "id",
+            sa.String(length=32),
+            nullable=False,
+            comment="of this database; its store has it too",
+        ),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
         "audit",
         sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
         sa.Column("at", sa.Double(), nullable=False),

@@ -1,0 +1,93 @@
+"""Workers as actors of Ray: two nodes on this machine, of which one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from palladion import CompiledModel, Secret
+from palladion.client import Client
+from palladion.remote.uploading import upload
+
+from tests.conftest import Halves
+from tests.service.conftest import Linear, Running
+
+pytest.importorskip("ray", reason="Ray is not installed: pip install 'palladion[ray]'")
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """A cluster of two nodes with a core each."""
+    from ray.cluster_utils import Cluster
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(("python", os.environ.get("PYTHONPATH", ""))))
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+    found.add_node(num_cpus=1)
+    yield found
+    found.shutdown()  # type: ignore[no-untyped-call]
+
+
+def started(cluster: Any, folder: Path, program: Path) -> Running:
+    """A service with two workers on a cluster."""
+    (folder / "models").mkdir()
+    (folder / "models" / "model.program").write_bytes(program.read_bytes())
+    settings = {"ray": cluster.address, "workers": 2, "threads": 1, "lease_seconds": 3,
+                "attempts": 100, "key_memory_bytes": 1_000_000_000}  # fmt: skip
+    running = Running(folder / "data", folder / "models", settings)
+    running.start()
+    return running
+
+
+def actors() -> list[psutil.Process]:
+    """The processes of workers."""
+    return [process for process in psutil.process_iter(["cmdline"])
+            if "WorkerActor" in " ".join(process.info["cmdline"] or [])]  # fmt: skip
+
+
+def test_jobs_survive_the_death_of_workers(cluster: Any, small: Linear, tmp_path: Path) -> None:
+    running = started(cluster, tmp_path, small.program)
+    expected = small.model.predict(small.x[:1]).integers
+    with running.connect(tmp_path / "home") as client:
+        model = client.model()
+        model.upload_keys()
+        jobs, deaths, end = [], 0, monotonic() + 120
+        while deaths < 20:
+            assert monotonic() < end, "workers were not started again"
+            jobs.append(model.submit(small.x[:1]))
+            for process in actors()[:1]:
+                process.send_signal(signal.SIGKILL)
+                deaths += 1
+            threading.Event().wait(0.5)
+        for job in jobs:
+            np.testing.assert_array_equal(job.result().integers, expected)
+    assert running.stop() == 0
+
+
+def test_jobs_survive_the_death_of_a_node(cluster: Any, halves: Halves, tmp_path: Path) -> None:
+    """Six runs of MNIST, of which some are under way on a node that dies."""
+    running = started(cluster, tmp_path, halves.program)
+    program, secret = CompiledModel.load(halves.program), Secret.load(halves.secret)
+    with running.connect(tmp_path / "home", secret=secret) as client:
+        upload(client._session, halves.evaluation)
+        model = client.model()
+        query = Client.of(program.terms, secret).query(halves.query.read_bytes())
+        jobs = [model._submit(query) for _ in range(6)]
+        end = monotonic() + 120
+        while sum(job["state"] == "running" for job in client.jobs()) < 2:
+            assert monotonic() < end, "no two workers run"
+            threading.Event().wait(0.1)
+        (node,) = (node for node in cluster.worker_nodes)
+        cluster.remove_node(node, allow_graceful=False)
+        found = [job.result().integers for job in jobs]
+    assert running.stop() == 0
+    for integers in found[1:]:
+        np.testing.assert_array_equal(integers, found[0])
