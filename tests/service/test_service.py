@@ -17,7 +17,7 @@ import palladion
 import pytest
 from palladion.client import Client
 from palladion.deployment import CompiledModel
-from palladion.remote.receipts import Receipt
+from palladion.remote.receipt import Receipt
 
 from tests.service.conftest import Linear, Running
 
@@ -236,9 +236,6 @@ def test_without_the_extra_the_message_says_what_to_install(
     import sys
 
     monkeypatch.setitem(sys.modules, "httpx", None)
-    monkeypatch.delitem(sys.modules, "palladion.remote.session")
-    monkeypatch.delitem(sys.modules, "palladion.remote.service")
-    monkeypatch.delitem(vars(palladion), "connect", raising=False)
     with pytest.raises(palladion.UsageError, match=r"palladion\[remote\]"):
         palladion.connect("http://localhost", "token")
 

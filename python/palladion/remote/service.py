@@ -20,7 +20,7 @@ from palladion.key_files import KeyFile
 from palladion.nn.ends.prediction import Prediction
 from palladion.nn.integers.linear_maps import Ints
 from palladion.remote.home import Home
-from palladion.remote.receipts import Receipt
+from palladion.remote.receipt import Receipt
 from palladion.remote.session import ServiceError, Session
 from palladion.remote.uploading import upload
 from palladion.runs import Progress

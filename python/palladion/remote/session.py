@@ -7,16 +7,14 @@ import random
 import time
 from collections.abc import Mapping
 from time import monotonic
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from palladion.errors import INTERNAL, IO, KINDS, Kind, PalladionError
 from palladion.support.extras import missing
 from palladion.support.records import Json
 
-try:
+if TYPE_CHECKING:
     import httpx
-except ImportError as error:
-    raise missing(error, "a client of a service", "remote") from error
 
 LOG: Final = logging.getLogger("palladion.remote")
 
@@ -55,6 +53,11 @@ class Session:
     """
 
     def __init__(self, url: str, token: str, *, patience: float = 120.0, **options: Any) -> None:
+        try:
+            import httpx  # slow, and only clients of a service need it
+        except ImportError as error:
+            raise missing(error, "a client of a service", "remote") from error
+        self._errors = httpx.HTTPError
         self.url = url.rstrip("/")
         self._patience = patience
         timeout = httpx.Timeout(60.0, connect=10.0)
@@ -86,7 +89,7 @@ class Session:
         while True:
             try:
                 response = self._http.request(method, path, **options)
-            except httpx.HTTPError as error:
+            except self._errors as error:
                 failed = ServiceError(f"{self.url} cannot be reached: "
                                       f"{error or type(error).__name__}",
                                       status=None, kind=IO, retry=True)  # fmt: skip

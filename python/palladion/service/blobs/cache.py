@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 from collections import OrderedDict
@@ -17,6 +16,7 @@ from palladion.service.blobs.incoming import (
     synchronise,
     translated,
 )
+from palladion.service.blobs.locks import lock_shared
 
 HELD: Final = 32
 """Copies that a process used last. They stay, however small the budget is. A worker uses a program
@@ -115,7 +115,7 @@ def locked(path: Path) -> int | None:
             handle = os.open(path, os.O_RDONLY)
         except (FileNotFoundError, NotADirectoryError):
             return None
-    fcntl.flock(handle, fcntl.LOCK_SH)
+    lock_shared(handle)
     if os.fstat(handle).st_nlink:
         return handle
     os.close(handle)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from palladion.service.blobs.locks import lock_alone, lock_shared
 from palladion.service.blobs.store import FullError, MissingBlobError, StoreError
 
 FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -53,7 +53,7 @@ class Incoming:
     def _new(self) -> tuple[int, str]:
         while True:
             handle, name = tempfile.mkstemp(dir=self._folder)
-            fcntl.flock(handle, fcntl.LOCK_SH)
+            lock_shared(handle)
             if os.fstat(handle).st_nlink:
                 return handle, name
             os.close(handle)  # another process took it for one that was left behind
@@ -66,11 +66,10 @@ def remove_unless_locked(path: Path) -> bool:
     except FileNotFoundError:
         return True
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not lock_alone(handle):
+            return False
         with suppress(FileNotFoundError):
             os.unlink(path)
-    except BlockingIOError:
-        return False
     finally:
         os.close(handle)
     return True
