@@ -33,7 +33,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     found.add_node(num_cpus=1)
     yield found
-    found.shutdown()  # type: ignore[no-untyped-call]
+    found.shutdown()
 
 
 def started(cluster: Any, folder: Path, program: Path) -> Running:

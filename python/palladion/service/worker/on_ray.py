@@ -150,7 +150,7 @@ class RayWorkers:
 def check_machines(settings: Settings) -> None:
     """Refuse several machines without a common database and store. Raises as
     :class:`RayWorkers`."""
-    nodes: list[Json] = ray.nodes()  # type: ignore[no-untyped-call]
+    nodes: list[Json] = ray.nodes()
     hosts = {node["NodeManagerHostname"] for node in nodes if node["Alive"]}
     if len(hosts) > 1 and not (settings.database.startswith("postgresql") and settings.store):
         words = f"Ray has {len(hosts)} machines, and database and store lie on this one"
