@@ -6,8 +6,8 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from time import monotonic, perf_counter
-from typing import Final
+from time import monotonic, perf_counter, sleep
+from typing import Final, TypeVar
 
 from palladion import _native
 from palladion.deployment import CompiledModel
@@ -19,7 +19,7 @@ from palladion.errors import (
     StoppedError,
     can_retry,
 )
-from palladion.service.blobs.store import MissingBlobError, Store, StoreError
+from palladion.service.blobs.store import FullError, MissingBlobError, Store, StoreError
 from palladion.service.jobs.job import Job
 from palladion.service.jobs.queue import Lease, Queue
 from palladion.service.keys.stored import Keys, key_blob
@@ -28,6 +28,11 @@ from palladion.service.state.database import DatabaseError
 from palladion.service.worker.calls import Caller
 from palladion.service.worker.heart import Heart
 from palladion.support.text import size
+
+Result = TypeVar("Result")
+
+AWAY: Final = (DatabaseError, FullError, StoreError)
+"""Errors of database and store that end by themselves, or when an operator acts."""
 
 LOG: Final = logging.getLogger("palladion.service.worker")
 
@@ -96,18 +101,16 @@ class Worker:
         )
         with Heart(self._queue, lease, stop, self._settings.lease_seconds / 5) as heart:
             try:
-                answer = self._answer(lease, job, heart)
+                answer = self._answer(job, heart)
             except BaseException as error:
-                self._give_up(lease, job, error, stop)
+                self._give_up(lease, job, error)
                 if not isinstance(error, Exception):
                     raise
                 return
             name = f"answers/{job.id}.{lease.fence}"
-            self._insist(stop, lambda: self._store.put(name, answer))
+            self._insist(lambda: self._store.put(name, answer))
             seconds = perf_counter() - began
-            accepted = self._insist(
-                stop, lambda: self._queue.finish(lease, name, len(answer), seconds)
-            )
+            accepted = self._insist(lambda: self._queue.finish(lease, name, len(answer), seconds))
         if not accepted:
             LOG.warning("answer dropped: the job was taken away", extra={"job": job.id})
             self._store.delete(name)
@@ -116,7 +119,7 @@ class Worker:
         self._store.delete(job.query_blob)
         self._store.delete(job.checkpoint_blob)
 
-    def _answer(self, lease: Lease, job: Job, heart: Heart) -> bytes:
+    def _answer(self, job: Job, heart: Heart) -> bytes:
         program = self._program(job.program)
         query = program.query(self._store.read(job.query_blob))
         keys = self._opened_keys(job, program)
@@ -126,7 +129,10 @@ class Worker:
             nonlocal last
             if heart.lost or (not heart.stopping and monotonic() - last < BETWEEN_CHECKPOINTS):
                 return
-            self._store.put(job.checkpoint_blob, checkpoint)
+            try:
+                self._store.put(job.checkpoint_blob, checkpoint)
+            except (FullError, StoreError) as error:  # the run itself needs no checkpoint
+                LOG.warning("no checkpoint: %s", error, extra={"job": job.id})
             last = monotonic()
 
         with program.reserved(keys_are_loaded=True):
@@ -137,25 +143,24 @@ class Worker:
             prepared = program.prepare(checkpoint=checkpoint, saving=True)
             return prepared(keys, query, heart.progress, save).to_bytes()
 
-    def _give_up(self, lease: Lease, job: Job, error: BaseException, stop: threading.Event) -> None:
+    def _give_up(self, lease: Lease, job: Job, error: BaseException) -> None:
         """Put a job back, or fail it, after an error."""
         if isinstance(error, StoppedError):
             LOG.info("job stopped", extra={"job": job.id})
-            self._insist(stop, lambda: self._queue.give_back(lease))
+            self._insist(lambda: self._queue.give_back(lease))
             return
         if isinstance(error, FormatError) and self._has_checkpoint(job):
             LOG.warning("checkpoint refused: %s", error, extra={"job": job.id})
             self._store.delete(job.checkpoint_blob)
-            self._insist(stop, lambda: self._queue.give_back(lease))
+            self._insist(lambda: self._queue.give_back(lease))
             return
-        waits = isinstance(error, (BudgetError, StoreError, DatabaseError)) and can_retry(error)
-        if waits:
+        if isinstance(error, (*AWAY, BudgetError)) and can_retry(error):
             LOG.warning("job waits: %s", error, extra={"job": job.id})
-            self._insist(stop, lambda: self._queue.give_back(lease, seconds=LATER))
+            self._insist(lambda: self._queue.give_back(lease, seconds=LATER))
             return
         known = isinstance(error, PalladionError)
         LOG.error("job failed", extra={"job": job.id}, exc_info=None if known else error)
-        self._insist(stop, lambda: self._queue.fail(lease, error))
+        self._insist(lambda: self._queue.fail(lease, error))
         self._store.delete(job.query_blob)
 
     def _has_checkpoint(self, job: Job) -> bool:
@@ -165,17 +170,17 @@ class Worker:
             return False
         return True
 
-    def _insist(self, stop: threading.Event, act: Callable[[], bool | None]) -> bool | None:
-        """Do what database or store must accept, and try again while they are away."""
+    def _insist(self, act: Callable[[], Result]) -> Result:
+        """Do what database or store must accept, and try again while they are away or full."""
         end = monotonic() + PATIENCE
         while True:
             try:
                 return act()
-            except (DatabaseError, StoreError) as error:
+            except AWAY as error:
                 if monotonic() > end:
                     raise
                 LOG.warning("%s: trying again", error)
-                stop.wait(LATER) or threading.Event().wait(LATER)
+                sleep(LATER)
 
     def _program(self, digest: str) -> CompiledModel:
         if digest not in self._programs:
