@@ -12,14 +12,14 @@ from types import FrameType
 from palladion.service.assembly import assemble
 from palladion.service.logs import log_to
 from palladion.service.settings import Settings
-from palladion.service.worker.calls import Calls
+from palladion.service.worker.calls import PipeCalls
 from palladion.service.worker.worker import Worker
 
 
 def main() -> None:
     """Run jobs until SIGTERM, or until the process that started this one is gone."""
     settings = Settings.model_validate_json(sys.stdin.readline())
-    calls = Calls(sys.stdin, sys.stdout)
+    calls = PipeCalls(sys.stdin, sys.stdout)
 
     def end(_number: int, _frame: FrameType | None) -> None:
         calls.end()

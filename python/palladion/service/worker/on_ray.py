@@ -10,11 +10,13 @@ import asyncio
 import logging
 import os
 import signal
-import threading
 from typing import Any, Final
 
 from palladion.errors import UsageError
+from palladion.service.assembly import assemble
 from palladion.service.settings import Settings
+from palladion.service.worker.calls import Calls
+from palladion.service.worker.worker import Worker
 from palladion.support.extras import missing
 from palladion.support.records import Json
 
@@ -32,38 +34,10 @@ GRACE: Final = 20.0
 """Seconds in which an actor may end its step and save it."""
 
 
-class Calls:
-    """The calls of a worker whose starter is in another process, perhaps on another machine."""
-
-    def __init__(self) -> None:
-        self._work = threading.Event()
-        self.stop = threading.Event()
-
-    def wake(self) -> None:
-        """Say that there may be work."""
-        self._work.set()
-
-    def end(self) -> None:
-        """Let the worker stop."""
-        self.stop.set()
-        self._work.set()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait for a call, or for some seconds."""
-        self._work.wait(seconds)
-        self._work.clear()
-
-    def tell(self) -> None:
-        """Nobody listens: the front looks at the database."""
-
-
 class WorkerActor:
     """A worker in a process of Ray."""
 
     def __init__(self, settings: str) -> None:
-        from palladion.service.assembly import assemble
-        from palladion.service.worker.worker import Worker
-
         own = Settings.model_validate_json(settings)
         parts = assemble(own)
         self.name = f"ray:{ray.get_runtime_context().get_actor_id()}:{os.getpid()}"

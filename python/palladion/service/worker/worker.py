@@ -25,7 +25,7 @@ from palladion.service.jobs.queue import Lease, Queue
 from palladion.service.keys.stored import Keys, key_blob
 from palladion.service.settings import Settings
 from palladion.service.state.database import DatabaseError
-from palladion.service.worker.calls import Caller
+from palladion.service.worker.calls import Calls
 from palladion.service.worker.heart import Heart
 from palladion.support.text import size
 
@@ -75,7 +75,7 @@ class Worker:
         _native.set_threads(settings.worker_threads)
         _native.set_key_memory(settings.key_memory_bytes)
 
-    def work(self, calls: Caller) -> None:
+    def work(self, calls: Calls) -> None:
         """Run jobs until the worker is to stop. A run that is under way then saves where it is, and
         its job goes back to the queue."""
         stop = calls.stop
