@@ -135,11 +135,11 @@ def predict(
 def models(as_json: bool, **where: Any) -> None:
     """Show the models of a service."""
     with opened(**where) as service:
-        found = service.models()
+        versions_of = service.models()
     if as_json:
-        print_json({"models": found})
+        print_json({"models": versions_of})
         return
-    print_table([{"model": name, "versions": ", ".join(of)} for name, of in found.items()])
+    print_table([{"model": name, "versions": ", ".join(of)} for name, of in versions_of.items()])
 
 
 @remote.command()
@@ -151,14 +151,14 @@ def keys(delete: str | None, as_json: bool, **where: Any) -> None:
     with opened(**where) as service:
         if delete is not None:
             service.delete_keys(delete)
-        found = service.keys()
+        stored = service.keys()
     if as_json:
-        print_json({"keys": found})
+        print_json({"keys": stored})
         return
     print_table([
         {"digest": key["digest"], "key": key["key_id"][:12], "size": size(key["bytes"]),
          "stored": at(key["created"]), "ends": at(key["expires"])}
-        for key in found
+        for key in stored
     ])  # fmt: skip
 
 
@@ -168,11 +168,11 @@ def keys(delete: str | None, as_json: bool, **where: Any) -> None:
 def jobs(as_json: bool, **where: Any) -> None:
     """Show your last jobs."""
     with opened(**where) as service:
-        found = service.jobs()
+        latest = service.jobs()
     if as_json:
-        print_json({"jobs": found})
+        print_json({"jobs": latest})
         return
-    print_table([job_row(job) for job in found])
+    print_table([job_row(job) for job in latest])
 
 
 def job_row(job: Json) -> dict[str, str]:

@@ -54,19 +54,19 @@ def serve(
     serve_until_stopped(service)
 
 
-def show(found: Check, as_json: bool) -> None:
-    """Print what a check found. A program that is refused is an error."""
+def show(checked: Check, as_json: bool) -> None:
+    """Print what a check checked. A program that is refused is an error."""
     if as_json:
-        print_json(found.to_json())
+        print_json(checked.to_json())
     else:
         print_table([
             {"model": f"{model.model} {model.version}", "cores": str(row.cores),
              "workers": f"{row.workers} of {row.threads} threads",
              "seconds": f"{row.seconds:.3g}", "an hour": f"{row.requests_per_hour:,.0f}",
              "memory": size(row.memory_bytes), "a client's keys": size(model.key_bytes)}
-            for model in found.models for row in model.capacity
+            for model in checked.models for row in model.capacity
         ])  # fmt: skip
         click.echo("predicted, for cores like those of this machine, each with nothing else to do")
-    if found.refused:
-        reasons = "; ".join(f"{refused.path}: {refused.reason}" for refused in found.refused)
-        raise DataError(f"{len(found.refused)} programs are refused: {reasons}")
+    if checked.refused:
+        reasons = "; ".join(f"{refused.path}: {refused.reason}" for refused in checked.refused)
+        raise DataError(f"{len(checked.refused)} programs are refused: {reasons}")

@@ -105,13 +105,13 @@ def issue(service: Tenants, name: str, days: float | None) -> None:
 
 def parsed(limits: tuple[str, ...]) -> Json:
     """Limits from words such as ``jobs=10``."""
-    found = {}
+    numbers = {}
     for words in limits:
         name, sign, value = words.partition("=")
         if not sign:
             raise UsageError(f"the limit {words!r}, expected NAME=NUMBER")
-        found[name] = value
-    return found
+        numbers[name] = value
+    return numbers
 
 
 def row_of(tenant: Tenant) -> Json:

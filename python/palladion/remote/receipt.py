@@ -41,16 +41,16 @@ class Receipt:
         except ImportError as error:
             raise missing(error, "a receipt", "serve") from error
         try:
-            found = {name: str(data[name]) for name in ("statement", "signature", "public_key")}
-            key = Ed25519PublicKey.from_public_bytes(base64.b64decode(found["public_key"]))
-            key.verify(base64.b64decode(found["signature"]), found["statement"].encode())
-            facts = json.loads(found["statement"])
+            texts = {name: str(data[name]) for name in ("statement", "signature", "public_key")}
+            key = Ed25519PublicKey.from_public_bytes(base64.b64decode(texts["public_key"]))
+            key.verify(base64.b64decode(texts["signature"]), texts["statement"].encode())
+            facts = json.loads(texts["statement"])
         except InvalidSignature as error:
             raise DataError("the signature of the receipt is wrong") from error
         except (KeyError, ValueError, binascii.Error) as error:
             raise DataError(f"this is no receipt: {error}") from error
-        if public_key not in (None, found["public_key"]):
+        if public_key not in (None, texts["public_key"]):
             raise DataError(
-                f"the receipt is signed by {found['public_key']}, expected {public_key}"
+                f"the receipt is signed by {texts['public_key']}, expected {public_key}"
             )
-        return cls(facts=facts, **found)
+        return cls(facts=facts, **texts)

@@ -104,8 +104,8 @@ class Service:
         ServiceError
             If the service refuses, or cannot be reached.
         """
-        found = self._session.json("GET", "/v2/models")["models"]
-        return {str(model["name"]): [*map(str, model["versions"])] for model in found}
+        models = self._session.json("GET", "/v2/models")["models"]
+        return {str(model["name"]): [*map(str, model["versions"])] for model in models}
 
     def model(
         self,
@@ -184,10 +184,10 @@ class Service:
         self.close()
 
     def _only_model(self) -> str:
-        found = self.models()
-        if len(found) != 1:
-            raise UsageError(f"the service has {len(found)} models, {', '.join(found)}: name one")
-        return next(iter(found))
+        models = self.models()
+        if len(models) != 1:
+            raise UsageError(f"the service has {len(models)} models, {', '.join(models)}: name one")
+        return next(iter(models))
 
 
 class RemoteModel:
@@ -226,12 +226,12 @@ class RemoteModel:
         self.upload_keys(progress)
         jobs = [self._submit(self.client.encrypt_integers(inputs[at : at + batch]))
                 for at in range(0, len(inputs), batch)]  # fmt: skip
-        found = [job.result(progress) for job in jobs]
+        answers = [job.result(progress) for job in jobs]
         integers = np.concatenate(
-            [prediction.integers for prediction in found if prediction.integers is not None]
+            [prediction.integers for prediction in answers if prediction.integers is not None]
         )
         margins = [
-            prediction.margin_bits for prediction in found if prediction.margin_bits is not None
+            prediction.margin_bits for prediction in answers if prediction.margin_bits is not None
         ]
         return Prediction.of(self.client.boundary, integers, min(margins, default=None))
 
@@ -284,9 +284,9 @@ class RemoteModel:
 
     def _terms(self, digest: str) -> _native.Terms:
         data = self._session.send("GET", f"{self._path}/client").content
-        if (found := hashlib.sha256(data).hexdigest()) != digest:
+        if (received := hashlib.sha256(data).hexdigest()) != digest:
             raise DataError(f"the client's file of {self.name} came with the SHA-256 "
-                            f"{found[:12]}…, expected {digest[:12]}…")  # fmt: skip
+                            f"{received[:12]}…, expected {digest[:12]}…")  # fmt: skip
         return _native.Terms.from_bytes(data)
 
 

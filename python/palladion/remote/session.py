@@ -74,13 +74,13 @@ class Session:
         """
         response = self.send(method, path, **options)
         try:
-            found = response.json()
+            body = response.json()
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            body = None
+        if not isinstance(body, dict):
             words = f"{self.url}{path} gives no object of JSON, expected a service of Palladion"
             raise ServiceError(words, status=response.status_code, kind=IO, retry=False)
-        return found
+        return body
 
     def send(self, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request until it succeeds. Every request may be sent twice: those that make

@@ -5,13 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 from pathlib import Path
-from typing import Final
 
 from palladion.remote.session import Session
 from palladion.runs import Progress
+from palladion.support import files
 from palladion.support.records import Json
-
-CHUNK: Final = 1 << 20
 
 
 def upload(session: Session, path: Path, progress: Progress | None = None) -> None:
@@ -23,7 +21,9 @@ def upload(session: Session, path: Path, progress: Progress | None = None) -> No
         If the service refuses, or stays away.
     """
     length = path.stat().st_size
-    state = session.json("POST", "/v2/uploads", json={"digest": digest_of(path), "bytes": length})
+    state = session.json(
+        "POST", "/v2/uploads", json={"digest": files.digest_of(path), "bytes": length}
+    )
     if state["complete"]:
         return
     send_parts(session, path, state, progress)
@@ -49,12 +49,3 @@ def send_parts(session: Session, path: Path, state: Json, progress: Progress | N
             done += len(data)
             if progress is not None:
                 progress("upload keys", done, total)
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file."""
-    whole = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            whole.update(chunk)
-    return whole.hexdigest()

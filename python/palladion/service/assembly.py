@@ -79,12 +79,12 @@ def check_pair(database: Database, store: Store) -> None:
     """
     own = database.identity()
     try:
-        found = store.read("identity").decode("ascii", "replace")
+        stated = store.read("identity").decode("ascii", "replace")
     except MissingBlobError:
         store.put("identity", own.encode())
         return
-    if found != own:
-        raise StoreError(f"the store belongs to the database {found[:12]}, and this one is "
+    if stated != own:
+        raise StoreError(f"the store belongs to the database {stated[:12]}, and this one is "
                          f"{own[:12]}: restore that database, or give an empty store")  # fmt: skip
 
 

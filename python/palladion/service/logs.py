@@ -33,12 +33,12 @@ class AsJson(logging.Formatter):
 def places(record: logging.LogRecord) -> list[str]:
     """Files and lines of a traceback."""
     trace = record.exc_info[2] if record.exc_info else None
-    found = []
+    lines = []
     while trace is not None:
         code = trace.tb_frame.f_code
-        found.append(f"{code.co_filename}:{trace.tb_lineno} {code.co_name}")
+        lines.append(f"{code.co_filename}:{trace.tb_lineno} {code.co_name}")
         trace = trace.tb_next
-    return found[-6:]
+    return lines[-6:]
 
 
 def log_to(stream: TextIO, level: str = "INFO") -> None:

@@ -144,9 +144,9 @@ class Settings(BaseModel):
         try:
             if path is not None:
                 path.open("rb").close()
-            found = cls.model_validate(sources(path)(**chosen).model_dump())
-            folders = {"programs": found.programs.resolve(), "data": found.data.resolve()}
-            return found.model_copy(update=folders)  # workers may start elsewhere
+            settings = cls.model_validate(sources(path)(**chosen).model_dump())
+            folders = {"programs": settings.programs.resolve(), "data": settings.data.resolve()}
+            return settings.model_copy(update=folders)  # workers may start elsewhere
         except OSError as error:
             raise DataError(f"cannot read {path}: {error.strerror}") from error
         except ValidationError as error:

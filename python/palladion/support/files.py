@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -263,3 +264,21 @@ def read(path: Path, count: int = -1) -> bytes:
             return file.read(count)
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal. Only a part of the file is in memory at once.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    whole = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                whole.update(chunk)
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    return whole.hexdigest()

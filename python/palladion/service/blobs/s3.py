@@ -120,7 +120,7 @@ class S3:
     def names(self, prefix: str) -> Iterator[str]:
         with self._translated(prefix):
             for some in obstore.list(self._bucket, prefix, chunk_size=1000):
-                yield from (found["path"] for found in some)
+                yield from (item["path"] for item in some)
 
     def free(self) -> int | None:
         """Bytes that are left on the local disk, where bodies of requests arrive. A bucket has no

@@ -53,9 +53,9 @@ def ready(parts: Service) -> Ready:
 @ROUTER.get("/models", tags=["models"])
 def models(parts: Service, _tenant: Caller) -> ModelList:
     """All models."""
-    found = parts.models.catalogue.versions
+    models = parts.models.catalogue.versions
     return ModelList(
-        models=[ModelName(name=name, versions=[*versions]) for name, versions in found.items()]
+        models=[ModelName(name=name, versions=[*versions]) for name, versions in models.items()]
     )
 
 
@@ -95,9 +95,11 @@ def cover(
     parts: Service, tenant: Caller, model: str, key_id: str, version: str | None = None
 ) -> CoverView:
     """The keys of a secret that are here for a program, and how many are missing."""
-    found = keys_for(parts, tenant, parts.models.catalogue.version(model, version), key_id)
-    held = [Held(digest=file.digest, profile=file.profile) for file in found.files]
-    return CoverView(missing_keys=found.missing_keys, missing_bytes=found.missing_bytes, held=held)
+    covered = keys_for(parts, tenant, parts.models.catalogue.version(model, version), key_id)
+    held = [Held(digest=file.digest, profile=file.profile) for file in covered.files]
+    return CoverView(
+        missing_keys=covered.missing_keys, missing_bytes=covered.missing_bytes, held=held
+    )
 
 
 def keys_for(parts: Service, tenant: Caller, version: Version, key_id: str) -> Cover:

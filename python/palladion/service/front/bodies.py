@@ -113,11 +113,11 @@ def stated_digest(request: Request) -> bytes:
     RequestError
         If there is none.
     """
-    found = DIGEST.fullmatch(request.headers.get("content-digest", ""))
-    if found is None:
+    stated = DIGEST.fullmatch(request.headers.get("content-digest", ""))
+    if stated is None:
         raise RequestError("the header Content-Digest is missing or has no SHA-256, expected "
                            "`sha-256=:BASE64:` of the body")  # fmt: skip
     try:
-        return base64.b64decode(found[1], validate=True)
+        return base64.b64decode(stated[1], validate=True)
     except binascii.Error as error:
         raise RequestError(f"the header Content-Digest is no base64: {error}") from error

@@ -20,8 +20,8 @@ from palladion.service.front.submission import submit
 from palladion.service.front.views import JobList, JobView, ReceiptView
 from palladion.service.front.watcher import Watcher
 from palladion.service.jobs.job import Job, State
-from palladion.service.models.catalogue import digest_of
 from palladion.service.problems import ConflictError, GoneError
+from palladion.support import files
 
 ROUTER = APIRouter(prefix="/v2", tags=["jobs"])
 
@@ -96,38 +96,38 @@ Owned = Annotated[Job, Depends(owned_job)]
 
 
 @ROUTER.get("/jobs/{job}")
-async def job(request: Request, parts: Service, found: Owned, wait: Wait = 0.0) -> JobView:
+async def job(request: Request, parts: Service, owned: Owned, wait: Wait = 0.0) -> JobView:
     """A job. With ``wait`` its end is awaited for some seconds."""
-    found = await ended(request, parts, found, wait)
-    return await run_in_threadpool(JobView.of, found, parts)
+    now = await ended(request, parts, owned, wait)
+    return await run_in_threadpool(JobView.of, now, parts)
 
 
 @ROUTER.get("/jobs/{job}/events", response_class=EventSourceResponse)
-async def events(request: Request, parts: Service, found: Owned) -> AsyncIterable[ServerSentEvent]:
+async def events(request: Request, parts: Service, owned: Owned) -> AsyncIterable[ServerSentEvent]:
     """The job each time it changes, until it has ended: server-sent events named ``job``."""
     watcher = request.app.state.watcher
     assert isinstance(watcher, Watcher), "the application is made with it"
     count = 0
-    async for state in watcher.changes(found):
+    async for state in watcher.changes(owned):
         count += 1
         view = await run_in_threadpool(JobView.of, state, parts)
         yield ServerSentEvent(data=view, event="job", id=str(count), retry=1000)
 
 
 @ROUTER.get("/jobs/{job}/answer", response_class=FileResponse, responses=BYTES)
-def answer(parts: Service, found: Owned) -> FileResponse:
+def answer(parts: Service, owned: Owned) -> FileResponse:
     """The answer, which only the client can decrypt."""
-    return answer_file(parts, found)
+    return answer_file(parts, owned)
 
 
 @ROUTER.get("/jobs/{job}/receipt")
-def receipt(parts: Service, found: Owned) -> ReceiptView:
+def receipt(parts: Service, owned: Owned) -> ReceiptView:
     """The service's signed word on which program gave the answer to which query."""
-    answer = Path(answer_file(parts, found).path)
-    facts = {name: getattr(found, name) for name in (
+    answer = Path(answer_file(parts, owned).path)
+    facts = {name: getattr(owned, name) for name in (
         "id", "model", "version", "program_id", "query_id", "key_id", "created", "finished",
     )}  # fmt: skip
-    return ReceiptView(**parts.signer.sign({**facts, "answer_digest": digest_of(answer)}))
+    return ReceiptView(**parts.signer.sign({**facts, "answer_digest": files.digest_of(answer)}))
 
 
 @ROUTER.delete("/jobs/{job}")

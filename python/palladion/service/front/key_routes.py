@@ -23,10 +23,10 @@ BODY = {"requestBody": {"required": True, "content": {"application/octet-stream"
 def begin(parts: Service, tenant: Caller, new: NewUpload, response: Response) -> UploadView:
     """Begin an upload, or go on with the one of this digest. 200 if the file is there already."""
     check_space(parts)
-    found = parts.uploads.open(tenant, new.digest, new.bytes)
-    if isinstance(found, StoredKey):
+    begun = parts.uploads.open(tenant, new.digest, new.bytes)
+    if isinstance(begun, StoredKey):
         response.status_code = 200
-    return UploadView.of(found)
+    return UploadView.of(begun)
 
 
 @ROUTER.get("/uploads/{upload}")

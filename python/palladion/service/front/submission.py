@@ -70,9 +70,9 @@ def read_query(version: Version, body: Received) -> _native.Query:
                           f"{version.version} says what it takes") from error  # fmt: skip
     except FormatError as error:
         foreign = None if data.startswith(files.MAGIC) else "no Palladion file"
-        found, (expected, _) = files.kind(data) or foreign, files.OURS[b"ENCI"]
-        if found not in (None, expected):
-            raise FormatError(f"the body is {found}, expected {expected}") from error
+        content, (expected, _) = files.kind(data) or foreign, files.OURS[b"ENCI"]
+        if content not in (None, expected):
+            raise FormatError(f"the body is {content}, expected {expected}") from error
         raise
 
 

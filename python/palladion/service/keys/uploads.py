@@ -163,11 +163,11 @@ class Uploads:
             raise ConflictError(f"{len(begun.missing)} of {begun.parts} parts are missing, the "
                                 f"first is part {begun.missing[0]}")  # fmt: skip
         with self._store.incoming() as file:
-            found = self._join(begun, file)
+            digest = self._join(begun, file)
             try:
-                if found != begun.digest:
-                    raise UnfitError(f"the file has the SHA-256 {found[:12]}, and it was announced "
-                                     f"as {begun.digest[:12]}: upload it again")  # fmt: skip
+                if digest != begun.digest:
+                    words = f"the file has the SHA-256 {digest[:12]}"
+                    raise UnfitError(f"{words}, expected {begun.digest[:12]}: upload it again")
                 held = checked(file)
             except PalladionError:
                 self.abort(tenant, upload)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import random
 import re
@@ -22,6 +21,7 @@ from palladion.service.problems import NotThereError
 from palladion.service.settings import Serving, Settings
 from palladion.service.state.database import Database, DatabaseError, now
 from palladion.service.state.schema import programs
+from palladion.support import files
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 """Names of models and versions: they are parts of addresses."""
@@ -104,12 +104,12 @@ class Catalogue:
 def scan(folder: Path) -> dict[State, Path]:
     """The programs of a folder: ``NAME.program`` is version 1 of NAME, and ``NAME/VERSION.program``
     a version. The keys change when a file does."""
-    found = {}
+    paths = {}
     for path in sorted(folder.glob(f"*{ENDING}")):
-        found[state(path.name.removesuffix(ENDING), "1", path)] = path
+        paths[state(path.name.removesuffix(ENDING), "1", path)] = path
     for path in sorted(folder.glob(f"*/*{ENDING}"), key=in_order):
-        found[state(path.parent.name, path.name.removesuffix(ENDING), path)] = path
-    return found
+        paths[state(path.parent.name, path.name.removesuffix(ENDING), path)] = path
+    return paths
 
 
 def in_order(path: Path) -> tuple[str, list[tuple[int, int, str]]]:
@@ -137,10 +137,10 @@ class Models:
 
     def refresh(self) -> Catalogue:
         """Read the folder again, and inspect programs that are new. It can take a minute."""
-        found = scan(self._settings.programs)
+        present = scan(self._settings.programs)
         self._seen = {
             key: self._seen[key] if key in self._seen else self._read(key, path)
-            for key, path in found.items()
+            for key, path in present.items()
         }
         versions: dict[str, dict[str, Version]] = {}
         for read in self._seen.values():
@@ -158,7 +158,7 @@ class Models:
             if not NAME.fullmatch(name):
                 return Refused(path, f"the name {name!r}, expected letters, digits, '_', '.', '-'")
         try:
-            digest = digest_of(path)
+            digest = files.digest_of(path)
             facts = self._facts(digest, path)
         except (DatabaseError, FullError, StoreError):
             raise  # no fault of the file: it is read again
@@ -177,7 +177,7 @@ class Models:
         facts = inspect(path)
         with self._store.incoming() as file:
             shutil.copyfile(path, file)
-            if digest_of(file) != digest:
+            if files.digest_of(file) != digest:
                 raise DataError(f"{path} changed while it was read")
             self._store.move_in(f"programs/{digest}", file)
         with self._database.write(digest) as connection:
@@ -185,21 +185,3 @@ class Models:
             if not connection.execute(update(programs).where(same).values(**values)).rowcount:
                 connection.execute(insert(programs).values(digest=digest, **values))
         return facts
-
-
-def digest_of(path: Path) -> str:
-    """SHA-256 of a file.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    """
-    whole = hashlib.sha256()
-    try:
-        with path.open("rb") as file:
-            while chunk := file.read(1 << 20):
-                whole.update(chunk)
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-    return whole.hexdigest()
