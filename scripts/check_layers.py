@@ -162,7 +162,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "service.worker": {"service.assembly", "service.logs"},
     # Answers requests. It imports nothing that computes but the reading of queries.
     "service.front": {"service.worker"},
-    "service.doors": {"service.front"},
+    "service.capacity": {"service.assembly"},
+    "service.start": {"service.capacity", "service.front"},
     "accelerators": set(),
     "accelerators.sweeps": {"simulation"},
     "accelerators.pictures": {"accelerators.sweeps", "reproduce"},
@@ -174,7 +175,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     # Commands use the facade: not the core.
     "cli": {
         *{"accelerators.packing_trials", "accelerators.pictures", "manifest", "measure", "model"},
-        *{"remote", "service.doors", "support.fetch", "support.image"},
+        *{"remote", "service.start", "support.fetch", "support.image"},
     },
     # The package's own names.
     "": {

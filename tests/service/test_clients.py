@@ -12,7 +12,7 @@ from time import monotonic
 
 import httpx
 import pytest
-from palladion.service.front.patience import HEAD_SECONDS
+from palladion.service.front.head_timeout import HEAD_SECONDS
 
 from tests.service.conftest import Linear, Running
 

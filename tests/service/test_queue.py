@@ -14,7 +14,7 @@ from palladion.service.assembly import Parts, assemble
 from palladion.service.blobs.store import StoreError
 from palladion.service.jobs import queue
 from palladion.service.jobs.job import Job
-from palladion.service.jobs.queue import Lease, Request, Watch, new_identity
+from palladion.service.jobs.queue import Lease, Reaper, Request, new_identity
 from palladion.service.jobs.sweeper import Sweeper
 from palladion.service.models.catalogue import Version
 from palladion.service.problems import BusyError, QuotaError
@@ -120,13 +120,13 @@ def test_only_the_last_worker_delivers(parts: Parts) -> None:
 def test_a_worker_without_a_sign_of_life_loses_its_job(parts: Parts) -> None:
     submit(parts, parts.tenants.add("one"))
     lease, job = taken(parts)
-    watch, end = Watch(parts.queue, 0.2), monotonic() + 0.6
+    reaper, end = Reaper(parts.queue, 0.2), monotonic() + 0.6
     while monotonic() < end:  # alive for three times the lease
         assert parts.queue.beat(lease, "step", 0.5)
-        watch.look()
+        reaper.reap()
     assert parts.queue.states([job.id])[job.id].state == "running"
     while parts.queue.states([job.id])[job.id].state == "running":
-        watch.look()
+        reaper.reap()
     lost = parts.queue.states([job.id])[job.id]
     assert (lost.state, lost.lost) == ("queued", 1)
     second, _ = taken(parts)
@@ -145,7 +145,7 @@ def test_a_clock_that_jumps_does_no_harm(parts: Parts, monkeypatch: pytest.Monke
     lease, _ = taken(parts)
     for jump in (-1e8, 1e8):
         monkeypatch.setattr(time, "time", lambda jump=jump: 1.7e9 + jump)
-        Watch(parts.queue, 10.0).look()
+        Reaper(parts.queue, 10.0).reap()
         assert parts.queue.expire() == []
         assert parts.queue.beat(lease, None, 0.1)
     # A job that was put back by a process whose clock is far ahead is taken all the same.

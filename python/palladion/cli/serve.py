@@ -10,7 +10,8 @@ import click
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
 from palladion.cli.table import print_table
 from palladion.errors import DataError
-from palladion.service.doors import Check, check, first_token, open_service, serve_until_stopped
+from palladion.service.capacity import Check, check
+from palladion.service.start import first_token, open_service, serve_until_stopped
 from palladion.support.text import size
 
 

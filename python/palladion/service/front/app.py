@@ -24,11 +24,11 @@ from palladion.errors import PalladionError, can_retry, kind_of
 from palladion.service.assembly import Parts
 from palladion.service.front import about, inference, job_routes, key_routes
 from palladion.service.front.access import Rates
-from palladion.service.front.edge import Edge
 from palladion.service.front.metrics import Metrics
+from palladion.service.front.middleware import Middleware
 from palladion.service.front.views import Problem
 from palladion.service.front.watcher import Watcher
-from palladion.service.jobs.queue import Watch
+from palladion.service.jobs.queue import Reaper
 from palladion.service.jobs.sweeper import Sweeper
 from palladion.service.problems import retry_after, status_of
 from palladion.service.worker.supervisor import Supervisor
@@ -114,7 +114,7 @@ def create(parts: Parts) -> FastAPI:
     app.add_exception_handler(ClientDisconnect, problem)
     metrics = Metrics(parts)
     show_figures(app, metrics)
-    app.add_middleware(Edge, metrics=metrics)
+    app.add_middleware(Middleware, metrics=metrics)
     if PAGE.is_dir():
         app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
     return app
@@ -122,11 +122,11 @@ def create(parts: Parts) -> FastAPI:
 
 def chores(parts: Parts) -> list[tuple[float, Callable[[], object]]]:
     """Tasks of the front, with the seconds between two times."""
-    watch = Watch(parts.queue, parts.settings.lease_seconds)
+    reaper = Reaper(parts.queue, parts.settings.lease_seconds)
     sweeper = Sweeper(parts.queue, parts.keys, parts.uploads, parts.store)
     return [
         (LOOK_AT_MODELS, parts.models.refresh),
-        (parts.settings.lease_seconds / 5, watch.look),
+        (parts.settings.lease_seconds / 5, reaper.reap),
         (SWEEP, sweeper.sweep),
     ]
 

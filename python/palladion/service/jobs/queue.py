@@ -398,7 +398,7 @@ class Queue:
             connection.execute(update(tenants).where(behind).values(used=floor))
 
 
-class Watch:
+class Reaper:
     """Finds jobs whose workers give no sign of life, by this process's own clock."""
 
     def __init__(self, queue: Queue, lease_seconds: float) -> None:
@@ -406,7 +406,7 @@ class Watch:
         self._lease_seconds = lease_seconds
         self._seen: dict[Lease, tuple[int, float]] = {}
 
-    def look(self) -> None:
+    def reap(self) -> None:
         """Put back the jobs that have been seen without a beat for the time of a lease."""
         running, at = self._queue.running(), monotonic()
         seen = {}

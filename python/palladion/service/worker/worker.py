@@ -26,7 +26,7 @@ from palladion.service.keys.stored import Keys, key_blob
 from palladion.service.settings import Settings
 from palladion.service.state.database import DatabaseError
 from palladion.service.worker.calls import Calls
-from palladion.service.worker.heart import Heart
+from palladion.service.worker.heartbeat import Heartbeat
 from palladion.support.text import size
 
 Result = TypeVar("Result")
@@ -99,9 +99,9 @@ class Worker:
         LOG.info(
             "job started", extra={"job": job.id, "fence": lease.fence, "program": job.program_id}
         )
-        with Heart(self._queue, lease, stop, self._settings.lease_seconds / 5) as heart:
+        with Heartbeat(self._queue, lease, stop, self._settings.lease_seconds / 5) as heartbeat:
             try:
-                answer = self._answer(job, heart)
+                answer = self._answer(job, heartbeat)
             except BaseException as error:
                 self._give_up(lease, job, error)
                 if not isinstance(error, Exception):
@@ -119,7 +119,7 @@ class Worker:
         self._store.delete(job.query_blob)
         self._store.delete(job.checkpoint_blob)
 
-    def _answer(self, job: Job, heart: Heart) -> bytes:
+    def _answer(self, job: Job, heartbeat: Heartbeat) -> bytes:
         program = self._program(job.program)
         query = program.query(self._store.read(job.query_blob))
         keys = self._opened_keys(job, program)
@@ -127,7 +127,9 @@ class Worker:
 
         def save(checkpoint: bytes) -> None:
             nonlocal last
-            if heart.lost or (not heart.stopping and monotonic() - last < BETWEEN_CHECKPOINTS):
+            if heartbeat.lost or (
+                not heartbeat.stopping and monotonic() - last < BETWEEN_CHECKPOINTS
+            ):
                 return
             try:
                 self._store.put(job.checkpoint_blob, checkpoint)
@@ -141,7 +143,7 @@ class Worker:
             except MissingBlobError:
                 checkpoint = None
             prepared = program.prepare(checkpoint=checkpoint, saving=True)
-            return prepared(keys, query, heart.progress, save).to_bytes()
+            return prepared(keys, query, heartbeat.progress, save).to_bytes()
 
     def _give_up(self, lease: Lease, job: Job, error: BaseException) -> None:
         """Put a job back, or fail it, after an error."""

@@ -9,7 +9,7 @@ from palladion.service.jobs.queue import Lease, Queue
 from palladion.service.state.database import DatabaseError
 
 
-class Heart:
+class Heartbeat:
     """Beats from a thread of its own. It finds out that the job was cancelled or taken away."""
 
     def __init__(self, queue: Queue, lease: Lease, stop: threading.Event, seconds: float) -> None:
@@ -20,7 +20,7 @@ class Heart:
         self._end = threading.Event()
         self._step: str | None = None
         self._done = 0.0
-        self._thread = threading.Thread(target=self._beat, name="heart", daemon=True)
+        self._thread = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
         self.lost = False
         """Whether the job was cancelled, or went to another worker."""
 
@@ -34,7 +34,7 @@ class Heart:
         self._step, self._done = step, done / total if total else 0.0
         return not (self.lost or self.stopping)
 
-    def __enter__(self) -> Heart:
+    def __enter__(self) -> Heartbeat:
         self._thread.start()
         return self
 

@@ -31,7 +31,7 @@ HEADERS: Final = {
 }
 
 
-class Edge:
+class Middleware:
     """The outermost part of the application."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:

@@ -12,7 +12,7 @@ HEAD_SECONDS: Final = 15.0
 response. Connections without a request may wait for ``timeout_keep_alive`` of the server."""
 
 
-class Patient(H11Protocol):
+class HeadTimeout(H11Protocol):
     """Closes connections whose heads come too slowly: each holds one of the places of the server,
     and a thousand of them would leave none."""
 

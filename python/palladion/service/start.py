@@ -1,0 +1,92 @@
+"""The start of a service: its parts, its first token, its socket, its server."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from palladion.errors import Termination, UsageError
+from palladion.service.assembly import Parts, assemble
+from palladion.service.capacity import check_folder
+from palladion.service.settings import Settings
+
+
+def open_service(config: Path | None = None, **options: Any) -> Parts:
+    """The parts of a service, from a file of settings and from options.
+
+    Raises
+    ------
+    DatabaseError, StoreError
+        If one cannot be reached.
+    DataError, UsageError
+        If settings are wrong.
+    """
+    return assemble(Settings.read(config, **options))
+
+
+def first_token(parts: Parts) -> str | None:
+    """The token of a first tenant, if there is none yet."""
+    if parts.tenants.all():
+        return None
+    parts.tenants.add("default")
+    return parts.tenants.issue("default").text
+
+
+def serve_until_stopped(parts: Parts) -> None:
+    """Serve until SIGTERM or Ctrl-C. Requests under way end, and runs are saved.
+
+    Raises
+    ------
+    UsageError
+        If the port cannot be had, or there is no folder of programs.
+    """
+    import uvicorn
+
+    from palladion.service.front.app import create
+    from palladion.service.front.head_timeout import HeadTimeout
+    from palladion.service.logs import log_to
+
+    check_folder(parts)
+    settings = parts.settings
+    listening = listen(settings.host, settings.port)
+    log_to(sys.stderr)
+    host, port = listening.getsockname()[:2]
+    print(f"http://{host}:{port}", file=sys.stderr, flush=True)
+    config = uvicorn.Config(
+        create(parts),
+        http=HeadTimeout,
+        log_config=None,
+        access_log=False,
+        limit_concurrency=1000,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=10,
+        h11_max_incomplete_event_size=1 << 16,
+        server_header=False,
+    )
+    with suppress(Termination, KeyboardInterrupt):  # it passes them on at its end
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises
+    ------
+    UsageError
+        If the address cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # With the protocol named, asyncio sends small responses at once. Otherwise each waits 40 ms for
+    # an acknowledgement.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(512)
+    except OSError as error:
+        listening.close()
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    return listening
