@@ -87,7 +87,7 @@ def test_check_names_what_is_refused(small: Linear, say: Say, tmp_path: Path) ->
     assert say("serve", tmp_path / "none", "--data", tmp_path / "data").status == 2
 
 
-def test_tenants(say: Say, tmp_path: Path) -> None:
+def test_tokens_are_issued_and_revoked_and_limits_changed(say: Say, tmp_path: Path) -> None:
     line = ["tenants", "--data", tmp_path / "data"]
     token = say(*line, "add", "one", "--limit", "jobs=3").out.strip()
     assert token.startswith("palladion_")

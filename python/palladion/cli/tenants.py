@@ -10,11 +10,10 @@ import click
 from palladion.cli.common import FILE, FOLDER, json_option, print_json
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
+from palladion.service.settings import DAY
 from palladion.service.start import open_service
 from palladion.service.tenants import Tenant, Tenants
 from palladion.support.records import Json
-
-DAY = 86_400.0
 
 
 @click.group()

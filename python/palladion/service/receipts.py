@@ -62,7 +62,7 @@ class Signer:
         return self._key
 
     def _make(self) -> None:
-        """Make the key. Of two processes that do it at once, one succeeds."""
+        """Make the key. Two processes that do it at once end with the key of one of them."""
         pem = Ed25519PrivateKey.generate().private_bytes(
             serialization.Encoding.PEM,
             serialization.PrivateFormat.PKCS8,

@@ -21,6 +21,7 @@ PREFIX: Final = "PALLADION_SERVE_"
 
 MB: Final = 1_000_000
 DAY: Final = 86_400
+"""Seconds of a day."""
 
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
