@@ -6,6 +6,7 @@
 # make test-all    all tests
 # make lint    formatting, lints, types, layers
 # make wheel   a wheel that other machines take, and the source distribution, in wheels/
+# make web     the client for browsers, and the page of the service; make test-web tests both
 # make bench, make bench-peers    our figures; ours beside other libraries'
 
 PYTHON ?= python3
@@ -24,7 +25,7 @@ SOURCES := Cargo.toml pyproject.toml \
 MUSL ?=
 ON_LINUX := --zig $(if $(MUSL),--target $(MUSL) --compatibility musllinux_1_2,--compatibility manylinux2014)
 
-.PHONY: serve-demo build demo test test-long test-all test-rust test-python lint lint-rust lint-python wheel bench bench-peers clean
+.PHONY: serve-demo build demo test test-long test-all test-rust test-python web test-web lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/built
@@ -60,6 +61,14 @@ test-long: $(VENV)/dev
 	$(PYTEST) -m long
 
 # Side by side: mypy uses one core alone.
+# The module, the package and the page. It needs Node.js, which nothing else does.
+web:
+	sh scripts/build_web.sh
+
+# It runs the page in a Chromium: Debian's chromium-headless-shell, or PALLADION_BROWSER.
+test-web: build web
+	npm --prefix web test
+
 lint: $(VENV)/dev
 	$(MAKE) --no-print-directory -j2 lint-rust lint-python
 

@@ -39,6 +39,8 @@ STANDS_ON: dict[str, set[str]] = {
     "exchange": {"bfv", "program"},
     "client": {"exchange"},
     "seal": {"client"},
+    # The client's half for JavaScript.
+    "wasm": {"seal"},
     # A recording is data of `program`: docs/adr/0019-one-description-of-every-run.md.
     "circuits": {*SCHEMES, "exchange", "cost"},
     # The schemes for users, whole: what owner and server of a key do.
@@ -80,18 +82,18 @@ STANDS_ON: dict[str, set[str]] = {
     },
 }
 # External crates that only some of our crates may use.
-RESERVED = {"pyo3": {"python"}}
+RESERVED = {"pyo3": {"python"}, "wasm-bindgen": {"wasm"}, "js-sys": {"wasm"}}
 # The crates that may name a type which holds a secret. Every other crate belongs to the server, or
 # to both halves.
 MAY_HOLD_SECRETS = {
     *{"ring", "rlwe", "exact", "circuits"},
     *SCHEMES,
-    *{"client", "seal", "inspect", "timing", "python", "hybrid", "schemes", "palladion"},
+    *{"client", "seal", "wasm", "inspect", "timing", "python", "hybrid", "schemes", "palladion"},
 }
 # Words of crates that stand on no holder of secrets: they only look like such a type.
 NAMESAKES = {"mpc": {"Client"}}  # a variant of `Role`
 # The crates of a client in a browser, and what they may not use.
-PORTABLE = {"exchange", "client", "seal"}
+PORTABLE = {"exchange", "client", "seal", "wasm"}
 SYSTEM = re.compile(r"\bstd::(?:env|fs|net|os|process|thread|time)\b")
 
 # A row is a module, or a folder without the modules that have rows of their own.

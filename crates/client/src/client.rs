@@ -8,6 +8,7 @@ use exchange::files::KeysWriter;
 use exchange::{EncryptionKey, EvaluationKeys, Exchange, Needs};
 use rand::CryptoRng;
 use rlwe::PublicKey;
+use rlwe::bytes::Fingerprint;
 use std::io::Write;
 
 /// The client of one program.
@@ -84,7 +85,7 @@ impl Client {
     /// Makes the evaluation keys `needs` and writes their file. Keys are made one at a time, and
     /// none stays in memory. The needs of the program are [`Exchange::needs`]; fewer are written
     /// where the server has some already, and more where the keys also serve other programs of the
-    /// same parameters.
+    /// same parameters. Returns the digest of the file: SHA-256 of all its bytes.
     ///
     /// # Errors
     /// [`Error::Key`](crate::Error::Key) for a key that the parameters do not have,
@@ -95,7 +96,7 @@ impl Client {
         needs: &Needs,
         rng: &mut impl CryptoRng,
         out: impl Write,
-    ) -> Result<()> {
+    ) -> Result<Fingerprint> {
         let mut file = KeysWriter::new(self.exchange.params(), needs, self.secret.label(), out)?;
         self.keys.each_evaluation_key(needs, rng, |key| {
             file.write(key)?;

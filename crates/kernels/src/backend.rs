@@ -184,7 +184,7 @@ pub(crate) fn by_width(
 /// Every backend that this CPU can run, slowest first. The scalar reference is always there.
 pub fn available() -> Vec<&'static dyn Kernels> {
     #[cfg_attr(
-        not(target_arch = "x86_64"),
+        not(any(target_arch = "x86_64", target_arch = "wasm32")),
         expect(unused_mut, reason = "nothing to add")
     )]
     let mut all: Vec<&'static dyn Kernels> = vec![&Scalar];
@@ -196,6 +196,8 @@ pub fn available() -> Vec<&'static dyn Kernels> {
     if let Some(avx512) = crate::avx512::Avx512::detect() {
         all.push(avx512);
     }
+    #[cfg(target_arch = "wasm32")]
+    all.push(&crate::Float);
     all
 }
 

@@ -40,6 +40,7 @@ mod avx2;
 mod avx512;
 mod backend;
 mod counted;
+mod float;
 mod memory;
 mod modulus;
 #[doc(hidden)]
@@ -55,6 +56,7 @@ pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
 pub use backend::{Kernels, available, kernels};
 pub use counted::Counted;
+pub use float::Float;
 pub use memory::return_freed;
 pub use modulus::Modulus;
 pub use ntt::NttTable;

@@ -1,8 +1,8 @@
 //! Tables of the negacyclic number-theoretic transform.
 
-#[cfg(target_arch = "x86_64")]
 use std::sync::OnceLock;
 
+use crate::float::Factor;
 use crate::modulus::Modulus;
 use crate::prime::is_prime;
 
@@ -37,6 +37,8 @@ pub struct NttTable {
     /// `1/N` and `psi^-bitrev(1) / N`, factors of the last inverse stage, in the same form.
     last: [u64; 2],
     shoup: Shoup,
+    /// Made at the first use by `Float`, the only backend that needs it.
+    factors: OnceLock<Box<[Factor]>>,
     /// Made at the first use by AVX2, the only backend that needs it.
     #[cfg(target_arch = "x86_64")]
     floats: OnceLock<FloatRoots>,
@@ -103,6 +105,7 @@ impl NttTable {
             inverse,
             last,
             shoup,
+            factors: OnceLock::new(),
             #[cfg(target_arch = "x86_64")]
             floats: OnceLock::new(),
         })
@@ -133,6 +136,14 @@ impl NttTable {
 
     pub(crate) fn shoup(&self) -> &Shoup {
         &self.shoup
+    }
+
+    /// `psi^bitrev(k)` at `k`, for a narrow modulus.
+    pub(crate) fn factors(&self) -> &[Factor] {
+        self.factors.get_or_init(|| {
+            let factor = |&w| Factor::new(&self.q, self.q.mul_montgomery(1, w));
+            self.forward.iter().map(factor).collect()
+        })
     }
 
     #[cfg(target_arch = "x86_64")]

@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{ntt_prime, words};
-use palladion_kernels::{Kernels, Modulus, Reciprocal, Scalar, available};
+use common::{backends, ntt_prime, words};
+use palladion_kernels::{Kernels, Modulus, Reciprocal, Scalar};
 use proptest::prelude::*;
 
 /// Lengths around the width of a vector, of four vectors and of a matrix panel; and one limb.
@@ -36,7 +36,7 @@ fn compare(what: &str, f: impl Fn(&dyn Kernels, &Modulus, &mut Vec<u64>, &[u64],
             let start = words(seed + 1, len, q.value());
             let mut want = start.clone();
             f(&Scalar, &q, &mut want, &a, &b);
-            for backend in available() {
+            for backend in backends() {
                 let mut got = start.clone();
                 f(backend, &q, &mut got, &a, &b);
                 let name = backend.name();
@@ -170,7 +170,7 @@ fn mat_mul_case(moduli: &[Modulus], inner: usize, columns: usize, entries: u64, 
         out
     };
     let want = run(&Scalar);
-    for backend in available() {
+    for backend in backends() {
         let name = backend.name();
         let rows = moduli.len();
         assert!(
@@ -253,7 +253,7 @@ fn quotients_of_sums_of_up_to_64_moduli() {
             for (k, &v) in want.iter().enumerate() {
                 assert_eq!(v, quotient(&moduli, |i| rows[i][k]), "word {k} of {len}");
             }
-            for backend in available() {
+            for backend in backends() {
                 assert_eq!(run(backend), want, "{}: {moduli:?}, {len}", backend.name());
             }
         }
@@ -298,7 +298,7 @@ proptest! {
         let q = Modulus::new((2 * (raw >> shift) + 1).max(3)).unwrap();
         let wide = u128::from(q.value());
         let (a, b) = operands(&q, 21, seed);
-        for backend in available() {
+        for backend in backends() {
             let mut product = vec![0; 21];
             backend.mul_into(&q, &mut product, &a, &b);
             let mut sum = a.clone();

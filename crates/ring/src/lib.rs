@@ -15,6 +15,7 @@
 
 mod basis;
 mod cache;
+mod chacha;
 mod combine;
 mod convert;
 mod divide;

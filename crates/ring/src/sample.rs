@@ -5,6 +5,7 @@
 //! returned in memory that is overwritten when dropped.
 
 use crate::basis::Basis;
+use crate::chacha::mask_rng;
 use crate::par::for_each_limb;
 use crate::poly::{Domain, Poly};
 use rand::rngs::OsRng;
@@ -200,8 +201,7 @@ pub fn uniform_from_seed<D: Domain>(basis: &Basis, seed: &Seed, index: u32) -> P
     let n = basis.n();
     let mut words = crate::pool::take(n * basis.len());
     for_each_limb(n, &mut words, |i, limb| {
-        let mut rng = ChaCha20Rng::from_seed(seed.0);
-        rng.set_stream((u64::from(index) << 32) | i as u64);
+        let mut rng = mask_rng(&seed.0, (u64::from(index) << 32) | i as u64);
         fill_uniform(limb, basis.modulus(i).value(), &mut rng);
     });
     Poly::wrap(basis, words)

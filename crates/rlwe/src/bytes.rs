@@ -220,14 +220,15 @@ impl Writer {
     /// Appends words of at most `bits` bits without gaps between them, filled up to a whole byte.
     fn packed(&mut self, words: &[u64], bits: u32) {
         self.bytes.reserve(packed_len(words.len(), bits));
-        let (mut held, mut count) = (0u128, 0u32);
+        let (mut held, mut count) = (0u64, 0u32);
         for &word in words {
-            held |= u128::from(word) << count;
+            held |= word << count;
+            let free = u64::BITS - count;
             count += bits;
-            if count >= 64 {
-                self.bytes.extend_from_slice(&(held as u64).to_le_bytes());
-                held >>= 64;
-                count -= 64;
+            if count >= u64::BITS {
+                self.bytes.extend_from_slice(&held.to_le_bytes());
+                held = word.checked_shr(free).unwrap_or(0); // no bit is left of a word of 64
+                count -= u64::BITS;
             }
         }
         let rest = held.to_le_bytes();

@@ -6,14 +6,16 @@
 //! libraries.
 //!
 //! *May use* `client`. A client that needs no passphrase does not need this crate. *Invariant*: the
-//! derived key and the seed are overwritten when dropped. The library's own copy of the key is not.
+//! derived key and the seed are overwritten when dropped, and so is the library's own copy of the
+//! key.
 
 #![forbid(unsafe_code)]
 
 use argon2::{Algorithm, Argon2, Params, Version};
+use chacha20poly1305::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
 use client::{ClientSecret, Seal, StoredSecret};
 use rand::CryptoRng;
-use ring_aead::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 use rlwe::KeyId;
 use thiserror::Error;
 use zeroize::Zeroizing;
@@ -84,6 +86,8 @@ impl Default for DerivationCost {
 const MAX_MEMORY: u32 = 1 << 20;
 const MAX_PASSES: u32 = 64;
 const MAX_LANES: u32 = 64;
+/// Bytes of the tag behind a sealed seed.
+const TAG: usize = 16;
 
 /// Seals a secret under a passphrase.
 ///
@@ -111,11 +115,10 @@ pub fn seal(
     };
     StoredSecret::sealed(secret, seal, |head, seed| {
         // The salt is fresh, so the key is, and no nonce meets it twice.
-        let mut sealed = Vec::with_capacity(seed.len() + CHACHA20_POLY1305.tag_len());
+        let mut sealed = Vec::with_capacity(seed.len() + TAG);
         sealed.extend_from_slice(seed);
-        let nonce = Nonce::assume_unique_for_key(nonce);
         cipher
-            .seal_in_place_append_tag(nonce, Aad::from(head), &mut sealed)
+            .encrypt_in_place(&Nonce::from(nonce), head, &mut sealed)
             .expect("a seed is far shorter than the cipher's limit");
         Ok(sealed)
     })
@@ -150,17 +153,16 @@ pub fn unseal(stored: &StoredSecret, passphrase: &[u8]) -> Result<ClientSecret> 
         passes,
         lanes,
     };
-    let nonce = Nonce::assume_unique_for_key(*nonce);
     let mut opened = Zeroizing::new(sealed.to_vec());
-    let seed = cipher(passphrase, salt, cost)?
-        .open_in_place(nonce, Aad::from(stored.head()), &mut opened)
+    cipher(passphrase, salt, cost)?
+        .decrypt_in_place(&Nonce::from(*nonce), stored.head(), &mut *opened)
         .map_err(|_| Error::Passphrase {
             key: stored.label().key,
         })?;
-    Ok(stored.with_seed(seed)?)
+    Ok(stored.with_seed(&opened)?)
 }
 
-fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<LessSafeKey> {
+fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<ChaCha20Poly1305> {
     let allowed = [
         (
             "the memory in KiB",
@@ -186,8 +188,7 @@ fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<Le
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
         .hash_password_into(passphrase, salt, key.as_mut())
         .expect("a passphrase and a salt within the bounds of the algorithm");
-    let key = UnboundKey::new(&CHACHA20_POLY1305, key.as_ref());
-    Ok(LessSafeKey::new(key.expect("a key of 32 bytes")))
+    Ok(ChaCha20Poly1305::new(<&Key>::from(&*key)))
 }
 
 #[cfg(test)]

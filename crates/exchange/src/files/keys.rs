@@ -100,7 +100,8 @@ impl<'a, W: Write> KeysWriter<'a, W> {
                 expected: expected.map_or("none".into(), |need| need.to_string()),
             });
         }
-        let mut w = Writer::new();
+        let expected_len = need_len(self.params, found)?;
+        let mut w = Writer::with_room(expected_len);
         match &key {
             EvaluationKey::Relinearization(key) => w.switch_key(key),
             EvaluationKey::Galois(element, key) => write_galois(&mut w, *element, key),
@@ -109,22 +110,21 @@ impl<'a, W: Write> KeysWriter<'a, W> {
             EvaluationKey::Public(key) => write_public(&mut w, key),
         }
         drop(key);
-        let expected = need_len(self.params, found)?;
-        if w.payload_len() != expected {
+        if w.payload_len() != expected_len {
             return Err(Error::Shape {
                 what: "the number of bytes of an evaluation key",
                 found: w.payload_len().to_string(),
-                expected: format!("{expected}: a key of the program's parameters"),
+                expected: format!("{expected_len}: a key of the program's parameters"),
             });
         }
         Ok(self.sealer.part(w)?)
     }
 
-    /// Ends the file.
+    /// Ends the file. Returns its digest: SHA-256 of all its bytes.
     ///
     /// # Errors
     /// [`Error::Shape`] if a key has not been written, and [`Error::Io`].
-    pub fn end(self) -> Result<()> {
+    pub fn end(self) -> Result<Fingerprint> {
         if let Some(need) = self.left.front() {
             return Err(Error::Shape {
                 what: "the next evaluation key",

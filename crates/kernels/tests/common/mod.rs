@@ -1,8 +1,15 @@
 //! Moduli and words for the tests in this folder.
 
-use palladion_kernels::{Modulus, is_prime};
+use palladion_kernels::{Float, Kernels, Modulus, available, is_prime};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
+
+/// Every backend that this CPU can run. `Float` is portable, though only WebAssembly chooses it.
+pub(crate) fn backends() -> Vec<&'static dyn Kernels> {
+    let mut all = available();
+    all.push(&Float);
+    all
+}
 
 /// The largest prime below `2^bits` that is 1 modulo `2n`.
 pub(crate) fn ntt_prime(bits: u32, n: usize) -> Modulus {

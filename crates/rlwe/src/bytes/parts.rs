@@ -47,17 +47,21 @@ impl<W: Write> Sealer<W> {
         self.out.write_all(bytes)
     }
 
-    /// Writes the checksum.
+    /// Writes the checksum. Returns the digest of the whole object: SHA-256 of all its bytes, the
+    /// checksum included.
     ///
     /// # Errors
     /// The errors of the output.
     ///
     /// # Panics
     /// If the payload is shorter than announced.
-    pub fn end(mut self) -> io::Result<()> {
+    pub fn end(mut self) -> io::Result<Fingerprint> {
         assert_eq!(self.left, 0, "a payload of the length that was said");
-        self.out.write_all(&self.hash.finalize())?;
-        self.out.flush()
+        let checksum = self.hash.clone().finalize();
+        self.out.write_all(&checksum)?;
+        self.out.flush()?;
+        self.hash.update(checksum);
+        Ok(self.hash.finalize().into())
     }
 }
 
