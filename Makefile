@@ -1,6 +1,6 @@
 # make build   the command .venv/bin/palladion
 # make demo    classify a real handwritten digit while it is encrypted
-# make serve-demo   a service on this machine, and three of its clients
+# make serve-demo   a service on this machine, and its clients: Python, command, HTTP, browser
 # make test        tests of Rust and Python, without those of real size
 # make test-long   the others
 # make test-all    all tests
@@ -33,7 +33,8 @@ build: $(VENV)/built
 demo: build
 	$(BIN)/palladion demo
 
-serve-demo: $(VENV)/dev
+serve-demo: $(if $(shell command -v node),web)
+	$(MAKE) --no-print-directory $(VENV)/dev
 	$(BIN)/python examples/service.py
 
 # The door to the crates is checked with all that it opens, and the blocks of docs/rust.md with it.
@@ -60,7 +61,6 @@ test-python: $(VENV)/dev
 test-long: $(VENV)/dev
 	$(PYTEST) -m long
 
-# Side by side: mypy uses one core alone.
 # The module, the package and the page. It needs Node.js, which nothing else does.
 web:
 	sh scripts/build_web.sh
@@ -69,6 +69,7 @@ web:
 test-web: build web
 	npm --prefix web test
 
+# Side by side: mypy uses one core alone.
 lint: $(VENV)/dev
 	$(MAKE) --no-print-directory -j2 lint-rust lint-python
 

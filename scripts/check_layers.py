@@ -152,6 +152,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "service": {"support.extras", "support.records"},
     "service.settings": {"errors", "service"},
     "service.logs": {"service"},
+    "service.tracing": {"service"},
     "service.state": {"errors", "service"},
     "service.blobs": {"errors", "service"},
     "service.problems": {"service.blobs"},
@@ -161,7 +162,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "service.jobs": {"service.keys", "service.models"},
     "service.receipts": {"service", "support.files"},
     "service.assembly": {"service.jobs", "service.receipts"},
-    "service.worker": {"service.assembly", "service.logs"},
+    "service.worker": {"service.assembly", "service.logs", "service.tracing"},
     # Answers requests. It imports nothing that computes but the reading of queries.
     "service.front": {"service.worker"},
     "service.capacity": {"service.assembly"},

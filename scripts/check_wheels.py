@@ -33,7 +33,10 @@ ROOT = Path(__file__).parent.parent
 VERSIONS = ["3.10", "3.13"]  # the oldest and the newest that pyproject.toml names
 SOURCES = {"", ".cu", ".lock", ".md", ".py", ".pyi", ".rs", ".toml", ".typed"}
 """Endings of files in the source distribution, except those of ``DATA``."""
-DATA = r"data/\w+\.(json|npz)|accelerators/packing_model/(machines|networks)/\w+\.json|sets\.json"
+DATA = (
+    r"data/\w+\.(json|npz)|accelerators/packing_model/(machines|networks)/\w+\.json|sets\.json"
+    r"|service/page/\w+\.(css|html|js|svg|wasm)"
+)
 """Files of the package that are no sources."""
 LARGEST = 2_200_000
 """Largest size of a source distribution in bytes: two megabytes, and reserve."""

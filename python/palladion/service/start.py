@@ -12,6 +12,7 @@ from palladion.errors import Termination, UsageError
 from palladion.service.assembly import Parts, assemble
 from palladion.service.capacity import check_folder
 from palladion.service.settings import Settings
+from palladion.service.tracing import start_tracing
 
 
 def open_service(config: Path | None = None, **options: Any) -> Parts:
@@ -41,7 +42,8 @@ def serve_until_stopped(parts: Parts) -> None:
     Raises
     ------
     UsageError
-        If the port cannot be had, or there is no folder of programs.
+        If the port cannot be had, if there is no folder of programs, or if the environment asks for
+        traces and the packages for them are not installed.
     """
     import uvicorn
 
@@ -50,6 +52,7 @@ def serve_until_stopped(parts: Parts) -> None:
     from palladion.service.logs import log_to
 
     check_folder(parts)
+    start_tracing("front")
     settings = parts.settings
     listening = listen(settings.host, settings.port)
     log_to(sys.stderr)

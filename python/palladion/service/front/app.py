@@ -31,6 +31,7 @@ from palladion.service.front.watcher import Watcher
 from palladion.service.jobs.queue import Reaper
 from palladion.service.jobs.sweeper import Sweeper
 from palladion.service.problems import retry_after, status_of
+from palladion.service.tracing import end_tracing, trace_requests
 from palladion.service.worker.supervisor import Supervisor
 from palladion.support.records import Json
 
@@ -91,6 +92,7 @@ def create(parts: Parts) -> FastAPI:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await workers.end()
+            await run_in_threadpool(end_tracing)
 
     app = FastAPI(
         title="Palladion",
@@ -115,6 +117,7 @@ def create(parts: Parts) -> FastAPI:
     metrics = Metrics(parts)
     show_figures(app, metrics)
     app.add_middleware(Middleware, metrics=metrics)
+    trace_requests(app)
     if PAGE.is_dir():
         app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
     return app

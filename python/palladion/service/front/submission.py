@@ -11,6 +11,7 @@ from palladion.service.jobs.queue import Request, new_identity
 from palladion.service.models.catalogue import Version
 from palladion.service.problems import UnfitError
 from palladion.service.tenants import Tenant
+from palladion.service.tracing import context_of_request
 from palladion.support import files
 from palladion.support.memory import installed
 from palladion.support.text import size
@@ -48,6 +49,7 @@ def submit(
         key_id=query.key,
         query_id=body.digest,
         query_bytes=body.bytes,
+        traceparent=context_of_request(),
     )
     parts.store.move_in(query_blob(request.id), body.file)
     try:

@@ -66,6 +66,8 @@ class Job:
     created: float
     started: float | None
     finished: float | None
+    traceparent: str | None
+    """Trace of the request that submitted it, if the service traces."""
 
     @property
     def active(self) -> bool:

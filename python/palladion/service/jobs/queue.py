@@ -117,6 +117,7 @@ class Request:
     key_id: str
     query_id: str
     query_bytes: int
+    traceparent: str | None = None
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,7 @@ class Queue:
                 "query_id": request.query_id, "query_bytes": request.query_bytes,
                 "predicted_seconds": version.seconds, "state": State.QUEUED.value,
                 "fence": 0, "beat": 0, "lost": 0, "done": 0.0, "created": at, "not_before": at,
+                "traceparent": request.traceparent,
             }  # fmt: skip
             connection.execute(insert(jobs), values)
             audit.write(connection, tenant.name, "job submitted", request.id)

@@ -125,6 +125,7 @@ jobs = Table(
     Column("not_before", Seconds, nullable=False),
     Column("started", Seconds),
     Column("finished", Seconds),
+    Column("traceparent", String(100), comment="trace of the request that submitted it"),
     UniqueConstraint("tenant", "idempotency"),
     Index("jobs_by_state", "state", "created"),
     Index("jobs_by_tenant", "tenant", "state"),

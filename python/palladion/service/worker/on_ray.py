@@ -15,6 +15,7 @@ from typing import Any, Final
 from palladion.errors import UsageError
 from palladion.service.assembly import assemble
 from palladion.service.settings import Settings
+from palladion.service.tracing import end_tracing, start_tracing
 from palladion.service.worker.calls import Calls
 from palladion.service.worker.worker import Worker
 from palladion.support.extras import missing
@@ -39,6 +40,7 @@ class WorkerActor:
 
     def __init__(self, settings: str) -> None:
         own = Settings.model_validate_json(settings)
+        start_tracing("worker")
         parts = assemble(own)
         self.name = f"ray:{ray.get_runtime_context().get_actor_id()}:{os.getpid()}"
         self._calls = Calls()
@@ -47,6 +49,7 @@ class WorkerActor:
     def work(self) -> None:
         """Run jobs until :meth:`end`."""
         self._worker.work(self._calls)
+        end_tracing()
 
     def wake(self) -> None:
         """Say that there may be work."""

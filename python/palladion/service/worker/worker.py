@@ -25,6 +25,7 @@ from palladion.service.jobs.queue import Lease, Queue
 from palladion.service.keys.stored import Keys, key_blob
 from palladion.service.settings import Settings
 from palladion.service.state.database import DatabaseError
+from palladion.service.tracing import Run, run_of
 from palladion.service.worker.calls import Calls
 from palladion.service.worker.heartbeat import Heartbeat
 from palladion.support.text import size
@@ -101,7 +102,8 @@ class Worker:
         )
         with Heartbeat(self._queue, lease, stop, self._settings.lease_seconds / 5) as heartbeat:
             try:
-                answer = self._answer(job, heartbeat)
+                with run_of(job.id, job.model, job.version, job.traceparent) as run:
+                    answer = self._answer(job, heartbeat, run)
             except BaseException as error:
                 self._give_up(lease, job, error)
                 if not isinstance(error, Exception):
@@ -119,7 +121,7 @@ class Worker:
         self._store.delete(job.query_blob)
         self._store.delete(job.checkpoint_blob)
 
-    def _answer(self, job: Job, heartbeat: Heartbeat) -> bytes:
+    def _answer(self, job: Job, heartbeat: Heartbeat, run: Run) -> bytes:
         program = self._program(job.program)
         query = program.query(self._store.read(job.query_blob))
         keys = self._opened_keys(job, program)
@@ -137,13 +139,17 @@ class Worker:
                 LOG.warning("no checkpoint: %s", error, extra={"job": job.id})
             last = monotonic()
 
+        def progress(layer: str, done: float, total: float) -> bool:
+            run.enter_layer(layer)
+            return heartbeat.progress(layer, done, total)
+
         with program.reserved(keys_are_loaded=True):
             try:
                 checkpoint = self._store.read(job.checkpoint_blob)
             except MissingBlobError:
                 checkpoint = None
             prepared = program.prepare(checkpoint=checkpoint, saving=True)
-            return prepared(keys, query, heartbeat.progress, save).to_bytes()
+            return prepared(keys, query, progress, save).to_bytes()
 
     def _give_up(self, lease: Lease, job: Job, error: BaseException) -> None:
         """Put a job back, or fail it, after an error."""
