@@ -139,10 +139,11 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "client": {"encryption", "key_files", "runs", "support.memory"},
     "deployment": {"choices", "client", "traces"},
     "hybrid": {"nn", "runs"},
-    "model": {"deployment", "hybrid"},
+    "model": {"deployment", "hybrid", "measure.inspected"},
     "machines": {"support.files", "support.records", "_native"},
     "simulation": {"machines", "traces"},
-    "measure": {"data", "deployment"},
+    "measure.inspected": {"deployment"},
+    "measure": {"data", "measure.inspected"},
     # Another machine for programs; only those who ask for it import it.
     "waves": {"errors", "_native"},
     "cuda": {"support.text", "waves"},

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from palladion.cli.evaluate import evaluate
 from palladion.cli.quantise import quantize
 from palladion.cli.table import print_table
-from palladion.errors import DataError
+from palladion.errors import DataError, UsageError
 from palladion.nn.datasets import cifar10, dataset
 
 from tests.models import floats, model, node
@@ -106,6 +106,30 @@ def test_encrypted_images_are_compared_layer_by_layer(tmp_path: Path) -> None:
     assert "slots_to_coefficients" in shown.stdout or "table" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert "noise bounds" in shown.stderr
+
+
+@pytest.mark.long
+def test_images_are_spread_over_processes(tmp_path: Path) -> None:
+    sample = palladion.mnist_sample()
+    write(tmp_path, idx(3, 28, 28)[:16] + sample.images[:3].tobytes(),
+          idx(3)[:8] + sample.labels[:3].tobytes())  # fmt: skip
+    line = ["--data", tmp_path, "--encrypted", 3, "--batch", 1, "--count", 3, "--json"]
+    here = json.loads(run(evaluate, *line).stdout)["encrypted"]
+    spread = json.loads(run(evaluate, *line, "--processes", 2).stdout)["encrypted"]
+    for name in ("images", "correct", "as_integer", "exceptions"):
+        assert spread[name] == here[name]
+    counted = ("name", "values", "slots", "wrong_slots", "accumulators", "predicted_sigma")
+    for one, other in zip(here["layers"], spread["layers"], strict=True):
+        assert [one[name] for name in counted] == [other[name] for name in counted]
+        assert other["noise_sigma"] == pytest.approx(one["noise_sigma"], rel=0.3)
+
+
+def test_two_ways_to_spread_images_are_refused(tmp_path: Path) -> None:
+    line = ["--data", str(tmp_path), "--processes", "2"]
+    with pytest.raises(UsageError, match="give one"):
+        CliRunner().invoke(evaluate, [*line, "--ray", "auto"], catch_exceptions=False)
+    with pytest.raises(UsageError, match="--encrypted"):
+        CliRunner().invoke(evaluate, line, catch_exceptions=False)
 
 
 def test_tables_of_many_long_names_fit(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
+from concurrent.futures import Executor
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
@@ -29,6 +30,7 @@ import numpy.typing as npt
 from palladion.deployment import DEFAULT_QUERIES, CompiledModel, Profile
 from palladion.errors import DataError, NetworkError, UsageError
 from palladion.hybrid import HIDDEN_INPUTS, LINK, HybridModel, Link
+from palladion.measure.inspected import inspect_spread
 from palladion.nn.convert import check_export as converted
 from palladion.nn.datasets.tabular import check_columns, columns_of
 from palladion.nn.ends.interface import Interface, array_of
@@ -226,12 +228,20 @@ class Model:
         return Prediction.of(network.boundary, found.logits)
 
     def evaluate(
-        self, x: npt.ArrayLike, y: npt.ArrayLike | None = None, *, seed: int = 0
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        seed: int = 0,
+        executor: Executor | None = None,
+        threads: int | None = None,
     ) -> Scores:
         """Compare the float model, the integers, and the integers with simulated noise.
 
         ``y`` are classes of the model, or real numbers. Without ``y``, the table shows how far the
-        integers are from the float model.
+        integers are from the float model. With an executor of :mod:`concurrent.futures` all inputs
+        also run encrypted in its processes, each with ``threads`` threads or all cores. Take one
+        whose processes are spawned, or :class:`palladion.measure.on_ray.RayExecutor`.
         """
         floats = None
         if self._graph is not None:
@@ -243,8 +253,17 @@ class Model:
             "float": floats,
             "integer": self.predict(x),
             "with noise": self.predict(x, noise=True, seed=seed),
+            "encrypted": None if executor is None else self._encrypted(x, executor, threads),
         }
         return scores({name: found for name, found in rows.items() if found is not None}, y)
+
+    def _encrypted(self, x: npt.ArrayLike, executor: Executor, threads: int | None) -> Prediction:
+        """Answers of encrypted runs in the processes of an executor."""
+        boundary = self.network.boundary
+        ran = inspect_spread(
+            self.network, self.compile(), boundary.inputs(x), executor, threads=threads
+        )
+        return Prediction.of(boundary, ran.logits)
 
     @overload
     def compile(

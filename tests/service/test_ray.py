@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+import palladion
 import psutil
 import pytest
 from palladion import CompiledModel, Secret
@@ -91,3 +95,21 @@ def test_jobs_survive_the_death_of_a_node(cluster: Any, halves: Halves, tmp_path
     assert running.stop() == 0
     for integers in found[1:]:
         np.testing.assert_array_equal(integers, found[0])
+
+
+def test_an_evaluation_is_spread_and_survives_the_death_of_a_node(
+    cluster: Any, tmp_path: Path
+) -> None:
+    sample = palladion.mnist_sample()
+    np.savez(tmp_path / "test.npz", x=sample.images[:8, None] / 255, y=sample.labels[:8])
+    line = ["evaluate", "--data", tmp_path / "test.npz", "--count", 8, "--encrypted", 8,
+            "--batch", 1, "--ray", cluster.address, "--cores", 1, "--json"]  # fmt: skip
+    command = subprocess.Popen([sys.executable, "-m", "palladion.cli", *map(str, line)],
+                               stdout=subprocess.PIPE, text=True)  # fmt: skip
+    threading.Event().wait(20)
+    (node,) = (node for node in cluster.worker_nodes)
+    cluster.remove_node(node, allow_graceful=False)
+    out, _ = command.communicate(timeout=900)
+    assert command.returncode == 0
+    encrypted = json.loads(out)["encrypted"]
+    assert (encrypted["images"], encrypted["correct"], encrypted["exceptions"]) == (8, 8, 0)

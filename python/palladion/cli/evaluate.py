@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, redirect_stdout
+from multiprocessing import get_context
 from pathlib import Path
 
 import click
@@ -23,12 +29,36 @@ from palladion.cli.progress import Steps
 from palladion.cli.show_evaluation import show
 from palladion.cli.stopping import timeout_option
 from palladion.deployment import CompiledModel
-from palladion.errors import DataError
+from palladion.errors import DataError, UsageError
 from palladion.manifest import Manifest, Source
 from palladion.measure.accuracy import in_the_clear, inputs_of, plain_correct, under_encryption
+from palladion.measure.inspected import Spread
+from palladion.measure.on_ray import RayExecutor
 from palladion.nn.datasets import dataset
 from palladion.nn.integers.network import ROUNDING_SIGMA
 from palladion.support.records import Json, to_json
+
+
+@contextmanager
+def spread_over(
+    program: CompiledModel, processes: int | None, ray: str | None, cores: int
+) -> Iterator[Spread | None]:
+    """The processes of the options, or ``None`` for this one."""
+    if ray:
+        needed = program.costs().predicted_peak_memory_bytes
+        # Ray prints the deaths of machines, which are no part of the result.
+        with (
+            redirect_stdout(sys.stderr),
+            RayExecutor(ray, threads=cores, memory_bytes=needed) as executor,
+        ):
+            yield Spread(executor, cores)
+    elif processes:
+        context = get_context("spawn")  # the threads of the core do not survive a fork
+        threads = max(1, (os.cpu_count() or 1) // processes)
+        with ProcessPoolExecutor(processes, context) as executor:
+            yield Spread(executor, threads)
+    else:
+        yield None
 
 
 @click.command()
@@ -58,6 +88,15 @@ from palladion.support.records import Json, to_json
     help="Manifest of a program of this network, to which the result is added: see verify.",
 )
 @click.option("--encrypted", type=click.IntRange(min=0), default=0, help="Images to run encrypted.")
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="Processes to spread encrypted images over, which share the cores; default: this one.",
+)
+@click.option("--ray", metavar="ADDRESS", help="Spread them over a Ray cluster, such as auto.")
+@click.option(
+    "--cores", type=click.IntRange(min=1), default=2, help="Cores of a task of Ray; default: 2."
+)
 @batch_options
 @budget_options
 @timeout_option
@@ -72,6 +111,9 @@ def evaluate(
     seed: int,
     attach: Path | None,
     encrypted: int,
+    processes: int | None,
+    ray: str | None,
+    cores: int,
     batches: list[int],
     budget: Budget,
     as_json: bool,
@@ -82,6 +124,10 @@ def evaluate(
     integers, with simulated noise, and encrypted. Encrypted images are counted separately, and
     compared with the integer network layer by layer. A budget is for one encrypted run.
     """
+    if ray and processes:
+        raise UsageError("--ray and --processes are two ways to spread the images: give one")
+    if (ray or processes) and not encrypted:
+        raise UsageError("only encrypted images are spread: say how many by --encrypted")
     examples = dataset.read(data, "test", count)
     described = None if attach is None else Manifest.load(attach).of_same_network(network)
     try:
@@ -109,9 +155,10 @@ def evaluate(
         }
         if program is not None:
             chosen = slice(encrypted)
-            result["encrypted"] = under_encryption(
-                network, program, inputs[chosen], examples.labels[chosen], steps
-            )
+            with spread_over(program, processes, ray, cores) as spread:
+                result["encrypted"] = under_encryption(
+                    network, program, inputs[chosen], examples.labels[chosen], steps, spread
+                )
             result["encrypted"]["batch"] = program.facts.batch
             result["encrypted"]["candidates"] = [to_json(each) for each in candidates]
     if attach is not None and described is not None:

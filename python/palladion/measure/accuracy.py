@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from palladion import _native
-from palladion._native import Inspector
 from palladion.data.digits import is_packaged, mnist_plain
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, NetworkError
+from palladion.measure.inspected import Spread, inspect, inspect_spread
 from palladion.nn.datasets.dataset import Dataset
 from palladion.nn.datasets.labels import check_alike
 from palladion.nn.ends.interface import Pixels
@@ -153,41 +153,38 @@ def in_the_clear(
 
 
 def under_encryption(
-    network: IntNetwork, program: CompiledModel, inputs: Ints, labels: Labels, steps: Steps
+    network: IntNetwork,
+    program: CompiledModel,
+    inputs: Ints,
+    labels: Labels,
+    steps: Steps,
+    spread: Spread | None = None,
 ) -> Json:
-    """Encrypted runs, compared with the integer network layer by layer."""
+    """Encrypted runs, compared with the integer network layer by layer, here or spread over
+    processes."""
     facts, sigmas = program.facts, program.native.sigmas()
-    batch = facts.batch
-    program.check_run()
-    with steps.step("make keys"), memory.reserved_keys(facts):
-        secret, keys = _native.keygen(program.terms)
-    inspector = Inspector(secret, program.native, network.to_json())
-    logits: list[list[int]] = []
-    seconds, margin = 0.0, float("inf")
-    steps.start_run()
-    for start in range(0, len(inputs), batch):
-
-        def progress(
-            _step: str, done: float, total: float, start: int = start, logits: Any = logits
-        ) -> None:
-            finished = start + done / total * min(batch, len(inputs) - start)
-            steps.update(f"images: {len(logits)} of {len(inputs)} done", finished, len(inputs))
-
-        found, left, ran = inspector.run(keys, inputs[start : start + batch].tolist(), progress)
-        logits += found
-        seconds += sum(step["seconds"] for step in ran["steps"])
-        margin = min(margin, left)
+    if spread is None:
+        program.check_run()
+        with steps.step("make keys"), memory.reserved_keys(facts):
+            keys = _native.keygen(program.terms)
+        steps.start_run()
+        ran = inspect(network, program, inputs, steps.update, keys=keys)
+    else:
+        steps.start_run()
+        ran = inspect_spread(
+            network, program, inputs, spread.executor, steps.count, threads=spread.threads
+        )
     bounds = noise_bounds(network, inputs, sigmas, steps)
     return {
-        **against_integers(network, inputs, labels, np.array(logits), bounds),
-        "seconds": seconds,
-        "noise_margin_bits": margin,
+        **against_integers(network, inputs, labels, ran.logits, bounds),
+        "seconds": ran.seconds,
+        "noise_margin_bits": ran.margin_bits,
         "rounding_sigma": facts.rounding_sigma,
         "layers": [
             {**layer, "predicted_sigma": sigma}
-            for layer, sigma in zip(inspector.layers(), [*sigmas, 0.0], strict=True)
+            for layer, sigma in zip(ran.layers, [*sigmas, 0.0], strict=True)
         ],
-        "noise": inspector.noise(),
+        "noise": ran.noise,
     }
 
 
