@@ -24,11 +24,23 @@ from tests.conftest import Halves
 from tests.service.conftest import Linear, Running
 from tests.service.s3 import BUCKET
 
-KILLS = 12
-"""Deaths in the test of short jobs."""
+MANY = pytest.mark.long
+"""Fifty deaths take minutes."""
 
 
-@pytest.fixture(params=["sqlite, folder", pytest.param("postgresql, s3", marks=pytest.mark.long)])
+@pytest.fixture
+def kills(request: pytest.FixtureRequest) -> int:
+    """Deaths in the test of short jobs."""
+    return 12 if request.node.get_closest_marker("long") is None else 50
+
+
+@pytest.fixture(
+    params=[
+        "sqlite, folder",
+        pytest.param("sqlite, folder", marks=MANY),
+        pytest.param("postgresql, s3", marks=MANY),
+    ]
+)
 def state(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Json:
     """The settings of a database and a store."""
     if request.param == "sqlite, folder":
@@ -84,8 +96,10 @@ class Killer(threading.Thread):
         os.kill(self._random.choice(workers), signal.SIGKILL)
 
 
-def test_short_jobs_survive_deaths(running: Running, small: Linear, tmp_path: Path) -> None:
-    killer = Killer(running, KILLS, 1.0)
+def test_short_jobs_survive_deaths(
+    running: Running, small: Linear, tmp_path: Path, kills: int
+) -> None:
+    killer = Killer(running, kills, 1.0)
     expected = small.model.predict(small.x[:1]).integers
     with running.connect(tmp_path / "home") as client:
         model = client.model()
@@ -93,7 +107,8 @@ def test_short_jobs_survive_deaths(running: Running, small: Linear, tmp_path: Pa
         killer.start()
         jobs: list[RemoteJob] = []
         while killer.is_alive() or len(jobs) <= 20:
-            jobs.append(model.submit(small.x[:1]))
+            if len(jobs) < 900:  # a list of jobs has at most 1,000
+                jobs.append(model.submit(small.x[:1]))
         assert killer.fault is None
         for job in jobs:
             np.testing.assert_array_equal(job.result().integers, expected)

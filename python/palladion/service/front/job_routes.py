@@ -136,6 +136,12 @@ def cancel(parts: Service, tenant: Caller, job: str) -> JobView:
     return JobView.of(parts.queue.cancel(tenant, job), parts)
 
 
+class AnswerResponse(FileResponse):
+    """A response that is read in large pieces: each takes a turn of a thread."""
+
+    chunk_size = 1 << 20
+
+
 def answer_file(parts: Parts, job: Job) -> FileResponse:
     """The answer of a job as a response.
 
@@ -156,4 +162,4 @@ def answer_file(parts: Parts, job: Job) -> FileResponse:
     headers = {"palladion-program-id": job.program_id, "palladion-query-id": job.query_id,
                "palladion-key-id": job.key_id, "palladion-model-version": job.version}  # fmt: skip
     path = parts.store.file(job.answer)
-    return FileResponse(path, media_type="application/octet-stream", headers=headers)
+    return AnswerResponse(path, media_type="application/octet-stream", headers=headers)
