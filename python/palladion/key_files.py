@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -18,9 +17,6 @@ from palladion.support.text import size
 
 Head = tuple[str, str, int | None, int | None]
 """Profile, identity, and the beginning and the end of a life, in seconds since 1970."""
-
-Parse = Callable[[bytes], Head]
-Tag = bytes
 
 NO_KEY = "0" * 32
 """The identity in files that do not state one."""
@@ -52,7 +48,11 @@ class KeyFile:
         FormatError
             If it has no evaluation keys, or is of a version before 3, which states nothing.
         """
-        return cls._of(Path(path), _native.EvaluationKeys.head, b"EKEY")
+        file = Path(path)
+        # The file is large, so its first bytes alone are read for the words of an error.
+        first = files.read(file, files.START)
+        head = files.parsed(file, lambda _: _native.EvaluationKeys.head(file), b"EKEY", first)
+        return cls._of(head, file.stat().st_size)
 
     @classmethod
     def read_public(cls, path: str | os.PathLike[str]) -> KeyFile:
@@ -65,13 +65,15 @@ class KeyFile:
         FormatError
             If it has no public key.
         """
-        return cls._of(Path(path), _native.PublicKey.head, b"PKEY")
+        file = Path(path)
+        data = files.read(file)
+        head = files.parsed(file, _native.PublicKey.head, b"PKEY", data)
+        return cls._of(head, len(data))
 
     @classmethod
-    def _of(cls, path: Path, parse: Parse, tag: Tag) -> KeyFile:
-        data = files.read(path)
-        profile, key, created, expires = files.parsed(path, parse, tag, data)
-        return cls(key, profile, moment(created), moment(expires), len(data))
+    def _of(cls, head: Head, length: int) -> KeyFile:
+        profile, key, created, expires = head
+        return cls(key, profile, moment(created), moment(expires), length)
 
     @property
     def profile_id(self) -> str:

@@ -344,8 +344,8 @@ impl EvaluationKeys {
     /// The profile of a file of keys, as JSON; the identity of its secret, when that was made and
     /// until when the keys may be used, in seconds since 1970.
     #[staticmethod]
-    fn head(py: Python<'_>, data: &[u8]) -> PyResult<(String, String, Option<u64>, Option<u64>)> {
-        let (profile, label) = guard(py, || files::keys_head(data))?;
+    fn head(py: Python<'_>, path: PathBuf) -> PyResult<(String, String, Option<u64>, Option<u64>)> {
+        let (profile, label) = guard(py, || files::keys_head(File::open(path)?))?;
         let key = hex(&label.key.to_bytes());
         Ok((profile.to_json(), key, label.created, label.expires))
     }

@@ -234,10 +234,7 @@ pub fn read_some_keys(
         });
     }
     unsealer.read_all(|from| {
-        let json = from.bounded_block::<Error>("the profile of the keys", MAX_PROFILE)?;
-        let profile = profile_of(&json, &found)?;
-        let label = from.bounded_block::<Error>("the label of the keys", MAX_LABEL)?;
-        let label = Label::from_json(text(&label)?)?;
+        let (profile, label) = read_head_of(from, &found)?;
         profile.check_parameters(exchange.profile())?;
         let wanted = exchange.needs();
         let mut keys = EvaluationKeys::default();
@@ -257,13 +254,33 @@ fn skip<R: Read + Send>(from: &mut Unsealer<R>, length: usize) -> Result<()> {
     from.part(WHAT, length, |r| Ok(r.skip(WHAT, length)?))
 }
 
-/// Reads the profile and the label of a file of evaluation keys, without the keys.
+/// Reads the profile and the label of a file of evaluation keys. It passes over the keys, so that
+/// the checksum is checked and little of the file is in memory at a time.
 ///
 /// # Errors
-/// If the bytes are no evaluation keys, or such of a version before 3, which has neither.
-pub fn keys_head(bytes: &[u8]) -> Result<(Profile, Label)> {
-    let (mut r, found) = Reader::open_any(bytes, &EVALUATION_KEYS)?;
-    read_head(&mut r, &found)
+/// If the bytes are no evaluation keys, or such of a version before 3, which has neither, and
+/// [`Error::Io`].
+pub fn keys_head(input: impl Read + Send) -> Result<(Profile, Label)> {
+    let version = EVALUATION_KEYS.version;
+    let unsealer = Unsealer::new::<Error>(input, EVALUATION_KEYS, version)?;
+    let found = *unsealer.fingerprint();
+    let (head, _) = unsealer.read_all(|from| {
+        let head = read_head_of(from, &found)?;
+        from.skip_rest::<Error>()?;
+        Ok::<_, Error>(head)
+    })?;
+    Ok(head)
+}
+
+/// As [`read_head`], from a file or a connection.
+fn read_head_of<R: Read + Send>(
+    from: &mut Unsealer<R>,
+    found: &Fingerprint,
+) -> Result<(Profile, Label)> {
+    let json = from.bounded_block::<Error>("the profile of the keys", MAX_PROFILE)?;
+    let profile = profile_of(&json, found)?;
+    let label = from.bounded_block::<Error>("the label of the keys", MAX_LABEL)?;
+    Ok((profile, Label::from_json(text(&label)?)?))
 }
 
 pub(super) fn read_head(r: &mut Reader<'_>, found: &Fingerprint) -> Result<(Profile, Label)> {

@@ -131,12 +131,7 @@ impl<R: Read + Send> Unsealer<R> {
     ) -> Result<(T, Fingerprint), E> {
         let value = read(&mut self);
         let trailing = self.left();
-        let mut rest = vec![0; 1 << 16];
-        while self.left() > 0 {
-            let count = self.left().min(rest.len() as u64) as usize;
-            self.fill::<E>(&mut rest[..count])?;
-            self.hash.update(&rest[..count]);
-        }
+        self.skip_rest::<E>()?;
         let mut checksum = [0; CHECKSUM];
         self.fill::<E>(&mut checksum)?;
         let more = io::copy(&mut self.input, &mut io::sink())?;
@@ -184,6 +179,20 @@ impl<R: Read + Send> Unsealer<R> {
         );
         self.part = part;
         value
+    }
+
+    /// Passes over the rest of the payload. It enters the checksum.
+    ///
+    /// # Errors
+    /// [`BytesError::Length`] if the input has fewer bytes, and the errors of the input.
+    pub fn skip_rest<E: From<BytesError> + From<io::Error>>(&mut self) -> Result<(), E> {
+        let mut rest = vec![0; 1 << 16];
+        while self.left() > 0 {
+            let count = self.left().min(rest.len() as u64) as usize;
+            self.fill::<E>(&mut rest[..count])?;
+            self.hash.update(&rest[..count]);
+        }
+        Ok(())
     }
 
     /// Reads a length and that many bytes, at most `longest`.

@@ -66,7 +66,7 @@ fn a_set_serves_programs_that_need_fewer_keys_and_a_second_file_adds_what_is_mis
         matches!(error, Error::MissingKeys { count, .. } if count == lacking),
         "{error}"
     );
-    let (profile, label) = files::keys_head(&first).unwrap();
+    let (profile, label) = files::keys_head(&first[..]).unwrap();
     assert_eq!(label, *client.secret().label());
     let missing = profile.missing(prepared.profile()).unwrap();
     assert_eq!(missing.each().count(), lacking);
@@ -262,7 +262,7 @@ fn hostile_profiles_are_refused() {
     for bytes in hostile {
         assert!(files::keys_from_bytes(&prepared, &bytes).is_err());
         // The head alone may be well formed, but it names no ring.
-        let params = files::keys_head(&bytes).and_then(|(profile, _)| {
+        let params = files::keys_head(&bytes[..]).and_then(|(profile, _)| {
             profile.params()?;
             prepared.profile().check_parameters(&profile)
         });
@@ -271,7 +271,7 @@ fn hostile_profiles_are_refused() {
     // An honest head without keys behind it.
     let empty = file(&own.to_json(), &label);
     assert!(files::keys_from_bytes(&prepared, &empty).is_err());
-    let params = files::keys_head(&empty).unwrap().0.params().unwrap();
+    let params = files::keys_head(&empty[..]).unwrap().0.params().unwrap();
     assert_eq!(Profile::new(&params, &own.needs()), *own);
     assert!(EvaluationKeys::default().check(&prepared.needs()).is_err());
 }
