@@ -71,13 +71,15 @@ def show(checked: Check, as_json: bool) -> None:
     if as_json:
         print_json(checked.to_json())
     else:
-        print_table([
+        rows = [
             {"model": f"{model.model} {model.version}", "cores": str(row.cores),
              "workers": f"{row.workers} of {row.threads} threads",
              "seconds": f"{row.seconds:.3g}", "an hour": f"{row.requests_per_hour:,.0f}",
              "memory": size(row.memory_bytes), "a client's keys": size(model.key_bytes)}
             for model in checked.models for row in model.capacity
-        ])  # fmt: skip
+        ]  # fmt: skip
+        if rows:
+            print_table(rows)
         if checked.two_parties:
             print_table([two_party_row(model) for model in checked.two_parties])
         click.echo("predicted, for cores like those of this machine, each with nothing else to do")

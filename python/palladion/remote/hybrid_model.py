@@ -68,7 +68,10 @@ class RemoteHybridModel:
         tell("open a session", 0.0, 1.0)
         with identity_for_one_use() as identity:
             wish = {"inputs": str(len(inputs)), "client": identity.certificate_hash}
-            with Loopback(self._session.websocket(self._path, wish)) as loopback:
+            with (
+                self._session.websocket(self._path, wish) as connection,
+                Loopback(connection) as loopback,
+            ):
                 try:
                     client = HybridClient.connect(
                         loopback.address,

@@ -96,7 +96,7 @@ class Loopback:
     def _move_down(self, local: socket.socket) -> None:
         from websockets.exceptions import ConnectionClosed
 
-        with suppress(ConnectionClosed):
+        try:
             while True:
                 message = self._connection.recv()
                 if isinstance(message, str):
@@ -104,8 +104,11 @@ class Loopback:
                     continue
                 with suppress(OSError):  # the caller has gone, and the service may still speak
                     local.sendall(message)
-        self._has_ended.set()
-        end(local)
+        except ConnectionClosed:
+            pass
+        finally:
+            self._has_ended.set()
+            end(local)
 
 
 def end(connection: socket.socket) -> None:

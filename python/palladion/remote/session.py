@@ -6,7 +6,8 @@ import json
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlencode
@@ -110,7 +111,8 @@ class Session:
             raise refusal(response)
         return response
 
-    def websocket(self, path: str, parameters: Mapping[str, str]) -> ClientConnection:
+    @contextmanager
+    def websocket(self, path: str, parameters: Mapping[str, str]) -> Iterator[ClientConnection]:
         """Open a WebSocket, and try again where that may help. Nothing has happened at the service
         when it refuses. Raises as :meth:`json`.
 
@@ -129,20 +131,25 @@ class Session:
         headers = {"authorization": self._http.headers["authorization"]}
 
         def open_once() -> ClientConnection:
+            connecting = client.connect(
+                url,
+                additional_headers=headers,
+                compression=None,
+                open_timeout=OPEN_SECONDS,
+                max_size=LARGEST_MESSAGE,
+            )
+            return stack.enter_context(connecting)
+
+        def open_or_say_why() -> ClientConnection:
             try:
-                return client.connect(
-                    url,
-                    additional_headers=headers,
-                    compression=None,
-                    open_timeout=OPEN_SECONDS,
-                    max_size=LARGEST_MESSAGE,
-                )
+                return open_once()
             except exceptions.InvalidStatus as error:
                 raise refusal_of_websocket(url, error.response) from error
             except (OSError, exceptions.WebSocketException) as error:
                 raise self._unreachable(error) from error
 
-        return self._insist(open_once)
+        with ExitStack() as stack:
+            yield self._insist(open_or_say_why)
 
     def _unreachable(self, error: Exception) -> ServiceError:
         words = f"{self.url} cannot be reached: {error or type(error).__name__}"

@@ -19,6 +19,12 @@ class SessionSocket(WebSocketsSansIOProtocol):
         super().__init__(*arguments, **options)
         self.logger = self.conn.logger = LOG
 
+    async def send(self, message: Any) -> None:
+        """Send a message of the application."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+            self.handshake_complete = True  # by a refusal, which uvicorn takes for a fault
+
     def shutdown(self) -> None:
         """The server stops."""
         if self.close_sent:
