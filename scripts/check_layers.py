@@ -149,7 +149,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "cuda": {"support.text", "waves"},
     "xla": {"circuit", "support.memory", "waves"},
     # A service and its clients: docs/adr/0043-the-service-is-a-database-and-a-store.md.
-    "remote": {"client"},
+    "remote": {"client", "hybrid"},
     "service": {"support.extras", "support.records"},
     "service.settings": {"errors", "service"},
     "service.logs": {"service"},
@@ -158,11 +158,13 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "service.blobs": {"errors", "service"},
     "service.problems": {"service.blobs"},
     "service.tenants": {"service.problems", "service.settings", "service.state"},
-    "service.models": {"deployment", "service.tenants"},
+    "service.models": {"deployment", "hybrid", "service.tenants"},
     "service.keys": {"key_files", "service.tenants"},
     "service.jobs": {"service.keys", "service.models"},
     "service.receipts": {"service", "support.files"},
-    "service.assembly": {"service.jobs", "service.receipts"},
+    # The front relays them: nothing of the weights is in its memory.
+    "service.sessions": {"service.models"},
+    "service.assembly": {"service.jobs", "service.receipts", "service.sessions"},
     "service.worker": {"service.assembly", "service.logs", "service.tracing"},
     # Answers requests. It imports nothing that computes but the reading of queries.
     "service.front": {"service.worker"},

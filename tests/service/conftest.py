@@ -90,9 +90,16 @@ class Running:
 
     def workers(self) -> list[int]:
         """Process numbers of the workers."""
+        return self._children(b"service.worker")
+
+    def sessions(self) -> list[int]:
+        """Process numbers of the sessions."""
+        return self._children(b"service.sessions.process")
+
+    def _children(self, module: bytes) -> list[int]:
         children = Path(f"/proc/{self._number}/task/{self._number}/children").read_text()
         return [number for number in map(int, children.split())
-                if b"service.worker" in Path(f"/proc/{number}/cmdline").read_bytes()]  # fmt: skip
+                if module in Path(f"/proc/{number}/cmdline").read_bytes()]  # fmt: skip
 
     def kill(self) -> None:
         """Kill the service and its workers, as a loss of power does."""

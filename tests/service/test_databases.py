@@ -19,7 +19,8 @@ from alembic.migration import MigrationContext
 from palladion.service.assembly import Parts, assemble
 from palladion.service.jobs.queue import Request, new_identity
 from palladion.service.keys.uploads import Upload
-from palladion.service.problems import ConflictError, QuotaError
+from palladion.service.models.two_parties import TwoPartyFacts
+from palladion.service.problems import ConflictError, ForbiddenError, QuotaError
 from palladion.service.settings import Limits, Settings
 from palladion.service.state.database import Database, DatabaseError
 from palladion.service.state.schema import META
@@ -202,3 +203,24 @@ def assert_away(reply: httpx.Response) -> None:
     assert reply.headers["content-type"] == "application/problem+json"
     assert reply.json()["retry"]
     assert "the database does not answer" in reply.json()["detail"]
+
+
+def test_a_budget_of_inputs_is_never_exceeded(parts: Parts) -> None:
+    tenant = parts.tenants.add("counted")
+    facts = TwoPartyFacts(
+        network="small", program_hash="ab" * 32, boundary={}, hidden_inputs=10,
+        log2_distance=-43.4, reveals_accumulators=False, seconds=1.0, bytes_to_server=1,
+        bytes_to_client=1, rounds=1,
+    )  # fmt: skip
+    budgets = parts.budgets
+    results = at_once([lambda: budgets.reserve(tenant, facts, 1)] * 16)
+    assert sum(result is None for result in results) == 10
+    assert sum(isinstance(result, ForbiddenError) for result in results) == 6
+    assert (budgets.of(tenant, facts).used, budgets.of(tenant, facts).left) == (10, 0)
+    budgets.settle(tenant, facts, 1, 0, "served")
+    assert budgets.of(tenant, facts).left == 0
+    budgets.settle(tenant, facts, 4, 3, "served")
+    assert budgets.of(tenant, facts).left == 3
+    assert budgets.grant(tenant, facts, 5).left == 8
+    other = parts.tenants.add("other", limits={"hybrid_inputs": 4})
+    assert (budgets.of(other, facts).used, budgets.of(other, facts).allowed) == (0, 4)

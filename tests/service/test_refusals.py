@@ -40,6 +40,7 @@ ROUTES = [
     ("GET", "/v2/models"),
     ("GET", "/v2/models/linear"),
     ("GET", "/v2/models/linear/client"),
+    ("GET", "/v2/models/linear/session"),
     ("GET", "/v2/models/linear/keys/0"),
     ("POST", "/v2/models/linear/jobs"),
     ("POST", "/v2/models/linear/infer"),

@@ -27,7 +27,8 @@ from palladion.cli.secrets import first_line, open_secret, passphrase_option
 from palladion.cli.table import print_table
 from palladion.data.digits import takes_digits
 from palladion.errors import UsageError
-from palladion.remote.service import Service, connect
+from palladion.remote.hybrid_model import RemoteHybridModel
+from palladion.remote.service import RemoteModel, Service, connect
 from palladion.secret import Secret
 from palladion.support import files
 from palladion.support.records import Json
@@ -84,6 +85,7 @@ def opened(
 @click.option("--version", help="Its version; default: the one that the service chooses.")
 @click.option("--secret", type=FILE, help="Secret; default: one of this service, in --home.")
 @click.option("--client-digest", help="SHA-256 of the client's file, if it was told to you.")
+@click.option("--program", help="Hash of the program, to refuse another one (two parties).")
 @click.option("--output", type=OUTPUT, help="File for the model's outputs, as .npz.")
 @click.argument("inputs", type=FILE, nargs=-1, required=True)
 @threads_option
@@ -94,21 +96,30 @@ def predict(
     version: str | None,
     secret: Path | None,
     client_digest: str | None,
+    program: str | None,
     output: Path | None,
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Encrypt INPUTS, have the service run a model on them, and decrypt the answers.
+    """Have the service run a model on INPUTS that it does not see.
 
     INPUTS are pictures, .npy or .npz files, as `encrypt` takes them. At the first time keys are
-    made and uploaded, which can take a minute. The secret stays here.
+    made and uploaded, which can take a minute. The secret stays here. A model for two parties is
+    asked in a session, and needs no keys.
     """
     with opened(secret=secret, **where) as service, Steps(quiet=as_json) as steps:
-        with steps.step("fetch the client's file"):
-            chosen = service.model(model, version, client_digest=client_digest)
-        boundary = chosen.client.boundary
+        with steps.step("fetch the model's description"):
+            choice = service.choose(model, version)
+            name, number = choice.name, choice.version
+            chosen: RemoteModel | RemoteHybridModel
+            if choice.has_two_parties:
+                refuse(client_digest, "--client-digest", "runs on encrypted queries")
+                chosen = service.hybrid_model(name, number, program_hash=program)
+            else:
+                refuse(program, "--program", "has two parties")
+                chosen = service.model(name, number, client_digest=client_digest)
         with warned() as warnings:
-            rows = load_inputs(boundary, inputs, digits=takes_digits(boundary))
+            rows = load_inputs(chosen.boundary, inputs, digits=takes_digits(chosen.boundary))
         steps.start_run()
         prediction = chosen.predict_integers(rows, progress=steps.count)
     if output is not None:
@@ -117,8 +128,7 @@ def predict(
         print_json({
             "model": chosen.name,
             "version": chosen.version,
-            "program_id": chosen.client.terms.program_id,
-            "key_id": chosen.client.key_id,
+            **identities(chosen),
             "inputs": len(prediction),
             **outputs_json(prediction),
             "margin_bits": prediction.margin_bits,
@@ -127,6 +137,20 @@ def predict(
         })  # fmt: skip
         return
     show_outputs(prediction)
+
+
+def refuse(value: str | None, option: str, words: str) -> None:
+    """Refuse an option that a model has no use for."""
+    if value is not None:
+        raise UsageError(f"{option} is for a model that {words}, and this one does not: leave it "
+                         "out, or name another model")  # fmt: skip
+
+
+def identities(chosen: RemoteModel | RemoteHybridModel) -> Json:
+    """The identities of program and keys."""
+    if isinstance(chosen, RemoteHybridModel):
+        return {"protocol": "hybrid", "program_hash": chosen.program_hash}
+    return {"program_id": chosen.client.terms.program_id, "key_id": chosen.client.key_id}
 
 
 @remote.command()

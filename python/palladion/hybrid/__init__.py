@@ -23,8 +23,10 @@ from palladion.hybrid.connection import (
     HybridAnswer,
     HybridClient,
     Identity,
+    IdentityFile,
     certificate_hash,
     check_count,
+    identity_for_one_use,
     make_identity,
 )
 from palladion.hybrid.costs import (
@@ -68,6 +70,7 @@ __all__ = [
     "HybridModel",
     "HybridProducts",
     "Identity",
+    "IdentityFile",
     "LayerReport",
     "Link",
     "Listening",
@@ -79,5 +82,6 @@ __all__ = [
     "certificate_hash",
     "check_count",
     "compare_packings",
+    "identity_for_one_use",
     "make_identity",
 ]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -19,7 +22,7 @@ from palladion.nn.ends.boundary import Boundary
 from palladion.nn.ends.prediction import Prediction
 from palladion.nn.integers.linear_maps import Ints
 from palladion.runs import Progress
-from palladion.support import records
+from palladion.support import files, records
 
 MOST_INPUTS: Final = 10_000
 """The most inputs of a session."""
@@ -41,11 +44,13 @@ class HybridClient:
     def __init__(self, native: _native.HybridClient) -> None:
         self._native = native
         data = json.loads(native.report())
-        classes: int = data.pop("classes")
-        description = {name: data.pop(name) for name in ("input", "interface")}
+        self.description: Final = {
+            name: data.pop(name) for name in ("input", "interface", "classes")
+        }
+        """``input``, ``interface`` and number of ``classes`` of the server's program, as JSON."""
         self.facts = records.read(HybridClientFacts, data)
         """Parameters, security, rounds and bytes of the server's program."""
-        self.boundary = Boundary.of_description(description, classes)
+        self.boundary = Boundary.of_description(self.description, self.description["classes"])
         """Conversion between the model's arrays and the network's integers."""
 
     @classmethod
@@ -130,9 +135,27 @@ class Identity:
     """The callback that tells the server's owner."""
 
 
+@dataclass(frozen=True)
+class IdentityFile:
+    """An identity that lies in a file."""
+
+    path: Path
+    certificate_hash: str
+
+
 def make_identity() -> Identity:
     """A fresh identity, for a client or a server."""
     return Identity(*_native.hybrid_identity())
+
+
+@contextmanager
+def identity_for_one_use() -> Iterator[IdentityFile]:
+    """A fresh identity in a file that only its owner can read, and that is removed afterwards."""
+    identity = make_identity()
+    with tempfile.TemporaryDirectory(prefix="palladion-") as folder:
+        path = Path(folder) / "identity.pem"
+        files.write(path, identity.pem.encode(), secret=True)
+        yield IdentityFile(path, identity.certificate_hash)
 
 
 def certificate_hash(path: File) -> str:

@@ -17,9 +17,11 @@ from palladion import _native
 from palladion.client import Client
 from palladion.errors import INTERNAL, KINDS, DataError, UsageError
 from palladion.key_files import KeyFile
+from palladion.nn.ends.boundary import Boundary
 from palladion.nn.ends.prediction import Prediction
 from palladion.nn.integers.linear_maps import Ints
 from palladion.remote.home import Home
+from palladion.remote.hybrid_model import RemoteHybridModel
 from palladion.remote.receipt import Receipt
 from palladion.remote.session import ServiceError, Session
 from palladion.remote.uploading import upload
@@ -128,9 +130,11 @@ class Service:
         UsageError
             If there are several models, and none is named.
         """
-        name = self._only_model() if name is None else name
-        path = f"/v2/models/{name}" + ("" if version is None else f"/versions/{version}")
-        facts = self._session.json("GET", path)["parameters"]
+        chosen = self.choose(name, version)
+        name, facts = chosen.name, chosen.facts
+        if chosen.has_two_parties:
+            raise UsageError(f"{name} is a model for two parties, without keys and jobs: use "
+                             "`predict`, or `hybrid_model`")  # fmt: skip
         digest = str(facts["client_digest"])
         known = (name, str(facts["version"]), digest)
         if client_digest not in (None, digest):
@@ -140,6 +144,42 @@ class Service:
             self._models[known] = RemoteModel(self._session, self._home, self.secret, name, facts)
         return self._models[known]
 
+    def hybrid_model(
+        self,
+        name: str | None = None,
+        version: str | None = None,
+        *,
+        program_hash: str | None = None,
+        certificate_hash: str | None = None,
+    ) -> RemoteHybridModel:
+        """A model for two parties: by default the only one, in the version that the service
+        chooses.
+
+        ``program_hash`` and ``certificate_hash`` are those of the program and of the certificate of
+        sessions, where they were told by other means: a service with others is refused.
+
+        Raises
+        ------
+        DataError
+            If the service has others.
+        ServiceError
+            If the service refuses, or cannot be reached.
+        UsageError
+            If the model has no sessions; if there are several models, and none is named.
+        """
+        chosen = self.choose(name, version)
+        if not chosen.has_two_parties:
+            raise UsageError(f"{chosen.name} runs on encrypted queries, and has no sessions: use "
+                             "`predict`, or `model`")  # fmt: skip
+        for what, expected in (
+            ("program_hash", program_hash), ("certificate_hash", certificate_hash),
+        ):  # fmt: skip
+            received = str(chosen.facts[what])
+            if expected not in (None, received):
+                words = f"the {what.replace('_', ' ')} of {chosen.name} at {self._session.url}"
+                raise DataError(f"{words} is {received}, expected {expected}")
+        return RemoteHybridModel(self._session, chosen.name, chosen.facts)
+
     def predict(
         self,
         x: npt.ArrayLike,
@@ -148,12 +188,18 @@ class Service:
         version: str | None = None,
         progress: Progress | None = None,
     ) -> Prediction:
-        """Encrypt inputs, have the service run a model on them, and decrypt the answers.
+        """The outputs of a model for inputs that the service does not see.
 
-        Keys are made and uploaded when a model needs them for the first time. Raises as
-        :meth:`model` and :meth:`RemoteModel.predict`.
+        A model that runs on encrypted queries gets them encrypted, and the answers are decrypted
+        here. Keys are made and uploaded when it needs them for the first time. A model for two
+        parties is asked in a session. Raises as :meth:`model`, :meth:`RemoteModel.predict` and
+        :meth:`RemoteHybridModel.predict`.
         """
-        return self.model(model, version).predict(x, progress=progress)
+        chosen = self.choose(model, version)
+        if chosen.has_two_parties:
+            sessions = self.hybrid_model(chosen.name, chosen.version)
+            return sessions.predict(x, progress=progress)
+        return self.model(chosen.name, chosen.version).predict(x, progress=progress)
 
     def keys(self) -> list[Json]:
         """The files of evaluation keys that the service has of this tenant: ``digest``, ``key_id``,
@@ -183,11 +229,33 @@ class Service:
     ) -> None:
         self.close()
 
+    def choose(self, name: str | None = None, version: str | None = None) -> Chosen:
+        """The version that a name and a version mean at the service now: by default the only model,
+        in the version that the service chooses. Raises as :meth:`model`."""
+        name = self._only_model() if name is None else name
+        path = f"/v2/models/{name}" + ("" if version is None else f"/versions/{version}")
+        facts = self._session.json("GET", path)["parameters"]
+        return Chosen(name, str(facts["version"]), facts)
+
     def _only_model(self) -> str:
         models = self.models()
         if len(models) != 1:
             raise UsageError(f"the service has {len(models)} models, {', '.join(models)}: name one")
         return next(iter(models))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A version of a model, as the service describes it."""
+
+    name: str
+    version: str
+    facts: Json
+
+    @property
+    def has_two_parties(self) -> bool:
+        """Whether it is asked in sessions."""
+        return self.facts.get("protocol") == "hybrid"
 
 
 class RemoteModel:
@@ -206,6 +274,11 @@ class RemoteModel:
         self.client = Client.of(self._terms(str(facts["client_digest"])), secret)
         """Encrypts and decrypts for this version."""
         self._keys_are_there = False
+
+    @property
+    def boundary(self) -> Boundary:
+        """Conversion between the model's arrays and the network's integers."""
+        return self.client.boundary
 
     def predict(self, x: npt.ArrayLike, *, progress: Progress | None = None) -> Prediction:
         """Encrypt inputs, of shape (N, ...), have them run, and decrypt the answers. More inputs

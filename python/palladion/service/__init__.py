@@ -14,7 +14,7 @@ from palladion.support.extras import missing
 
 NEEDED: Final = (
     *("alembic", "fastapi", "limits", "prometheus_client", "pydantic_settings", "sqlalchemy"),
-    *("cryptography", "uvicorn"),
+    *("cryptography", "uvicorn", "websockets"),
 )
 """Packages that only a service needs."""
 

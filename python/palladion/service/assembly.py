@@ -12,6 +12,7 @@ from palladion.service.keys.stored import Keys
 from palladion.service.keys.uploads import Uploads
 from palladion.service.models.catalogue import Models
 from palladion.service.receipts import Signer
+from palladion.service.sessions.budgets import Budgets
 from palladion.service.settings import Settings
 from palladion.service.state.database import Database
 from palladion.service.tenants import Tenants
@@ -30,6 +31,7 @@ class Parts:
     uploads: Uploads
     queue: Queue
     signer: Signer
+    budgets: Budgets
 
 
 def assemble(settings: Settings) -> Parts:
@@ -65,6 +67,7 @@ def assemble(settings: Settings) -> Parts:
         uploads=Uploads(settings, database, store),
         queue=Queue(settings, database),
         signer=Signer(settings.receipt_key or settings.data / "receipt.key"),
+        budgets=Budgets(database),
     )
 
 

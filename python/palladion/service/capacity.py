@@ -7,8 +7,9 @@ from typing import Final
 
 from palladion.errors import UsageError
 from palladion.service.assembly import Parts
-from palladion.service.models.catalogue import Refused, Version
+from palladion.service.models.catalogue import Refused, TwoPartyVersion, Version
 from palladion.service.models.inspection import THREADS, Facts
+from palladion.service.sessions.budgets import BOUND, log2_distance
 from palladion.support import records
 from palladion.support.records import Json
 
@@ -54,16 +55,57 @@ class Servable:
 
 
 @dataclass(frozen=True)
+class TwoPartyServable:
+    """A version of a model for two parties that can be served."""
+
+    model: str
+    version: str
+    program_hash: str
+    seconds: float
+    """Predicted seconds of both parties' computation for one input, on one core."""
+    bytes: int
+    """Bytes of a session of one input, in both directions."""
+    rounds: int
+    inputs_allowed: int
+    """Inputs of each tenant, unless it has a limit of its own or grants."""
+    log2_distance: float
+    """log2 of the distance that floods leave for all of them."""
+
+    @property
+    def gives_away(self) -> bool:
+        """Whether more inputs are allowed than floods hide."""
+        return self.log2_distance > BOUND
+
+    @classmethod
+    def of(cls, version: TwoPartyVersion, limit: int) -> TwoPartyServable:
+        """A version, with the operator's limit of inputs or 0."""
+        facts = version.facts
+        allowed = limit or facts.hidden_inputs
+        return cls(
+            model=version.model,
+            version=version.version,
+            program_hash=facts.program_hash,
+            seconds=facts.seconds,
+            bytes=facts.bytes_to_server + facts.bytes_to_client,
+            rounds=facts.rounds,
+            inputs_allowed=allowed,
+            log2_distance=log2_distance(facts, allowed),
+        )
+
+
+@dataclass(frozen=True)
 class Check:
     """The models that a service would serve, and the files that it refuses."""
 
     models: tuple[Servable, ...]
+    two_parties: tuple[TwoPartyServable, ...]
     refused: tuple[Refused, ...]
 
     def to_json(self) -> Json:
         """As data for JSON."""
         return {
             "models": [records.to_json(model) for model in self.models],
+            "two_parties": [records.to_json(model) for model in self.two_parties],
             "refused": [{"path": str(r.path), "reason": r.reason} for r in self.refused],
         }
 
@@ -78,12 +120,19 @@ def check(parts: Parts) -> Check:
     """
     check_folder(parts)
     found = parts.models.refresh()
+    every = [version for versions in found.versions.values() for version in versions.values()]
     models = tuple(
         servable(version, parts.settings.key_memory_bytes)
-        for versions in found.versions.values()
-        for version in versions.values()
+        for version in every
+        if isinstance(version, Version)
     )
-    return Check(models, found.refused)
+    limit = parts.settings.limits.hybrid_inputs
+    two_parties = tuple(
+        TwoPartyServable.of(version, limit)
+        for version in every
+        if isinstance(version, TwoPartyVersion)
+    )
+    return Check(models, two_parties, found.refused)
 
 
 def servable(version: Version, key_memory: int) -> Servable:
@@ -103,4 +152,5 @@ def check_folder(parts: Parts) -> None:
     """Refuse a folder of programs that is not there. Raises as :func:`check`."""
     if not parts.settings.programs.is_dir():
         raise UsageError(f"there is no folder {parts.settings.programs}, expected one with "
-                         "programs that `palladion compile` wrote, as NAME.program")  # fmt: skip
+                         "programs that `palladion compile` wrote, as NAME.program or "
+                         "NAME.hybrid")  # fmt: skip

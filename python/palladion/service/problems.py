@@ -58,6 +58,13 @@ class UnauthorisedError(RequestError):
     status = 401
 
 
+class ForbiddenError(RequestError):
+    """The tenant may not have it, and waiting does not help."""
+
+    kind = SECURITY
+    status = 403
+
+
 class NotThereError(RequestError):
     """There is no such model, key, upload or job, or it belongs to another tenant."""
 
@@ -91,6 +98,12 @@ class UnfitError(RequestError):
 
     kind = MISMATCH
     status = 422
+
+
+class UpgradeError(RequestError):
+    """The address is one for WebSockets."""
+
+    status = 426
 
 
 class QuotaError(RequestError):

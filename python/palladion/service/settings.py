@@ -23,6 +23,9 @@ MB: Final = 1_000_000
 DAY: Final = 86_400
 """Seconds of a day."""
 
+MOST_INPUTS: Final = 1_000_000_000
+"""The most inputs of a program that a tenant may have, whatever its floods hide."""
+
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 
@@ -41,6 +44,11 @@ class Limits(BaseModel):
     """Bytes of the queries of jobs that wait or run."""
     core_seconds_per_day: Seconds = 10 * DAY
     """Predicted core-seconds of the jobs that were submitted within a day."""
+    sessions: Positive = 2
+    """Sessions of two parties at once."""
+    hybrid_inputs: Annotated[int, Field(ge=0, le=MOST_INPUTS)] = 0
+    """Inputs of each program for two parties, ever. 0 for as many as its floods hide together: more
+    give away weights."""
 
 
 class Serving(BaseModel):
@@ -95,6 +103,11 @@ class Settings(BaseModel):
     """A running job whose worker gives no sign of life for so long goes back to the queue."""
     attempts: Positive = 3
     """Workers that a job may lose before it fails."""
+
+    sessions: Positive = 4
+    """Sessions of two parties at once, of all tenants. Each is a process of this machine."""
+    session_identity: Path | None = None
+    """File of the certificate of sessions and of its key, in PEM; by default one in ``data``."""
 
     receipt_key: Path | None = None
     """File of the private key that signs receipts, Ed25519 in PEM; by default one in ``data``."""

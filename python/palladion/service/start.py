@@ -49,6 +49,8 @@ def serve_until_stopped(parts: Parts) -> None:
 
     from palladion.service.front.app import create
     from palladion.service.front.head_timeout import HeadTimeout
+    from palladion.service.front.relay import LARGEST_MESSAGE
+    from palladion.service.front.websocket import SessionSocket
     from palladion.service.logs import log_to
 
     check_folder(parts)
@@ -58,9 +60,19 @@ def serve_until_stopped(parts: Parts) -> None:
     log_to(sys.stderr)
     host, port = listening.getsockname()[:2]
     print(f"http://{host}:{port}", file=sys.stderr, flush=True)
+    app = create(parts)
+
+    class Server(uvicorn.Server):
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            app.state.sessions.stop()
+            await super().shutdown(sockets)
+
     config = uvicorn.Config(
-        create(parts),
+        app,
         http=HeadTimeout,
+        ws=SessionSocket,
+        ws_max_size=LARGEST_MESSAGE,
+        ws_per_message_deflate=False,  # ciphertexts do not shrink, and a bomb would grow
         log_config=None,
         access_log=False,
         limit_concurrency=1000,
@@ -70,7 +82,7 @@ def serve_until_stopped(parts: Parts) -> None:
         server_header=False,
     )
     with suppress(Termination, KeyboardInterrupt):  # it passes them on at its end
-        uvicorn.Server(config).run(sockets=[listening])
+        Server(config).run(sockets=[listening])
 
 
 def listen(host: str, port: int) -> socket.socket:

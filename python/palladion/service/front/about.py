@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from palladion._native import __version__
 from palladion.service.front.access import Caller, Service
+from palladion.service.front.session_routes import sessions_of
 from palladion.service.front.views import (
     CoverView,
     Held,
@@ -61,17 +62,24 @@ def models(parts: Service, _tenant: Caller) -> ModelList:
 
 @ROUTER.get("/models/{model}", tags=["models"])
 @ROUTER.get("/models/{model}/versions/{version}", tags=["models"])
-def metadata(parts: Service, _tenant: Caller, model: str, version: str | None = None) -> ModelView:
+def metadata(
+    request: Request, parts: Service, tenant: Caller, model: str, version: str | None = None
+) -> ModelView:
     """The metadata of a version of a model."""
     catalogue = parts.models.catalogue
-    return ModelView.of(catalogue.version(model, version), [*catalogue.model(model)])
+    served, versions = catalogue.served(model, version), [*catalogue.model(model)]
+    if isinstance(served, Version):
+        return ModelView.of(served, versions)
+    budget = parts.budgets.of(tenant, served.facts)
+    certificate_hash = sessions_of(request).certificate.hash
+    return ModelView.of_two_parties(served, versions, budget, certificate_hash)
 
 
 @ROUTER.get("/models/{model}/ready", tags=["models"])
 @ROUTER.get("/models/{model}/versions/{version}/ready", tags=["models"])
 def model_ready(parts: Service, _tenant: Caller, model: str, version: str | None = None) -> Ready:
     """Whether a version of a model can be run."""
-    parts.models.catalogue.version(model, version)
+    parts.models.catalogue.served(model, version)
     return Ready(ready=True)
 
 

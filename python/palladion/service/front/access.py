@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends
 from limits import RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from starlette.requests import HTTPConnection
 
 from palladion.service.assembly import Parts
 from palladion.service.problems import QuotaError, UnauthorisedError
@@ -40,14 +41,14 @@ class Rates:
             raise QuotaError(words, max(1.0, reset - now()))
 
 
-def parts_of(request: Request) -> Parts:
+def parts_of(request: HTTPConnection) -> Parts:
     """The parts of the service that the request came to."""
     parts = request.app.state.parts
     assert isinstance(parts, Parts), "the application is made with its parts"
     return parts
 
 
-def tenant_of(request: Request) -> Tenant:
+def tenant_of(request: HTTPConnection) -> Tenant:
     """The tenant whose token a request has.
 
     Raises

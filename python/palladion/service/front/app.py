@@ -10,19 +10,19 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final, Protocol
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi import FastAPI, Response
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 
 from palladion._native import __version__
 from palladion.errors import PalladionError, can_retry, kind_of
 from palladion.service.assembly import Parts
-from palladion.service.front import about, inference, job_routes, key_routes
+from palladion.service.front import about, inference, job_routes, key_routes, session_routes
 from palladion.service.front.access import Rates
 from palladion.service.front.metrics import Metrics
 from palladion.service.front.middleware import Middleware
@@ -31,6 +31,7 @@ from palladion.service.front.watcher import Watcher
 from palladion.service.jobs.queue import Reaper
 from palladion.service.jobs.sweeper import Sweeper
 from palladion.service.problems import retry_after, status_of
+from palladion.service.sessions.host import Sessions
 from palladion.service.tracing import end_tracing, trace_requests
 from palladion.service.worker.supervisor import Supervisor
 from palladion.support.records import Json
@@ -47,7 +48,7 @@ SWEEP: Final = 60.0
 
 ERRORS: Final[dict[int | str, Json]] = {
     code: {"model": Problem, "content": {"application/problem+json": {}}}
-    for code in (400, 401, 404, 409, 410, 413, 422, 429, 503, 507)
+    for code in (400, 401, 403, 404, 409, 410, 413, 422, 426, 429, 503, 507)
 }
 
 
@@ -77,6 +78,7 @@ def create(parts: Parts) -> FastAPI:
     """The application over the parts of a service. It starts and ends the workers."""
     watcher = Watcher(parts.queue)
     workers = workers_of(parts, watcher)
+    sessions = Sessions(parts.settings, parts.store, parts.budgets)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
@@ -91,6 +93,7 @@ def create(parts: Parts) -> FastAPI:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await sessions.end()
             await workers.end()
             await run_in_threadpool(end_tracing)
 
@@ -107,14 +110,16 @@ def create(parts: Parts) -> FastAPI:
     app.state.rates = Rates()
     app.state.watcher = watcher
     app.state.workers = workers
-    for routes in (about, key_routes, job_routes, inference):
+    app.state.sessions = sessions
+    for routes in (about, key_routes, job_routes, inference, session_routes):
         app.include_router(routes.ROUTER)
     app.add_exception_handler(Exception, problem)
     app.add_exception_handler(PalladionError, problem)
     app.add_exception_handler(HTTPException, problem)
     app.add_exception_handler(RequestValidationError, problem)
+    app.add_exception_handler(WebSocketRequestValidationError, problem)
     app.add_exception_handler(ClientDisconnect, problem)
-    metrics = Metrics(parts)
+    metrics = Metrics(parts, sessions)
     show_figures(app, metrics)
     app.add_middleware(Middleware, metrics=metrics)
     trace_requests(app)
@@ -154,10 +159,10 @@ def show_figures(app: FastAPI, metrics: Metrics) -> None:
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-async def problem(_request: Request, error: Exception) -> JSONResponse:
+async def problem(_request: HTTPConnection, error: Exception) -> JSONResponse:
     """The response to an error."""
     headers = {}
-    if isinstance(error, RequestValidationError):
+    if isinstance(error, (RequestValidationError, WebSocketRequestValidationError)):
         places = "; ".join(
             f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
         )
@@ -185,6 +190,8 @@ async def problem(_request: Request, error: Exception) -> JSONResponse:
         )
     if status == 401:
         headers["www-authenticate"] = "Bearer"
+    if status == 426:
+        headers["upgrade"] = "websocket"
     body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, kind=kind,
                    retry=retry, error=detail)  # fmt: skip
     return JSONResponse(body.model_dump(), status, headers, media_type="application/problem+json")

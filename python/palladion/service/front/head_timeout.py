@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, Final
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_SECONDS: Final = 15.0
@@ -35,6 +36,10 @@ class HeadTimeout(H11Protocol):
         super().handle_events()
         if self.cycle is not None and not self.cycle.response_complete:
             self._stop()  # the head is whole
+
+    def handle_websocket_upgrade(self, event: h11.Request) -> None:
+        self._stop()  # another protocol has the connection from here on
+        super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         self._stop()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
 from palladion.service.assembly import Parts
 from palladion.service.jobs.job import State
+from palladion.service.sessions.host import OUTCOMES, Sessions
 
 BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 30, 120)
 
@@ -17,7 +18,7 @@ BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5, 30, 120)
 class Metrics:
     """Counts of the front itself, and figures that it reads from the database when it is asked."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, sessions: Sessions) -> None:
         self.registry = CollectorRegistry()
         self.requests = Counter(
             "palladion_requests",
@@ -30,11 +31,44 @@ class Metrics:
             registry=self.registry,
         )  # fmt: skip
         self.registry.register(OfState(parts))
+        self.registry.register(OfSessions(sessions))
 
     def count(self, route: str, status: int, seconds: float) -> None:
         """Count a response."""
         self.requests.labels(route, status).inc()
         self.seconds.labels(route).observe(seconds)
+
+
+class OfSessions(Collector):
+    """Figures of the sessions of this front."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        self._sessions = sessions
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing is read when the collector is registered."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures."""
+        figures = self._sessions.figures
+        running = self._sessions.running
+        yield GaugeMetricFamily("palladion_sessions_running", "Sessions of two parties", running)
+        ended = CounterMetricFamily(
+            "palladion_sessions", "Sessions that have ended, by outcome", labels=["outcome"]
+        )
+        for outcome in OUTCOMES:
+            ended.add_metric([outcome], figures.ended[outcome])
+        yield ended
+        yield CounterMetricFamily(
+            "palladion_session_inputs", "Inputs that sessions answered", figures.inputs
+        )
+        moved = CounterMetricFamily(
+            "palladion_session_bytes", "Bytes of sessions that have ended", labels=["to"]
+        )
+        moved.add_metric(["server"], figures.to_server)
+        moved.add_metric(["client"], figures.to_client)
+        yield moved
 
 
 class OfState(Collector):

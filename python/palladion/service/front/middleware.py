@@ -40,6 +40,9 @@ class Middleware:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request."""
+        if scope["type"] == "websocket":
+            await self._session(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -65,3 +68,18 @@ class Middleware:
             await send(message)
 
         await self._app(scope, limited, counted)
+
+    async def _session(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a WebSocket. It counts as a request until it is accepted or refused."""
+        began = perf_counter()
+
+        async def counted(message: Message) -> None:
+            kind = message["type"]
+            if kind == "websocket.http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            if kind in ("websocket.accept", "websocket.http.response.start"):
+                route = getattr(scope.get("route"), "path", "other")
+                self._metrics.count(route, message.get("status", 101), perf_counter() - began)
+            await send(message)
+
+        await self._app(scope, receive, counted)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, Field
 
 from palladion.service.assembly import Parts
 from palladion.service.jobs.job import Job, State
 from palladion.service.keys.stored import StoredKey
 from palladion.service.keys.uploads import Upload
-from palladion.service.models.catalogue import Version
+from palladion.service.models.catalogue import TwoPartyVersion, Version
+from palladion.service.sessions.budgets import Budget
 from palladion.service.state.database import now
+from palladion.support.records import Json
 
 
 class Problem(BaseModel):
@@ -37,8 +41,9 @@ class TensorView(BaseModel):
 
 
 class ModelParameters(BaseModel):
-    """Facts of a version, for clients."""
+    """Facts of a version that runs on encrypted queries, for clients."""
 
+    protocol: Literal["fhe"] = "fhe"
     version: str
     program_id: str
     profile_id: str
@@ -58,6 +63,32 @@ class ModelParameters(BaseModel):
     security: str
 
 
+class TwoPartyParameters(BaseModel):
+    """Facts of a version for two parties, for clients. Figures are of one input, keys and material
+    of its session included."""
+
+    protocol: Literal["hybrid"] = "hybrid"
+    version: str
+    program_hash: str
+    """Hash of the program's public part, which sessions show."""
+    certificate_hash: str
+    """Hash of the certificate of sessions, which clients trust."""
+    inputs_allowed: int
+    """Inputs of this program that the tenant may have in all."""
+    inputs_left: int
+    """Inputs that it has not used."""
+    log2_distance: float
+    """log2 of the distance to which floods hide the weights from one input."""
+    reveals_accumulators: bool
+    boundary: Json
+    """``input``, ``interface`` and ``classes``: conversion between arrays and integers."""
+    predicted_seconds: float
+    """Of both parties' computation, on one core."""
+    bytes_to_server: int
+    bytes_to_client: int
+    rounds: int
+
+
 class ModelView(BaseModel):
     """A version of a model: the metadata of the Open Inference Protocol."""
 
@@ -66,7 +97,7 @@ class ModelView(BaseModel):
     platform: str = "palladion"
     inputs: list[TensorView]
     outputs: list[TensorView]
-    parameters: ModelParameters
+    parameters: ModelParameters | TwoPartyParameters = Field(discriminator="protocol")
 
     @classmethod
     def of(cls, version: Version, versions: list[str]) -> ModelView:
@@ -93,6 +124,34 @@ class ModelView(BaseModel):
             ),
         )
 
+    @classmethod
+    def of_two_parties(
+        cls, version: TwoPartyVersion, versions: list[str], budget: Budget, certificate_hash: str
+    ) -> ModelView:
+        """The view of a version for two parties, for a tenant. It has no tensors: inputs and
+        outputs travel in sessions."""
+        facts = version.facts
+        return cls(
+            name=version.model,
+            versions=versions,
+            inputs=[],
+            outputs=[],
+            parameters=TwoPartyParameters(
+                version=version.version,
+                program_hash=facts.program_hash,
+                certificate_hash=certificate_hash,
+                inputs_allowed=budget.allowed,
+                inputs_left=budget.left,
+                log2_distance=facts.log2_distance,
+                reveals_accumulators=facts.reveals_accumulators,
+                boundary=facts.boundary,
+                predicted_seconds=facts.seconds,
+                bytes_to_server=facts.bytes_to_server,
+                bytes_to_client=facts.bytes_to_client,
+                rounds=facts.rounds,
+            ),
+        )
+
 
 class ModelName(BaseModel):
     """A model in the list of all."""
@@ -114,7 +173,9 @@ class ServerView(BaseModel):
     version: str
     receipt_key: str
     """The public key of Ed25519 that signs receipts, in base64."""
-    extensions: list[str] = ["binary_tensor_data", "palladion_jobs", "palladion_keys"]
+    extensions: list[str] = [
+        "binary_tensor_data", "palladion_jobs", "palladion_keys", "palladion_sessions",
+    ]  # fmt: skip
 
 
 class Ready(BaseModel):

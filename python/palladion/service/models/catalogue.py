@@ -9,15 +9,16 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from sqlalchemy import insert, select, update
 
 from palladion import _native
-from palladion.errors import DataError, PalladionError
+from palladion.errors import DataError, PalladionError, UsageError
 from palladion.service.blobs.store import FullError, Store, StoreError
-from palladion.service.models.inspection import Facts, inspect
-from palladion.service.problems import NotThereError
+from palladion.service.models.inspection import ENCRYPTED, TWO_PARTY, Facts, Kind, inspect
+from palladion.service.models.two_parties import TwoPartyFacts
+from palladion.service.problems import NotThereError, UnfitError
 from palladion.service.settings import Serving, Settings
 from palladion.service.state.database import Database, DatabaseError, now
 from palladion.service.state.schema import programs
@@ -28,15 +29,13 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 LOG: Final = logging.getLogger("palladion.service.models")
 
-ENDING: Final = ".program"
-
-State = tuple[str, str, float, int]
-"""Model, version, time of change and length of a file."""
+State = tuple[str, str, str, float, int]
+"""Model, version, ending, time of change and length of a file."""
 
 
 @dataclass(frozen=True)
 class Version:
-    """A version of a model, ready for queries."""
+    """A version of a model, ready for encrypted queries."""
 
     model: str
     version: str
@@ -47,6 +46,20 @@ class Version:
     """A client's knowledge of the program."""
     seconds: float
     """Predicted seconds of a run on a worker."""
+
+
+@dataclass(frozen=True)
+class TwoPartyVersion:
+    """A version of a model for two parties, ready for sessions."""
+
+    model: str
+    version: str
+    digest: str
+    """SHA-256 of the program's file: its name in the store."""
+    facts: TwoPartyFacts
+
+
+Served: TypeAlias = Version | TwoPartyVersion
 
 
 @dataclass(frozen=True)
@@ -61,12 +74,12 @@ class Refused:
 class Catalogue:
     """The models that are served."""
 
-    versions: Mapping[str, Mapping[str, Version]]
+    versions: Mapping[str, Mapping[str, Served]]
     """Versions by model and version, in their order."""
     refused: tuple[Refused, ...]
     serving: Mapping[str, Serving]
 
-    def model(self, name: str) -> Mapping[str, Version]:
+    def model(self, name: str) -> Mapping[str, Served]:
         """The versions of a model.
 
         Raises
@@ -79,8 +92,9 @@ class Catalogue:
             raise NotThereError(f"there is no model {name!r}; the models are: {known}")
         return self.versions[name]
 
-    def version(self, model: str, version: str | None = None) -> Version:
-        """A version of a model. If none is named, the one that the settings choose, else the last.
+    def served(self, model: str, version: str | None = None) -> Served:
+        """A version of a model, of either kind. If none is named, the one that the settings choose,
+        else the last.
 
         Raises
         ------
@@ -94,7 +108,40 @@ class Catalogue:
                                 f"{', '.join(versions)}")  # fmt: skip
         return versions[chosen]
 
-    def _chosen(self, model: str, versions: Mapping[str, Version]) -> str:
+    def version(self, model: str, version: str | None = None) -> Version:
+        """A version that runs on encrypted queries. Raises as :meth:`served`.
+
+        Raises
+        ------
+        UnfitError
+            If it is one for two parties.
+        """
+        chosen = self.served(model, version)
+        if isinstance(chosen, Version):
+            return chosen
+        raise UnfitError(f"{model} version {chosen.version} is a program for two parties, which "
+                         "takes no keys, queries or jobs: open a session at "
+                         f"/v2/models/{model}/session, as `palladion.connect(...).predict` and "
+                         "`palladion remote predict` do")  # fmt: skip
+
+    def two_party(self, model: str, version: str | None = None) -> TwoPartyVersion:
+        """A version for two parties. Raises as :meth:`served`.
+
+        Raises
+        ------
+        UnfitError
+            If it is one that runs on encrypted queries.
+        """
+        chosen = self.served(model, version)
+        if isinstance(chosen, TwoPartyVersion):
+            return chosen
+        raise UnfitError(
+            f"{model} version {chosen.version} runs on encrypted queries, and has no sessions: "
+            f"send a query to /v2/models/{model}/jobs, as `palladion.connect(...).predict` and "
+            "`palladion remote predict` do"
+        )
+
+    def _chosen(self, model: str, versions: Mapping[str, Served]) -> str:
         serving = self.serving.get(model, Serving())
         if serving.split:
             return random.choices([*serving.split], [*serving.split.values()])[0]
@@ -103,25 +150,42 @@ class Catalogue:
 
 def scan(folder: Path) -> dict[State, Path]:
     """The programs of a folder: ``NAME.program`` is version 1 of NAME, and ``NAME/VERSION.program``
-    a version. The keys change when a file does."""
+    a version. Those for two parties end in ``.hybrid``. The keys change when a file does."""
     paths = {}
-    for path in sorted(folder.glob(f"*{ENDING}")):
-        paths[state(path.name.removesuffix(ENDING), "1", path)] = path
-    for path in sorted(folder.glob(f"*/*{ENDING}"), key=in_order):
-        paths[state(path.parent.name, path.name.removesuffix(ENDING), path)] = path
+    for path in sorted(programs_in(folder, "*")):
+        paths[state(path.stem, "1", path)] = path
+    for path in sorted(programs_in(folder, "*/*"), key=in_order):
+        paths[state(path.parent.name, path.stem, path)] = path
     return paths
+
+
+def programs_in(folder: Path, pattern: str) -> list[Path]:
+    """Files whose endings are those of programs."""
+    return [path for ending in (ENCRYPTED, TWO_PARTY) for path in folder.glob(pattern + ending)]
 
 
 def in_order(path: Path) -> tuple[str, list[tuple[int, int, str]]]:
     """The order of versions: 2 comes before 10."""
-    parts = re.findall(r"\d+|\D+", path.name.removesuffix(ENDING))
+    parts = re.findall(r"\d+|\D+", path.stem)
     return path.parent.name, [(0, int(p), "") if p.isdigit() else (1, 0, p) for p in parts]
 
 
 def state(model: str, version: str, path: Path) -> State:
     """The state of a file. It differs when the file has changed."""
     stat = path.stat()
-    return model, version, stat.st_mtime, stat.st_size
+    return model, version, path.suffix, stat.st_mtime, stat.st_size
+
+
+def has_other_kind(key: State, present: Mapping[State, Path]) -> bool:
+    """Whether a file of the other kind has the same model and version."""
+    return any(other[:2] == key[:2] and other[2] != key[2] for other in present)
+
+
+def same_name(path: Path, version: TwoPartyVersion) -> Refused:
+    """The refusal of a program for two parties beside another of the same name."""
+    return Refused(path, f"there is also a {ENCRYPTED} of {version.model} version "
+                   f"{version.version}, which is served: rename one of the two files, or give it "
+                   "another version")  # fmt: skip
 
 
 class Models:
@@ -132,7 +196,7 @@ class Models:
         self._settings = settings
         self._database = database
         self._store = store
-        self._seen: dict[State, Version | Refused] = {}
+        self._seen: dict[State, Served | Refused] = {}
         self.catalogue = Catalogue({}, (), settings.models)
 
     def refresh(self) -> Catalogue:
@@ -142,24 +206,49 @@ class Models:
             key: self._seen[key] if key in self._seen else self._read(key, path)
             for key, path in present.items()
         }
-        versions: dict[str, dict[str, Version]] = {}
-        for read in self._seen.values():
-            if isinstance(read, Version):
+        versions: dict[str, dict[str, Served]] = {}
+        faults = [read for read in self._seen.values() if isinstance(read, Refused)]
+        for key, read in self._seen.items():
+            if isinstance(read, TwoPartyVersion) and has_other_kind(key, present):
+                faults.append(same_name(present[key], read))
+            elif not isinstance(read, Refused):
                 versions.setdefault(read.model, {})[read.version] = read
-        refused = tuple(read for read in self._seen.values() if isinstance(read, Refused))
+        refused = tuple(faults)
         for fault in {*refused} - {*self.catalogue.refused}:
             LOG.warning("%s is not served: %s", fault.path, fault.reason)
         self.catalogue = Catalogue(versions, refused, self._settings.models)
         return self.catalogue
 
-    def _read(self, key: State, path: Path) -> Version | Refused:
-        model, version, *_ = key
+    def two_party_facts(self, program_hash: str) -> TwoPartyFacts:
+        """The facts of a program for two parties, also of one that is no longer in the folder. Of
+        several with the same public part, those whose floods hide the fewest inputs.
+
+        Raises
+        ------
+        UsageError
+            If the service never had it.
+        """
+        with self._database.read() as connection:
+            known = connection.execute(select(programs.c.facts)).scalars().all()
+        read = [facts for data in known if (facts := TwoPartyFacts.of_json(data)) is not None]
+        same = [facts for facts in read if facts.program_hash == program_hash]
+        if not same:
+            hashes = ", ".join(sorted({facts.program_hash for facts in read})) or "none"
+            raise UsageError(f"the service has no program for two parties with the hash "
+                             f"{program_hash}; it has: {hashes}")  # fmt: skip
+        return min(same, key=lambda facts: facts.hidden_inputs)
+
+    def _read(self, key: State, path: Path) -> Served | Refused:
+        model, version, ending, *_ = key
         for name in (model, version):
             if not NAME.fullmatch(name):
                 return Refused(path, f"the name {name!r}, expected letters, digits, '_', '.', '-'")
         try:
             digest = files.digest_of(path)
-            facts = self._facts(digest, path)
+            if ending == TWO_PARTY:
+                parties = self._facts(digest, path, TwoPartyFacts)
+                return TwoPartyVersion(model, version, digest, parties)
+            facts = self._facts(digest, path, Facts)
         except (DatabaseError, FullError, StoreError):
             raise  # no fault of the file: it is read again
         except PalladionError as error:
@@ -168,13 +257,13 @@ class Models:
         seconds = facts.seconds(self._settings.worker_threads)
         return Version(model, version, digest, facts, terms, seconds)
 
-    def _facts(self, digest: str, path: Path) -> Facts:
+    def _facts(self, digest: str, path: Path, kind: type[Kind]) -> Kind:
         same = programs.c.digest == digest
         with self._database.read() as connection:
             known = connection.execute(select(programs.c.facts).where(same)).scalar_one_or_none()
-        if known is not None and (facts := Facts.of_json(known)) is not None:
+        if known is not None and (facts := kind.of_json(known)) is not None:
             return facts
-        facts = inspect(path)
+        facts = inspect(path, kind)
         with self._store.incoming() as file:
             shutil.copyfile(path, file)
             if files.digest_of(file) != digest:

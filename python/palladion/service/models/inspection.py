@@ -12,13 +12,21 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from palladion.deployment import CompiledModel
 from palladion.errors import FormatError, PalladionError
+from palladion.hybrid import HybridModel
+from palladion.service.models.two_parties import TwoPartyFacts
 from palladion.support.records import Json
 
 THREADS = (1, 2, 4)
+
+ENCRYPTED: Final = ".program"
+"""Ending of programs that run on encrypted queries."""
+
+TWO_PARTY: Final = ".hybrid"
+"""Ending of programs for two parties."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +105,12 @@ class Facts:
         )
 
 
-def inspect(path: Path) -> Facts:
-    """Find the facts of a program's file out, in a process of its own.
+Kind = TypeVar("Kind", Facts, TwoPartyFacts)
+
+
+def inspect(path: Path, kind: type[Kind]) -> Kind:
+    """Find the facts of a program's file out, in a process of its own. ``kind`` is that of the
+    file's ending.
 
     Raises
     ------
@@ -109,13 +121,18 @@ def inspect(path: Path) -> Facts:
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
         raise FormatError(done.stderr.strip().rpartition("\n")[2] or f"{path}: its inspection died")
-    return Facts(**json.loads(done.stdout))
+    return kind(**json.loads(done.stdout))
 
 
 def main() -> None:
     """Print the facts of a program's file as JSON."""
+    path = Path(sys.argv[1])
     try:
-        print(json.dumps(Facts.of(CompiledModel.load(sys.argv[1])).to_json()))
+        if path.suffix == TWO_PARTY:
+            facts = TwoPartyFacts.of(HybridModel.load(path)).to_json()
+        else:
+            facts = Facts.of(CompiledModel.load(path)).to_json()
+        print(json.dumps(facts))
     except PalladionError as error:
         sys.exit(str(error))
 

@@ -131,6 +131,15 @@ jobs = Table(
     Index("jobs_by_tenant", "tenant", "state"),
 )
 
+hybrid_inputs = Table(
+    "hybrid_inputs",
+    META,
+    Column("tenant", TENANT, ForeignKey("tenants.id"), primary_key=True),
+    Column("program_hash", DIGEST, primary_key=True, comment="of the program's public part"),
+    Column("used", BigInteger, nullable=False, comment="inputs that sessions had or have"),
+    Column("granted", BigInteger, nullable=False, comment="inputs beside the limit"),
+)
+
 audit = Table(
     "audit",
     META,

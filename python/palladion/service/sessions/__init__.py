@@ -1,0 +1,1 @@
+"""Sessions of two parties: their budgets, and a process for each."""
