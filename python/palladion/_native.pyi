@@ -538,7 +538,7 @@ class EvaluationKeys:
         Returns whether they were there."""
 
     @staticmethod
-    def head(path: Path) -> tuple[str, str, int | None, int | None]:
+    def head(path: PathLike[str]) -> tuple[str, str, int | None, int | None]:
         """The profile of a file of keys, the identity of their secret, when that was made and until
         when they may be used, in seconds since 1970."""
 
