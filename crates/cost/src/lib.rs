@@ -70,6 +70,9 @@ pub const IN_CIRCUITS: ByKind = ByKind {
 /// chain.
 pub const COEFFICIENT_PRODUCT: f64 = 2.5e-3;
 
+/// Seconds to hide and write one limb of an answer's ciphertext.
+pub const HIDDEN_LIMB: f64 = 2.5e-3;
+
 /// Predicted seconds on one thread, divided by the number of threads times the measured seconds.
 ///
 /// Measured on 2 idle cores of the reference machine for one image. MNIST: 4.5 / (2 x 2.56).
