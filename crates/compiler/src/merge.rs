@@ -54,7 +54,10 @@ pub(crate) fn merged(
         return Ok(outputs);
     }
     let merged = groups.into_iter().map(|group| {
-        let value = b.merge(group.sources)?;
+        let value = match group.sources.as_slice() {
+            [alone] => alone.value,
+            _ => b.merge(group.sources)?,
+        };
         Ok(Outputs {
             value,
             ..group.outputs
@@ -169,7 +172,7 @@ fn group(all: &[Outputs]) -> Group {
         at: Vec::new(),
     };
     for (index, own) in all.iter().enumerate() {
-        let first = own.at.first().map_or(0, |at| at % distance);
+        let first = own.at.first().map_or(0, |at| at % distance); // 0 for a single source
         sources.push(Shifted {
             value: own.value,
             back: first,
