@@ -17,6 +17,8 @@ pub struct Counts {
     pub rotations: usize,
     /// Products with plaintext polynomials.
     pub plaintext_products: usize,
+    /// Weights of linear layers on coefficients, which are made into plaintexts.
+    pub weights: usize,
     /// Limbs of the answer's ciphertexts, which are hidden and written. A run does not do that, so
     /// they are no passes.
     pub hidden_limbs: usize,
@@ -27,8 +29,8 @@ pub struct Counts {
 impl Counts {
     /// Seconds that this work takes on one thread, scaled with `N` from `N = 2^15`.
     pub fn seconds(&self, n: usize) -> f64 {
-        let hidden = self.hidden_limbs as f64 * cost::HIDDEN_LIMB;
-        self.seconds_by_kind(n).sum() + hidden * n as f64 / cost::WORDS as f64
+        let hidden = self.hidden_limbs as f64 * cost::HIDDEN_LIMB * n as f64 / cost::WORDS as f64;
+        self.seconds_by_kind(n).sum() + hidden + self.weights as f64 * cost::WEIGHT
     }
 
     /// [`seconds`](Self::seconds) of passes, by their kind.
@@ -44,6 +46,7 @@ impl Counts {
             relinearizations: self.relinearizations - earlier.relinearizations,
             rotations: self.rotations - earlier.rotations,
             plaintext_products: self.plaintext_products - earlier.plaintext_products,
+            weights: self.weights - earlier.weights,
             hidden_limbs: self.hidden_limbs - earlier.hidden_limbs,
             passes: self.passes.since(earlier.passes),
         }

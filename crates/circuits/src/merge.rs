@@ -55,29 +55,42 @@ pub fn merge<O: Operations>(
         });
     }
     let distance = distance(sources.len());
-    // Leaves with odd indices are shifted by the first level's `h` as well.
-    let first = distance / 2;
-    let leaves = sources.iter().enumerate().map(|(index, &(value, back))| {
-        let up = if index % 2 == 1 { first } else { 0 };
-        engine.mul_power(value, (2 * n + up - back) % (2 * n))
-    });
-    let mut nodes: Vec<ValueOf<O>> = leaves.collect::<Result<_>>()?;
-    let mut h = first;
-    while h > 0 {
-        let mut merged = Vec::with_capacity(nodes.len().div_ceil(2));
-        let mut rest = nodes.into_iter();
-        while let Some(even) = rest.next() {
-            let mut node = engine.merge_pair(even, rest.next(), 1 + n / h)?;
-            // The next level's `h`, if the node is the odd one of its pair.
-            if merged.len() % 2 == 1 {
-                node = engine.mul_power(&node, h / 2)?;
-            }
-            merged.push(node);
-        }
-        (nodes, h) = (merged, h / 2);
+    let mut h = distance / 2;
+    // Odd leaves are shifted by the first level's `h` as well.
+    let leaf = |index: usize| {
+        let &(value, back) = sources.get(index)?;
+        let up = if index % 2 == 1 { h } else { 0 };
+        Some(engine.mul_power(value, (2 * n + up - back) % (2 * n)))
+    };
+    let mut nodes = match h {
+        0 => each::<O, _>(1, |index| leaf(index).expect("there is a source"))?,
+        _ => each::<O, _>(sources.len().div_ceil(2), |pair| {
+            let even = leaf(2 * pair).expect("a pair has an even leaf")?;
+            engine.merge_pair(even, leaf(2 * pair + 1).transpose()?, 1 + n / h)
+        })?,
+    };
+    while h > 1 {
+        h /= 2;
+        nodes = each::<O, _>(nodes.len().div_ceil(2), |pair| {
+            let odd = nodes.get(2 * pair + 1);
+            let odd = odd.map(|odd| engine.mul_power(odd, h)).transpose()?;
+            engine.merge_pair(nodes[2 * pair].clone(), odd, 1 + n / h)
+        })?;
     }
     let root = nodes.pop().expect("a tree has a root");
     let t = engine.params().t();
     let factor = t.mul(root.factor(), t.reduce(distance as u64));
     Ok(engine.reread(root, factor))
+}
+
+/// `work(0), .., work(count - 1)`: on several threads if operations take time, and in order if they
+/// are written down or predicted.
+fn each<O: Operations, T: Send>(
+    count: usize,
+    work: impl Fn(usize) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    match O::COMPUTES {
+        true => ring::par_map(count, work).into_iter().collect(),
+        false => (0..count).map(work).collect(),
+    }
 }

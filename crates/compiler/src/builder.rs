@@ -9,8 +9,8 @@ use circuits::transform::SlotsToCoeffs;
 use circuits::{Counts, DryValue, Engine, PublicRun, Value, dry_engine};
 use exchange::{Layout, LoopParams, Needs};
 use program::{
-    Constant, ConstantId, Flood, Form, Indices, Op, Packed, Row, Shifted, Step, TableShape, Term, Type,
-    ValueId,
+    Constant, ConstantId, Flood, Form, Indices, Op, Packed, Row, Shifted, Step, TableShape, Term,
+    Type, ValueId,
 };
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -179,7 +179,9 @@ fn group(all: &[Outputs]) -> Group {
         });
         let place = merge::place(all.len(), index);
         outputs.rows.extend(&own.rows);
-        outputs.at.extend(own.at.iter().map(|at| at - first + place));
+        outputs
+            .at
+            .extend(own.at.iter().map(|at| at - first + place));
     }
     Group { sources, outputs }
 }

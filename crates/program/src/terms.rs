@@ -104,9 +104,7 @@ impl Program {
     /// away.
     fn factor(&self, value: ValueId) -> u64 {
         match &self.steps[value].op {
-            Op::Merge { sources } => {
-                sources.len().next_power_of_two() as u64 % self.parameters.t
-            }
+            Op::Merge { sources } => sources.len().next_power_of_two() as u64 % self.parameters.t,
             _ => 1,
         }
     }

@@ -195,6 +195,11 @@ impl<O: Operations> Engine<O> {
         counts.passes += passes::plaintexts(level + 1, count, encoding);
     }
 
+    /// Counts weights that are made into plaintexts of coefficients.
+    pub(crate) fn count_weights(&self, count: usize) {
+        self.log().counts.weights += count;
+    }
+
     /// Counts `count` rotations by one Galois element, each with a decomposition. The key is
     /// counted as needed even if `count` is 0.
     pub(crate) fn count_rotations(&self, element: usize, level: usize, count: usize) {
