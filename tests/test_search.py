@@ -11,9 +11,11 @@ import numpy as np
 import palladion
 import pytest
 from click.testing import CliRunner
-from palladion.cli import main
+from palladion.cli import commands
 from palladion.nn.ends.prediction import Prediction
 from palladion.search import LARGEST_SCORE, SearchIndex, top
+
+from tests.simulations import run as run_simulation
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -155,14 +157,32 @@ def test_the_command(tmp_path: Path) -> None:
     vectors = tmp_path / "vectors.npy"
     np.save(vectors, unit_vectors(300, 16))
     output = tmp_path / "faces.program"
-    done = CliRunner().invoke(main, ["index", str(vectors), "--output", str(output), "--json"])
+    done = CliRunner().invoke(commands, ["index", str(vectors), "--output", str(output), "--json"])
     assert done.exit_code == 0, done.output
     shown = json.loads(done.stdout)
     assert (shown["vectors"], shown["dimension"]) == (300, 16)
     assert palladion.CompiledModel.load(output).terms.facts()["network"] == "faces"
     assert (tmp_path / "faces.client").is_file()
     done = CliRunner().invoke(
-        main, ["index", str(vectors), "--output", str(output), "--bits", "12"]
+        commands, ["index", str(vectors), "--output", str(output), "--bits", "12"]
     )
-    assert done.exit_code != 0
-    assert "expected at most 32767" in done.stderr
+    assert isinstance(done.exception, palladion.UsageError)
+    assert "expected at most 32767" in str(done.exception)
+
+
+def test_xla_and_a_simulated_machine_take_a_merge(tmp_path: Path) -> None:
+    """A whole run through XLA gives the words of the CPU's run, and its trace has a schedule."""
+    pytest.importorskip("jax")
+    vectors = unit_vectors(6000, 25)
+    program = SearchIndex.of_vectors(vectors).compile(words=32)
+    assert "scores: merge" in {step["name"] for step in program.native.facts()["steps"]}
+    client = program.client()
+    keys, query = client.keys(), client.encrypt(0.5 * near(vectors, [3]))
+    on_cpu = program.run(keys, query)
+    on_xla = program.run(keys, query, target="xla")
+    assert on_cpu.report.raw_digest == on_xla.report.raw_digest
+    path = tmp_path / "narrow.program"
+    program.save(path)
+    shown = run_simulation(path, "--machine", "tiny")
+    _, counts = program.native.lower()
+    assert shown["instructions"]["ntt"] == counts["passes"]["ntt"]
