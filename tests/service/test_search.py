@@ -75,4 +75,4 @@ def test_the_command_shows_the_best_vectors(
     np.save(wrong, np.zeros((1, DIMENSION + 1)))
     done = subprocess.run([*line[:-1], str(wrong)], env=environment, capture_output=True, text=True)
     assert done.returncode != 0
-    assert f"expected (N, {DIMENSION})" in done.stderr
+    assert f"inputs of shape 1x33, expected Nx{DIMENSION}" in done.stderr

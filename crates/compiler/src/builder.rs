@@ -18,6 +18,8 @@ use std::sync::Arc;
 /// A program under construction.
 pub(crate) struct Builder<'p> {
     params: &'p LoopParams,
+    /// log2 of the largest probability that a run is wrong.
+    log2_failure: f64,
     engine: Engine<Dry>,
     counted: Counts,
     layer: String,
@@ -60,9 +62,10 @@ pub(crate) struct Built {
 }
 
 impl<'p> Builder<'p> {
-    pub(crate) fn new(params: &'p LoopParams) -> Self {
+    pub(crate) fn new(params: &'p LoopParams, log2_failure: f64) -> Self {
         Self {
             params,
+            log2_failure,
             engine: dry_engine(params),
             counted: Counts::default(),
             layer: String::new(),
@@ -77,6 +80,10 @@ impl<'p> Builder<'p> {
 
     pub(crate) fn params(&self) -> &LoopParams {
         self.params
+    }
+
+    pub(crate) fn log2_failure(&self) -> f64 {
+        self.log2_failure
     }
 
     pub(crate) fn finish(self) -> Result<Built> {

@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 /// Least factor by which fewer ciphertexts in an answer are worth a merge, even if the server then
 /// takes longer.
 const SMALLER: usize = 4;
-/// log2 of the largest probability that a merge and its output are wrong. Where noise leaves less
-/// room, outputs stay as they are.
-const LOG2_FAILURE: f64 = -128.0;
+/// Bits by which the probability that a merge or its output is wrong must lie below the largest one
+/// of a whole run. Where noise leaves less room, outputs stay as they are.
+const ROOM_BITS: f64 = 6.0;
 /// Most sources of one merge.
 const MOST_SOURCES: usize = 1 << 10;
 
@@ -144,7 +144,7 @@ impl Merging {
         let before = engine.counts();
         engine.hide(&root, b.flood_over(&root, over));
         self.output = engine.counts().since(&before).seconds(n);
-        self.fails |= values.len() > 1 && engine.take_failure() > LOG2_FAILURE;
+        self.fails |= values.len() > 1 && engine.take_failure() > b.log2_failure() - ROOM_BITS;
         Ok(())
     }
 
