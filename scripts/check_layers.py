@@ -138,6 +138,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "encryption": {"facts", "nn", "support.events"},
     "client": {"encryption", "key_files", "runs", "support.memory"},
     "deployment": {"choices", "client", "traces"},
+    "search": {"deployment"},
     "hybrid": {"nn", "runs"},
     "model": {"deployment", "hybrid", "measure.inspected"},
     "machines": {"support.files", "support.records", "_native"},
@@ -181,11 +182,11 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     # Commands use the facade: not the core.
     "cli": {
         *{"accelerators.packing_trials", "accelerators.pictures", "manifest", "measure", "model"},
-        *{"remote", "service.start", "support.fetch", "support.image"},
+        *{"remote", "search", "service.start", "support.fetch", "support.image"},
     },
     # The package's own names.
     "": {
-        *{"bfv", "bgv", "circuit", "data", "model", "remote", "simulation"},
+        *{"bfv", "bgv", "circuit", "data", "model", "remote", "search", "simulation"},
         *{"support.build", "support.copies"},
     },
 }

@@ -144,6 +144,7 @@ API = {
         "manifest",
         "model",
         "runs",
+        "search",
         "secret",
         "simulation",
         "targets",

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from palladion.remote.service import Service, connect
     from palladion.remote.session import ServiceError
     from palladion.runs import Answer, RunReport
+    from palladion.search import SearchIndex
     from palladion.secret import Secret
     from palladion.simulation import Simulation, simulate
     from palladion.targets import Target
@@ -122,6 +123,7 @@ __all__ = [
     "RunReport",
     "Sample",
     "SealError",
+    "SearchIndex",
     "Secret",
     "SecurityError",
     "Service",
@@ -175,6 +177,7 @@ LATER: Final = {
     "Prediction": "nn.ends.prediction",
     "RunReport": "runs",
     "Sample": "data.digits",
+    "SearchIndex": "search",
     "Secret": "secret",
     "Service": "remote.service",
     "ServiceError": "remote.session",

@@ -54,6 +54,7 @@ pub fn multiply<O: Operations>(
     let level = level.expect("a sum of products has a term");
     let mut sum: Option<ValueOf<O>> = None;
     for (value, kernel) in terms {
+        engine.count_weights(kernel.weights.len());
         let polynomial = kernel.polynomial(n);
         let mut squares = Squares::of(polynomial.iter().copied(), n);
         // A kernel of zeros makes a constant. Its noise must still be a number.

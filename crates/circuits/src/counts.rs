@@ -17,6 +17,11 @@ pub struct Counts {
     pub rotations: usize,
     /// Products with plaintext polynomials.
     pub plaintext_products: usize,
+    /// Weights of linear layers on coefficients, which are made into plaintexts.
+    pub weights: usize,
+    /// Limbs of the answer's ciphertexts, which are hidden and written. A run does not do that, so
+    /// they are no passes.
+    pub hidden_limbs: usize,
     /// Passes over limbs.
     pub passes: Passes,
 }
@@ -24,10 +29,11 @@ pub struct Counts {
 impl Counts {
     /// Seconds that this work takes on one thread, scaled with `N` from `N = 2^15`.
     pub fn seconds(&self, n: usize) -> f64 {
-        self.seconds_by_kind(n).sum()
+        let hidden = self.hidden_limbs as f64 * cost::HIDDEN_LIMB * n as f64 / cost::WORDS as f64;
+        self.seconds_by_kind(n).sum() + hidden + self.weights as f64 * cost::WEIGHT
     }
 
-    /// [`seconds`](Self::seconds) by the kind of pass that takes them.
+    /// [`seconds`](Self::seconds) of passes, by their kind.
     pub fn seconds_by_kind(&self, n: usize) -> ByKind {
         cost::IN_CIRCUITS.seconds(&self.passes, n)
     }
@@ -40,6 +46,8 @@ impl Counts {
             relinearizations: self.relinearizations - earlier.relinearizations,
             rotations: self.rotations - earlier.rotations,
             plaintext_products: self.plaintext_products - earlier.plaintext_products,
+            weights: self.weights - earlier.weights,
+            hidden_limbs: self.hidden_limbs - earlier.hidden_limbs,
             passes: self.passes.since(earlier.passes),
         }
     }

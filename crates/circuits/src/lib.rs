@@ -33,6 +33,7 @@ mod engine;
 mod engines;
 mod error;
 pub mod lut;
+pub mod merge;
 pub mod operations;
 pub mod pack;
 mod passes;

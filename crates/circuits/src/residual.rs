@@ -83,6 +83,20 @@ impl Residual {
         }
     }
 
+    /// Sum of this residual and another one, both doubled by an automorphism: each coefficient has
+    /// either twice a coefficient of one of them or two coefficients of both.
+    #[must_use]
+    pub(crate) fn merged(self, other: Self) -> Self {
+        let largest = match self.peak.lesser(other.peak) == self.peak {
+            true => other.peak,
+            false => self.peak,
+        };
+        Self {
+            mean: self.mean.plus(other.mean).scaled(2.0, 4.0),
+            peak: largest.times(4.0),
+        }
+    }
+
     /// Residual after a product with a number whose square is `square` on average and at most
     /// `largest`.
     #[must_use]

@@ -6,6 +6,7 @@ use crate::dense;
 use crate::engine::{Engine, Value, ValueOf};
 use crate::error::{Error, Result};
 use crate::lut::Lut;
+use crate::merge::merge;
 use crate::operations::{Operations, Plain, Sample, Words};
 use crate::pack::pack;
 use crate::passes::Encoding;
@@ -207,9 +208,13 @@ impl Work<'_> {
             (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
                 transform.apply(engine, of(*value)?)?
             }
+            (Op::Merge { sources }, _) => {
+                let sources = sources.iter().map(|s| Ok((of(s.value)?, s.back)));
+                merge(engine, &sources.collect::<Result<Vec<_>>>()?)?
+            }
             (Op::Output { value, flood, .. }, _) => {
                 let value = of(*value)?;
-                engine.hidden(value, *flood);
+                engine.hide(value, *flood);
                 value.clone()
             }
             (

@@ -4,6 +4,7 @@ mod approximate;
 mod bootstrap;
 mod common;
 mod limbs;
+mod merge;
 mod packing;
 mod sums;
 mod tables;

@@ -2,14 +2,15 @@
 
 use crate::error::Result;
 use crate::linear::Outputs;
+use crate::merge::Over;
 use circuits::operations::Dry;
 use circuits::steps::{Action, StepValueOf, Work};
 use circuits::transform::SlotsToCoeffs;
-use circuits::{Counts, Engine, PublicRun, Value, dry_engine};
+use circuits::{Counts, DryValue, Engine, PublicRun, Value, dry_engine};
 use exchange::{Layout, LoopParams, Needs};
 use program::{
-    Constant, ConstantId, Flood, Form, Indices, Op, Packed, Row, Step, TableShape, Term, Type,
-    ValueId,
+    Constant, ConstantId, Flood, Form, Indices, Op, Packed, Row, Shifted, Step, TableShape, Term,
+    Type, ValueId,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 /// A program under construction.
 pub(crate) struct Builder<'p> {
     params: &'p LoopParams,
+    /// log2 of the largest probability that a run is wrong.
+    log2_failure: f64,
     engine: Engine<Dry>,
     counted: Counts,
     layer: String,
@@ -59,9 +62,10 @@ pub(crate) struct Built {
 }
 
 impl<'p> Builder<'p> {
-    pub(crate) fn new(params: &'p LoopParams) -> Self {
+    pub(crate) fn new(params: &'p LoopParams, log2_failure: f64) -> Self {
         Self {
             params,
+            log2_failure,
             engine: dry_engine(params),
             counted: Counts::default(),
             layer: String::new(),
@@ -76,6 +80,10 @@ impl<'p> Builder<'p> {
 
     pub(crate) fn params(&self) -> &LoopParams {
         self.params
+    }
+
+    pub(crate) fn log2_failure(&self) -> f64 {
+        self.log2_failure
     }
 
     pub(crate) fn finish(self) -> Result<Built> {
@@ -262,18 +270,35 @@ impl<'p> Builder<'p> {
         self.push(op, Form::Coefficients, 0, Some(transform))
     }
 
+    /// The flood over a value of the answer.
+    pub(crate) fn flood_over(&self, made: &DryValue, over: Over) -> Option<Flood> {
+        let (t, noise_bits) = (self.params.bfv().t().value(), made.peak().bits());
+        over.map(|(count, answers)| Flood::over(noise_bits, t, count, answers))
+    }
+
+    /// The dry value of a ciphertext.
+    ///
+    /// # Panics
+    /// If the value holds samples.
+    pub(crate) fn dry(&self, value: ValueId) -> DryValue {
+        let made = self.made[value].value();
+        made.expect("the value is a ciphertext").clone()
+    }
+
+    pub(crate) fn merge(&mut self, sources: Vec<Shifted>) -> Result<ValueId> {
+        self.push(Op::Merge { sources }, Form::Coefficients, 0, None)
+    }
+
     /// Outputs. `over` is the number of all outputs of the program and the number of answers over
     /// which floods hide their noise.
     pub(crate) fn output(
         &mut self,
         Outputs { value, rows, at }: Outputs,
-        over: Option<(usize, u64)>,
+        over: Over,
     ) -> Result<ValueId> {
         let mut flood = None;
         if let Some(made) = self.made[value].value() {
-            let t = self.params.bfv().t().value();
-            let noise_bits = made.peak().bits();
-            flood = over.map(|(count, answers)| Flood::over(noise_bits, t, count, answers));
+            flood = self.flood_over(made, over);
             let hidden = self.engine.hidden(made, flood);
             let margin = self.engine.margin_bits(&hidden);
             self.hidden_margin_bits = self.hidden_margin_bits.min(margin);

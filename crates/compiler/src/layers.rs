@@ -7,6 +7,7 @@ use crate::floods::Floods;
 use crate::forms::{Form, Forms, Placing};
 use crate::heads;
 use crate::linear::{self, Operand, Outputs, Part, Places, Tensor};
+use crate::merge;
 use crate::products::{Next, alone, identity};
 use circuits::lut;
 use circuits::transform::SlotsToCoeffs;
@@ -247,7 +248,7 @@ impl Writer<'_, '_> {
         let count = found.iter().map(|outputs| outputs.at.len()).sum();
         let floods = self.fixed.floods.as_ref();
         let over = floods.map(|floods| (count, floods.answers()));
-        for outputs in found {
+        for outputs in merge::merged(self.b, found, over)? {
             self.b.output(outputs, over)?;
         }
         Ok(())

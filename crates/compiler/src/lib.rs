@@ -18,6 +18,7 @@ mod forms;
 mod heads;
 mod layers;
 mod linear;
+mod merge;
 mod parameters;
 mod products;
 mod raster;

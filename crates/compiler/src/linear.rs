@@ -14,6 +14,7 @@
 
 use crate::builder::Builder;
 use crate::error::Result;
+use crate::merge;
 use crate::raster::{Raster, Read, Ring};
 use network::{Layer, Linear, Shape, Sliding};
 use program::{Row, Term, ValueId};
@@ -43,6 +44,7 @@ pub(crate) struct Operand<'a> {
 }
 
 /// Outputs in one ciphertext: image and index of each, and their coefficients.
+#[derive(Clone)]
 pub(crate) struct Outputs {
     pub(crate) value: ValueId,
     pub(crate) rows: Vec<Row>,
@@ -141,7 +143,7 @@ pub(crate) fn accumulate(
         alone: places == Places::Own,
         given,
     };
-    let bundles = writer.bundles(&group);
+    let bundles = writer.bundles(b, &group)?;
     let mut outputs = Vec::new();
     for images in ranges(tensor, |part| &part.images) {
         for (left_out, places) in group.classes() {
@@ -317,16 +319,16 @@ fn shared(operands: &[&Operand<'_>]) -> Option<usize> {
 
 impl Writer<'_> {
     /// Groups the output channels that share a product.
-    fn bundles(&self, group: &Group<'_>) -> Vec<Bundle> {
+    fn bundles(&self, b: &Builder<'_>, group: &Group<'_>) -> Result<Vec<Bundle>> {
         let tensor = self.operands[0].tensor;
         let all = |distance| move |channels: Vec<usize>| Bundle { channels, distance };
         if let Some(first) = self.shared {
             // One kernel serves all channels, so their distance is that of the source's channels.
-            return ranges(tensor, |part| &part.channels)
+            return Ok(ranges(tensor, |part| &part.channels)
                 .into_iter()
                 .map(|range| range.map(|c| first + c).collect())
                 .map(all(tensor.raster.pitch[1]))
-                .collect();
+                .collect());
         }
         let images = tensor
             .parts
@@ -338,16 +340,23 @@ impl Writer<'_> {
             1 => tensor.ring.len(),
             _ => tensor.raster.pitch[0],
         };
-        let distance = group.distance();
+        let mut distance = group.distance();
+        if let [operand] = self.operands
+            && self.layer.lut.is_none()
+            && self.shape[1..] == [1, 1]
+        {
+            let source = (tensor.parts[0].value, operand.linear.weights());
+            distance = merge::distance(b, distance, (room, self.shape[0]), source)?;
+        }
         let together = (room / distance).clamp(1, self.shape[0]);
         // All products have the same number of channels.
         let size = self.shape[0].div_ceil(self.shape[0].div_ceil(together));
-        (0..self.shape[0])
+        Ok((0..self.shape[0])
             .collect::<Vec<_>>()
             .chunks(size)
             .map(<[usize]>::to_vec)
             .map(all(distance))
-            .collect()
+            .collect())
     }
 
     fn product(

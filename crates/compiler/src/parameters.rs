@@ -658,7 +658,7 @@ fn build(
         .iter()
         .map(|(&table, p)| (table, p.plan))
         .collect();
-    let mut builder = Builder::new(params);
+    let mut builder = Builder::new(params, options.log2_failure);
     let writer = Writer {
         b: &mut builder,
         network,

@@ -115,7 +115,10 @@ impl RawAnswer {
         let hidden = hidden.map(|((mut ct, outputs), shares)| {
             if !shares.is_empty() {
                 let mut words = vec![0; params.n()];
-                shares.iter().for_each(|&(place, word)| words[place] = word);
+                let (t, factor) = (params.t(), ct.factor());
+                for &(place, word) in &shares {
+                    words[place] = t.mul(factor, word);
+                }
                 let message = params.encoder().from_residues(words);
                 let share = bfv::trivial(params, &message, outputs.level);
                 ct.rlwe_mut().add_assign(share.rlwe())?;

@@ -139,6 +139,17 @@ pub struct Term {
     pub exponents: ConstantId,
 }
 
+/// One source of a merge: a ciphertext, and the distance by which its coefficients are first moved
+/// down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shifted {
+    /// The ciphertext.
+    pub value: ValueId,
+    /// The distance, below `N`.
+    pub back: usize,
+}
+
 /// A value in slots: the slot of its first copy, its image, its index in the layer's output, and
 /// the samples whose sum it is, each by source and coefficient.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,6 +241,14 @@ pub enum Op {
         /// The value in slots.
         value: ValueId,
     },
+    /// Every `m`-th coefficient of each source in one ciphertext, where `m` is the smallest power of
+    /// two that is at least the number of sources. Coefficient `m i + b_k` is coefficient `m i` of
+    /// source `k` divided by `X^back`, where `b_k` is `k` with its `log2(m)` bits in reverse. All
+    /// other coefficients are 0. Only outputs read the result: it carries the factor `m`.
+    Merge {
+        /// The sources, all at one level.
+        sources: Vec<Shifted>,
+    },
     /// A result for the client.
     Output {
         /// The result.
@@ -257,6 +276,7 @@ impl Op {
             Self::Product { .. } => "product",
             Self::Dense { .. } => "dense",
             Self::SlotsToCoefficients { .. } => "slots_to_coefficients",
+            Self::Merge { .. } => "merge",
             Self::Output { .. } => "output",
         }
     }
@@ -276,6 +296,7 @@ impl Op {
             Self::Pack { sources, .. } => sources.clone(),
             Self::MulCoefficients { terms } => terms.iter().map(|t| t.value).collect(),
             Self::Product { left, right } => vec![*left, *right],
+            Self::Merge { sources } => sources.iter().map(|s| s.value).collect(),
             Self::AddCoefficients { value, .. }
             | Self::ToSamples { value }
             | Self::Table { value, .. }

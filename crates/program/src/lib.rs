@@ -33,7 +33,7 @@ pub use error::{Error, Result};
 pub use flood::{Flood, MAX_LOG2_DISTANCE};
 pub use ir::{
     Constant, ConstantId, Form, Indices, KeyNeeds, MAX_LOG2_FAILURE, Op, Packed, Parameters, Patch,
-    Prediction, Program, Row, Step, TableShape, Term, Type, ValueId,
+    Prediction, Program, Row, Shifted, Step, TableShape, Term, Type, ValueId,
 };
 pub use public_inputs::PublicInputs;
 pub use terms::{MAX_BATCH, Outputs, Terms};

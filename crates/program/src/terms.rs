@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 use crate::flood::Flood;
-use crate::ir::{KeyNeeds, Op, Parameters, Patch, Program, Row, Type};
+use crate::ir::{KeyNeeds, Op, Parameters, Patch, Program, Row, Type, ValueId};
 use crate::public_inputs::PublicInputs;
 use crate::verify::{check, range};
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,9 @@ pub struct Outputs {
     pub rows: Vec<Row>,
     /// Coefficient of each output.
     pub at: Vec<usize>,
+    /// Factor of the message modulo `t`: 1, or the factor of a merge.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub factor: u64,
     /// Bound of the predicted noise before the ciphertext is hidden: log2 of the residual's root
     /// mean square, in whole bits, so that the number says little about the weights. With a flood,
     /// it is the bound of the flood's residual.
@@ -84,7 +87,28 @@ pub struct Outputs {
     pub flood: Option<Flood>,
 }
 
+fn one() -> u64 {
+    1
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+fn is_one(factor: &u64) -> bool {
+    *factor == 1
+}
+
 impl Program {
+    /// Factor of a value's message. Only merges have another factor than 1 when they are given
+    /// away.
+    fn factor(&self, value: ValueId) -> u64 {
+        match &self.steps[value].op {
+            Op::Merge { sources } => sources.len().next_power_of_two() as u64 % self.parameters.t,
+            _ => 1,
+        }
+    }
+
     /// The facts of this program that a client must know.
     pub fn terms(&self) -> Terms {
         let level_of = |ty: Type| match ty {
@@ -97,11 +121,15 @@ impl Program {
         };
         let outputs = self.steps.iter().filter_map(|step| match &step.op {
             Op::Output {
-                rows, at, flood, ..
+                value,
+                rows,
+                at,
+                flood,
             } => Some(Outputs {
                 level: level_of(step.ty),
                 rows: rows.clone(),
                 at: at.clone(),
+                factor: self.factor(*value),
                 noise_bits: match flood {
                     Some(flood) => flood.residual_bits(self.parameters.t).ceil() as u32,
                     None => noise_of(step.ty).ceil() as u32,
@@ -275,6 +303,13 @@ impl Terms {
             let (places, rows) = (outputs.at.len(), outputs.rows.len());
             range("the number of places of outputs", places, rows, rows)?;
             outputs.verify_places(n)?;
+            let factor = outputs.factor;
+            check(
+                (1..self.parameters.t).contains(&factor),
+                "the factor of an output",
+                factor,
+                &format!("1 to {}", self.parameters.t - 1),
+            )?;
             for row in &outputs.rows {
                 range("the class of an output", row.output, 0, self.classes - 1)?;
                 range("the image of an output", row.image, 0, self.batch - 1)?;

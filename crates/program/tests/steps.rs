@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
 use crate::common::{Case, every_operation, expect_step, ty};
-use palladion_program::{Form, Op, Packed, Program, Term, Type};
+use palladion_program::{Form, Op, Packed, Program, Shifted, Step, Term, Type};
 
 macro_rules! op {
     ($variant:ident . $field:ident of $step:expr => $value:expr) => {
@@ -420,4 +420,74 @@ fn wrong_steps_are_named() {
         change(&mut program);
         expect_step(&program, *step, about, value);
     }
+}
+
+/// The program with a merge of class 1 before its output.
+fn merging() -> Program {
+    let mut p = every_operation();
+    let merge = Step {
+        op: Op::Merge {
+            sources: vec![
+                Shifted { value: 10, back: 2 },
+                Shifted { value: 10, back: 0 },
+            ],
+        },
+        ..p.steps[10].clone()
+    };
+    p.steps.insert(11, merge);
+    match &mut p.steps[12].op {
+        Op::Output { value, .. } => *value = 11,
+        other => panic!("{other:?}"),
+    }
+    p
+}
+
+#[test]
+fn wrong_merges_are_named() {
+    let p = merging();
+    p.verify().unwrap();
+    assert_eq!(Program::from_json(&p.to_json()).unwrap(), p);
+    assert!(p.to_string().contains("%11 = merge %10 .. %10, 2 sources"));
+    let factors: Vec<u64> = p.terms().outputs.iter().map(|o| o.factor).collect();
+    assert_eq!(factors, [1, 2]);
+    let json = serde_json::to_string(&p.terms()).unwrap();
+    assert_eq!(json.matches("\"factor\":2").count(), 1);
+    assert_eq!(json.matches("\"factor\"").count(), 1);
+    let mut terms = p.terms();
+    terms.outputs[1].factor = 257;
+    let refused = terms.verify().unwrap_err().to_string();
+    assert!(refused.contains("the factor of an output"), "{refused}");
+
+    let source = |value, back| vec![Shifted { value, back }];
+    let cases: [(usize, Vec<Shifted>, &str, &str); 6] = [
+        (11, vec![], "the number of sources", "0"),
+        (11, source(11, 0), "an operand", "%11"),
+        (11, source(10, 64), "the distance of a source", "64"),
+        (11, source(3, 0), "the operand", "samples"),
+        (11, source(5, 0), "the operand", "slots"),
+        (
+            11,
+            vec![Shifted { value: 10, back: 0 }; 65],
+            "the number of sources",
+            "65",
+        ),
+    ];
+    for (step, of, what, found) in cases {
+        let mut p = merging();
+        match &mut p.steps[step].op {
+            Op::Merge { sources } => *sources = of,
+            other => panic!("{other:?}"),
+        }
+        expect_step(&p, step, what, found);
+    }
+    // A merged value has another factor, which only outputs know.
+    let mut p = merging();
+    let step = Step {
+        op: Op::ToSamples { value: 11 },
+        ty: Type::Samples,
+        ..p.steps[11].clone()
+    };
+    p.steps.push(step);
+    let last = p.steps.len() - 1;
+    expect_step(&p, last, "an operand", "%11, which is merged");
 }

@@ -163,7 +163,8 @@ fn check_public(program: &Program, run: &PublicRun) -> Result<()> {
 }
 
 /// Checks that the level is the one that the step states, and the noise at most the stated one. The
-/// factor must be 1, except for products, which slots to coefficients accepts with any factor.
+/// factor must be 1, except for products, which slots to coefficients accepts with any factor, and
+/// for merges, which only outputs read.
 fn compare(program: &Program, index: usize, value: &DryValue) -> Result<()> {
     let step = &program.steps[index];
     let Type::Ciphertext {
@@ -190,8 +191,12 @@ fn compare(program: &Program, index: usize, value: &DryValue) -> Result<()> {
         return Err(problem("the noise", found, expected).into());
     }
     assert!(
-        value.factor() == 1 || matches!(step.op, Op::Product { .. }),
-        "every operation but a product gives values of factor 1"
+        value.factor() == 1
+            || matches!(
+                step.op,
+                Op::Product { .. } | Op::Merge { .. } | Op::Output { .. }
+            ),
+        "every operation but a product, a merge and its output gives values of factor 1"
     );
     Ok(())
 }

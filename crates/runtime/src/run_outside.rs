@@ -61,7 +61,7 @@ pub fn answer_of(results: &Results, exchange: &Exchange, query: &Query) -> Resul
     let rlwe = exchange.params().bfv().rlwe();
     for (index, outputs) in exchange.outputs().iter().enumerate() {
         let ct = results.ciphertext(&index.to_string(), rlwe.basis(outputs.level))?;
-        ciphertexts.push(bfv::Ciphertext::new(ct, 1));
+        ciphertexts.push(bfv::Ciphertext::new(ct, outputs.factor));
     }
     Ok(RawAnswer {
         query: query.hash(),

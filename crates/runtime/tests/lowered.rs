@@ -10,7 +10,7 @@ use client::Client;
 use compiler::{Options, compile};
 use kernels::Counted;
 use mutated::mutated;
-use network::IntNetwork;
+use network::{Dense, Input, IntNetwork, Layer, Linear, Source, Term};
 use palladion_runtime::replay_run;
 use palladion_runtime::{Prepared, Server};
 use program::recording::Recording;
@@ -25,10 +25,45 @@ fn prepared(model: &str) -> Prepared {
     Prepared::new(compile(&network, Options::of_batch(1)).unwrap()).unwrap()
 }
 
-fn check(model: &str) {
-    let kernels = Counted::install().unwrap();
+/// Inner products with many rows. Few of them fit in a ciphertext, so they are merged.
+fn merged() -> Prepared {
+    let (inputs, outputs) = (25, 6000);
+    let weights = (0..inputs * outputs).map(|i| (i * 7 % 31) as i64 - 15);
+    let dense = Dense {
+        inputs,
+        outputs,
+        weights: weights.collect(),
+    };
+    let layer = Layer {
+        name: "rows".into(),
+        terms: vec![Term {
+            source: Source::Input,
+            linear: Linear::Dense(dense),
+        }],
+        product: None,
+        bias: (0..outputs as i64).map(|o| o % 11 - 5).collect(),
+        bound: 30_000,
+        lut: None,
+        scale: 1.0,
+    };
+    let network = IntNetwork {
+        name: "rows".into(),
+        input: Input {
+            shape: [inputs, 1, 1],
+            min: -15,
+            max: 15,
+            scale: 1.0,
+            mean: vec![],
+            std: vec![],
+        },
+        interface: None,
+        layers: vec![layer],
+    };
+    Prepared::new(compile(&network, Options::of_batch(1)).unwrap()).unwrap()
+}
+
+fn check(model: &str, prepared: &Prepared, kernels: &Counted) {
     let mut rng = ChaCha20Rng::seed_from_u64(13);
-    let prepared = prepared(model);
     let begin = Instant::now();
     let recording = prepared.record().unwrap();
     let recorded = begin.elapsed().as_secs_f64();
@@ -44,7 +79,7 @@ fn check(model: &str) {
         recording.counts(),
         trace.counts()
     );
-    let client = Client::generate_from(&prepared, &mut rng);
+    let client = Client::generate_from(prepared, &mut rng);
     let keys = client.evaluation_keys().unwrap();
     let program = prepared.program();
     let [min, max] = program.input_range;
@@ -53,7 +88,7 @@ fn check(model: &str) {
     let query = client.encrypt(&[image]).unwrap();
     kernels.take();
     let begin = Instant::now();
-    let server = Server::new(&prepared, &keys);
+    let server = Server::new(prepared, &keys);
     let (answer, _) = server.raw_answer(&query, None, |_| true, |_| true).unwrap();
     let ran = begin.elapsed().as_secs_f64();
     let passes = trace.counts().passes;
@@ -68,7 +103,7 @@ fn check(model: &str) {
     assert_eq!(costly(predicted), costly(passes));
     println!("dry run: {predicted:?}");
     let begin = Instant::now();
-    let (replayed, counts) = replay_run(&prepared, &trace, (&keys, &query), |_| true).unwrap();
+    let (replayed, counts) = replay_run(prepared, &trace, (&keys, &query), |_| true).unwrap();
     println!(
         "run {ran:.2} s, replay {:.2} s",
         begin.elapsed().as_secs_f64()
@@ -78,8 +113,13 @@ fn check(model: &str) {
 }
 
 #[test]
-fn the_replayed_trace_of_mnist_is_the_encrypted_run() {
-    check("mnist");
+fn the_replayed_traces_of_mnist_and_of_a_merge_are_the_encrypted_runs() {
+    let kernels = Counted::install().unwrap();
+    check("mnist", &prepared("mnist"), kernels);
+    let merged = merged();
+    let ops = merged.program().steps.iter().map(|step| step.op.name());
+    assert_eq!(ops.filter(|&name| name == "merge").count(), 1);
+    check("rows", &merged, kernels);
 }
 
 /// The verifier finds traces that are not well formed. Lowering again finds well-formed traces that

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "train": ("train", "Quantise an ONNX model and train its integers."),
     "export": ("export", "Write an integer network as an ONNX model."),
     "compile": ("compile:compile_", "Compile a network or an ONNX model."),
+    "index": ("index", "Compile a collection of vectors for encrypted search."),
     "split": ("split", "Write the client's file of a program."),
     "inspect": ("inspect", "Predict the cost of a program or a network."),
     "cost": ("cost", "Predict what a request costs."),

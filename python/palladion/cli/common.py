@@ -250,6 +250,7 @@ PHASES = {
     "mul_coefficients": "linear",
     "add_coefficients": "linear",
     "dense": "linear",
+    "merge": "linear",
     "slots_to_coefficients": "to coefficients",
     "to_samples": "to samples",
     "output": "linear",

@@ -21,7 +21,7 @@ from palladion.cli.common import (
     warned,
 )
 from palladion.cli.decrypt import outputs_json, show_outputs
-from palladion.cli.images import load_inputs
+from palladion.cli.images import load_inputs, of_array
 from palladion.cli.progress import Steps
 from palladion.cli.secrets import first_line, open_secret, passphrase_option
 from palladion.cli.table import print_table
@@ -29,6 +29,7 @@ from palladion.data.digits import takes_digits
 from palladion.errors import UsageError
 from palladion.remote.hybrid_model import RemoteHybridModel
 from palladion.remote.service import RemoteModel, Service, connect
+from palladion.search import top
 from palladion.secret import Secret
 from palladion.support import files
 from palladion.support.records import Json
@@ -151,6 +152,65 @@ def identities(chosen: RemoteModel | RemoteHybridModel) -> Json:
     if isinstance(chosen, RemoteHybridModel):
         return {"protocol": "hybrid", "program_hash": chosen.program_hash}
     return {"program_id": chosen.client.terms.program_id, "key_id": chosen.client.key_id}
+
+
+@remote.command()
+@service_options
+@click.option("--model", help="Name of the collection's model; default: the only one.")
+@click.option("--version", help="Its version; default: the one that the service chooses.")
+@click.option("--secret", type=FILE, help="Secret; default: one of this service, in --home.")
+@click.option("--client-digest", help="SHA-256 of the client's file, if it was told to you.")
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True,
+              help="The most vectors to show for a query.")  # fmt: skip
+@click.option("--threshold", type=float, help="The smallest score to show.")
+@click.argument("queries", type=FILE)
+@threads_option
+@json_option
+def search(
+    queries: Path,
+    model: str | None,
+    version: str | None,
+    secret: Path | None,
+    client_digest: str | None,
+    k: int,
+    threshold: float | None,
+    as_json: bool,
+    **where: Any,
+) -> None:
+    """Find the vectors of a collection that are nearest to QUERIES.
+
+    QUERIES is a .npy file with one vector or an array of shape (N, d). They are encrypted. The
+    service returns the scores of all vectors, and this command sorts them: a threshold hides
+    nothing from it.
+    """
+    with opened(secret=secret, **where) as service, Steps(quiet=as_json) as steps:
+        with steps.step("fetch the client's file"):
+            chosen = service.model(model, version, client_digest=client_digest)
+        with warned() as warnings:
+            rows = of_array(chosen.client.boundary, queries)
+        steps.start_run()
+        prediction = chosen.predict_integers(rows, progress=steps.count)
+    matches = top(prediction, k, threshold)
+    if as_json:
+        print_json({
+            "model": chosen.name,
+            "version": chosen.version,
+            "program_id": chosen.client.terms.program_id,
+            "matches": [{"indices": each.indices.tolist(), "scores": each.scores.tolist()}
+                        for each in matches],
+            "margin_bits": prediction.margin_bits,
+            "warnings": warnings,
+        })  # fmt: skip
+        return
+    rows_shown = [
+        {"query": str(query), "rank": str(rank), "vector": str(vector), "score": f"{score:.4f}"}
+        for query, each in enumerate(matches)
+        for rank, (vector, score) in enumerate(zip(each.indices, each.scores, strict=True), 1)
+    ]
+    if rows_shown:
+        print_table(rows_shown)
+    else:
+        click.echo(f"no score is at least {threshold}")
 
 
 @remote.command()

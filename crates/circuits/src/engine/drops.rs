@@ -210,6 +210,12 @@ impl<O: Operations> Engine<O> {
         }
     }
 
+    /// As [`hidden`](Self::hidden), for an answer that is hidden and written: counts that too.
+    pub fn hide<C>(&self, a: &Value<C>, flood: Option<Flood>) -> DryValue {
+        self.log().counts.hidden_limbs += a.level + 1;
+        self.hidden(a, flood)
+    }
+
     /// Bits between six deviations of the largest coefficients' predicted noise and the limit of
     /// decryption.
     pub fn margin_bits<C>(&self, a: &Value<C>) -> f64 {

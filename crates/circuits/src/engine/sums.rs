@@ -64,6 +64,68 @@ impl<O: Operations> Engine<O> {
         self.operations.add_assign(&mut a.ct, &rotated.ct)
     }
 
+    /// `a` times a power of `X` below `2N`. The noise only moves.
+    ///
+    /// # Errors
+    /// Errors of the scheme.
+    pub(crate) fn mul_power(&self, a: &ValueOf<O>, power: usize) -> Result<ValueOf<O>> {
+        if power == 0 {
+            return Ok(a.clone());
+        }
+        let n = self.params.n();
+        let entry = match power {
+            power if power < n => (power, 1),
+            power => (power - n, -1),
+        };
+        self.count_plaintexts(a.level, 1, Encoding::Coefficients);
+        let monomial = |_| Plain::Coefficients(Words::Sparse(vec![entry]));
+        let at = (a.level, a.factor);
+        let ct = self.operations.mul_plain_sum(at, &[&a.ct], monomial)?;
+        Ok(Value { ct, ..*a })
+    }
+
+    /// `even + odd + phi(even - odd)` for the automorphism `phi` of a Galois element. `odd` is 0 if
+    /// it is missing. Coefficients that `phi` keeps are doubled in `even` and vanish in `odd`, and
+    /// the other way round for those that it negates. Noise does the same.
+    ///
+    /// # Errors
+    /// As [`Engine::automorphism`].
+    pub(crate) fn merge_pair(
+        &self,
+        even: ValueOf<O>,
+        odd: Option<ValueOf<O>>,
+        element: usize,
+    ) -> Result<ValueOf<O>> {
+        let residual = match &odd {
+            Some(odd) => even.residual.merged(odd.residual),
+            None => even.residual.plus_alike(),
+        };
+        let (mut sum, mut difference) = (even.clone(), even);
+        if let Some(odd) = odd {
+            self.add_assign(&mut sum, &odd)?;
+            self.sub_assign(&mut difference, &odd)?;
+        }
+        let rotated = self.automorphism(&difference, element)?;
+        sum.residual = residual.plus(Residual::even(self.switching_noise(sum.level)));
+        self.note_residual(sum.level, sum.residual);
+        self.count(passes::sum(sum.level + 1));
+        self.operations.add_assign(&mut sum.ct, &rotated.ct)?;
+        Ok(sum)
+    }
+
+    /// The same ciphertext, read as one of another factor.
+    pub(crate) fn reread(&self, a: ValueOf<O>, factor: u64) -> ValueOf<O> {
+        if factor == a.factor {
+            return a;
+        }
+        Value {
+            ct: self.operations.reread(a.ct, factor),
+            level: a.level,
+            factor,
+            residual: a.residual,
+        }
+    }
+
     /// `a -= b`, at one level.
     ///
     /// # Errors
@@ -131,6 +193,11 @@ impl<O: Operations> Engine<O> {
         let counts = &mut self.log().counts;
         counts.plaintext_products += count;
         counts.passes += passes::plaintexts(level + 1, count, encoding);
+    }
+
+    /// Counts weights that are made into plaintexts of coefficients.
+    pub(crate) fn count_weights(&self, count: usize) {
+        self.log().counts.weights += count;
     }
 
     /// Counts `count` rotations by one Galois element, each with a decomposition. The key is

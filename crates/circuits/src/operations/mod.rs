@@ -37,6 +37,10 @@ pub trait Operations: Sync {
     /// True if plaintexts are read. If not, the factors that they carry need not be computed first.
     const READS_PLAINTEXTS: bool = true;
 
+    /// True if operations take time, so that independent ones may run on several threads. Others run
+    /// in order: recordings and sums of probabilities depend on it.
+    const COMPUTES: bool = false;
+
     /// `sum_k left_k right_k`, with three components. Operands may be at different levels: each is
     /// used as if dropped to the lowest level.
     ///

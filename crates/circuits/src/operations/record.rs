@@ -5,7 +5,7 @@ use crate::engine;
 use crate::error::Result;
 use crate::pack;
 use bfv::Params;
-use program::recording::{self, Message, Op, Type, ValueId};
+use program::recording::{self, Message, Op, Scalar, Type, ValueId};
 use trace::Constant;
 
 /// The mode that writes operations down, as a [`Recording`](program::recording::Recording).
@@ -306,10 +306,11 @@ impl Operations for Record<'_> {
     }
 
     fn reread(&self, a: RecordedCiphertext, factor: u64) -> RecordedCiphertext {
-        let t = self.params.t().value();
-        let message = Message::Modulo { t, factor };
-        let ty = recording::Ciphertext { message, ..a.ty };
-        RecordedCiphertext { ty, ..a }
+        let op = Op::Scale {
+            value: a.id,
+            by: Scalar::ONE,
+        };
+        self.push(op, (a.ty.level, a.ty.components, factor))
     }
 
     fn rounded(&self, a: &RecordedCiphertext, component: usize, unit: u64) -> Result<Plain> {

@@ -103,6 +103,8 @@ impl Operations for Run<'_> {
     type Ciphertext = Ciphertext;
     type Samples = LweBatch;
 
+    const COMPUTES: bool = true;
+
     fn tensor_sum(&self, left: &[&Ciphertext], right: &[&Ciphertext]) -> Result<Ciphertext> {
         self.go_on()?;
         Ok(self.eval.tensor_sum(left, right)?)

@@ -4,7 +4,7 @@
 
 use circuits::transform::coefficient_of_slot;
 use network::{IntNetwork, Trace};
-use program::{Form, Op, Packed, Patch, Program, Row, Term, Type, ValueId};
+use program::{Form, Op, Packed, Patch, Program, Row, Shifted, Term, Type, ValueId};
 use std::collections::BTreeMap;
 
 /// A message: `N` coefficients, samples or slots, in `[0, t)`.
@@ -137,6 +137,7 @@ impl<'a> Clear<'a> {
                 }
                 message
             }
+            Op::Merge { sources } => self.merge(sources),
             Op::Output {
                 value, rows, at, ..
             } => {
@@ -192,6 +193,23 @@ impl<'a> Clear<'a> {
             }
         }
         sum
+    }
+
+    /// Every `m`-th coefficient of each source, in the order of bits in reverse.
+    fn merge(&self, sources: &[Shifted]) -> Message {
+        let (n, count) = (self.n(), sources.len());
+        let m = count.next_power_of_two();
+        let mut message = vec![0; n];
+        for (k, source) in sources.iter().enumerate() {
+            let bits = (0..).take_while(|b| 1 << b < m);
+            let place: usize = bits.map(|b| (k >> b & 1) * (m >> (b + 1))).sum();
+            for i in (0..n).step_by(m) {
+                let from = i + source.back;
+                let word = self.values[source.value][from % n];
+                message[i + place] = if from < n { word } else { -word };
+            }
+        }
+        message
     }
 
     /// Checks an accumulator: it equals the exact one and is the first of its kind. Factors of

@@ -145,10 +145,7 @@ pub fn answer_to_bytes(exchange: &Exchange, answer: &Answer) -> Vec<u8> {
 pub fn answer_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Answer> {
     let kind = ANSWER.since(ANSWER_BARE.version, bytes);
     let mut r = Reader::open(bytes, &kind, exchange.fingerprint())?;
-    let (rlwe, t) = (
-        exchange.params().bfv().rlwe(),
-        exchange.params().bfv().t().value() as usize,
-    );
+    let rlwe = exchange.params().bfv().rlwe();
     let query = read_hash(&mut r)?;
     let images = r.bounded("the number of images", 1..=exchange.batch())?;
     let key = match kind.version == ANSWER.version {
@@ -159,9 +156,10 @@ pub fn answer_from_bytes(exchange: &Exchange, bytes: &[u8]) -> Result<Answer> {
         .outputs()
         .iter()
         .map(|outputs| {
-            let factor = r.bounded("the factor of a result", 1..=t - 1)?;
+            let factor = outputs.factor as usize; // below 2^32
+            r.bounded("the factor of a result", factor..=factor)?;
             let ct = r.ciphertext(rlwe, outputs.level, 2)?;
-            Ok(bfv::Ciphertext::new(ct.of_key(key), factor as u64))
+            Ok(bfv::Ciphertext::new(ct.of_key(key), outputs.factor))
         })
         .collect::<Result<_>>()?;
     r.end()?;

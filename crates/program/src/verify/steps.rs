@@ -28,6 +28,7 @@ impl Program {
         let step = &self.steps[index];
         let problem = self
             .operand_problem(index)
+            .or_else(|| self.merged_problem(index))
             .or_else(|| self.type_problem(step))
             .or_else(|| self.op_problem(index));
         match problem {
@@ -56,6 +57,19 @@ impl Program {
             let found = format!("@{missing}");
             Some(("the constant", found, format!("less than @{limit}")))
         })
+    }
+
+    /// Checks that only outputs read merged values. Other steps take their operands for messages of
+    /// factor 1.
+    fn merged_problem(&self, index: usize) -> Option<Problem> {
+        let op = &self.steps[index].op;
+        if matches!(op, Op::Output { .. }) {
+            return None;
+        }
+        let is_merged = |&value: &ValueId| matches!(self.steps[value].op, Op::Merge { .. });
+        let merged = op.operands().into_iter().find(is_merged)?;
+        let found = format!("%{merged}, which is merged");
+        Some(("an operand", found, "a value of factor 1".to_owned()))
     }
 
     /// Checks level and noise of a ciphertext, number of values in slots, and predicted seconds.
@@ -187,6 +201,15 @@ impl Program {
             Op::SlotsToCoefficients { value } => from(*value, "slots")
                 .or_else(|| to("coefficients"))
                 .or_else(|| may_fall(*value)),
+            Op::Merge { sources } => to("coefficients")
+                .or_else(|| within("the number of sources", sources.len(), 1, n.min(MAX_TERMS)))
+                .or_else(|| {
+                    sources.iter().find_map(|source| {
+                        from(source.value, "coefficients")
+                            .or_else(|| keeps_level(source.value))
+                            .or_else(|| below("the distance of a source", source.back, n))
+                    })
+                }),
             Op::Output {
                 value,
                 rows,
