@@ -33,6 +33,7 @@ from palladion.remote.session import ServiceError, Session
 from palladion.service.front.head_timeout import HEAD_SECONDS
 from palladion.service.front.relay import LARGEST_MESSAGE
 from palladion.service.sessions.host import GRACE
+from palladion.service.sessions.process import Orders
 from palladion.support.records import Json
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
@@ -593,6 +594,41 @@ def test_a_process_that_is_killed(
     np.testing.assert_array_equal(integers, digits.logits[:1])
     assert budget(service, token)[0] == 2
     assert figure(service, name) == before + 1
+
+
+@pytest.mark.parametrize("end", ["orders", "parent", "SIGTERM"])
+def test_the_end_of_a_process(digits: Digits, tmp_path: Path, end: str) -> None:
+    """It ends when it has no orders, when its parent is gone, and when it is told to."""
+    (tmp_path / "identity.pem").write_text(palladion.hybrid.make_identity().pem)
+    orders = Orders(str(digits.program), str(tmp_path / "identity.pem"), NOBODY, 1, 1)
+    words = [sys.executable, "-m", "palladion.service.sessions.process"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if end != "orders":
+            process.stdin.write(orders.to_line())
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["event"] == "listening"
+        if end == "SIGTERM":
+            process.terminate()
+        else:
+            process.stdin.close()
+        assert process.wait(timeout=30) == (-signal.SIGTERM if end == "SIGTERM" else 0)
+
+
+def test_a_program_that_cannot_be_served(tmp_path: Path) -> None:
+    orders = Orders(str(tmp_path / "none"), str(tmp_path / "none"), NOBODY, 1, 1)
+    words = [sys.executable, "-m", "palladion.service.sessions.process"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(orders.to_line())
+        process.stdin.flush()
+        event = json.loads(process.stdout.readline())
+        assert process.wait(timeout=30) == 1
+    assert (event["event"], "none" in event["reason"]) == ("refused", True)
 
 
 def ask(
