@@ -614,7 +614,10 @@ def test_the_end_of_a_process(digits: Digits, tmp_path: Path, end: str) -> None:
             process.terminate()
         else:
             process.stdin.close()
-        assert process.wait(timeout=30) == (-signal.SIGTERM if end == "SIGTERM" else 0)
+        try:
+            assert process.wait(timeout=30) == (-signal.SIGTERM if end == "SIGTERM" else 0)
+        finally:
+            process.kill()
 
 
 def test_a_program_that_cannot_be_served(tmp_path: Path) -> None:
