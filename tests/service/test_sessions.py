@@ -7,10 +7,12 @@ import json
 import os
 import random
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -31,6 +33,7 @@ from palladion.remote.session import ServiceError, Session
 from palladion.service.front.head_timeout import HEAD_SECONDS
 from palladion.service.front.relay import LARGEST_MESSAGE
 from palladion.service.sessions.host import GRACE
+from palladion.service.sessions.process import Orders
 from palladion.support.records import Json
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection
@@ -159,6 +162,21 @@ def last_words(connection: ClientConnection) -> Json | None:
     return problem
 
 
+def in_the_middle(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Do something before the eighth message of a client: after the handshake, and long before the
+    answer. Callbacks of progress do not hold a session up, and messages do."""
+    counts: Counter[ClientConnection] = Counter()
+    send = ClientConnection.send
+
+    def tap(self: ClientConnection, message: Any, **options: Any) -> None:
+        counts[self] += 1
+        if counts[self] == 8:
+            act()
+        send(self, message, **options)
+
+    monkeypatch.setattr(ClientConnection, "send", tap)
+
+
 def certificate_of(service: Running) -> str:
     """The hash of the certificate of sessions."""
     with service.http() as http:
@@ -227,17 +245,16 @@ def test_the_command(
     assert (wrong.status, "--program is for a model that has two parties" in wrong.err) == (2, True)
 
 
-def test_two_tenants_side_by_side(service: Running, digits: Digits, tmp_path: Path) -> None:
+def test_two_tenants_side_by_side(
+    service: Running, digits: Digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tokens = [service.tenant("left"), service.tenant("right")]
     barrier = threading.Barrier(2)
+    in_the_middle(monkeypatch, lambda: barrier.wait(timeout=30))
 
     def predict(token: str) -> Any:
-        def meet(step: str, _done: float, _total: float) -> None:
-            if step == "keys":
-                barrier.wait(timeout=30)  # both are in the middle of their sessions
-
         with service.connect(tmp_path / token[-8:], token) as client:
-            return client.predict(digits.x[:2], "digits", progress=meet).integers
+            return client.predict(digits.x[:2], "digits").integers
 
     with ThreadPoolExecutor(2) as pool:
         for integers in pool.map(predict, tokens):
@@ -473,7 +490,9 @@ def test_bytes_that_are_no_tls(service: Running, message: bytes) -> None:
 
 def test_random_messages(service: Running) -> None:
     """Hostile clients end their own sessions, and nothing else."""
-    rng = random.Random(1)
+    assert service.process is not None
+    front, rng = psutil.Process(service.process.pid), random.Random(1)
+    before = front.num_fds()
     for _ in range(12):
         with suppress(ConnectionClosed), opened(service) as connection:
             for _ in range(rng.randrange(1, 6)):
@@ -483,6 +502,27 @@ def test_random_messages(service: Running) -> None:
                 connection.send([data[:1], data[1:]] if rng.random() < 0.3 else data)
             if rng.random() < 0.5:
                 connection.socket.close()
+    wait(lambda: not service.sessions())
+    wait(lambda: front.num_fds() < before + 5)
+
+
+def test_a_client_that_leaves_before_it_is_accepted(service: Running) -> None:
+    token = service.tenant("hasty")
+    url = httpx.URL(service.url)
+    head = (
+        f"GET /v2/models/digits/session?inputs=5&client={NOBODY} HTTP/1.1\r\nHost: x\r\n"
+        f"Authorization: Bearer {token}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {'A' * 22}==\r\n\r\n"
+    )
+    name = 'palladion_sessions_total{outcome="unused"}'
+    before = figure(service, name)
+    for _ in range(2):
+        assert url.port is not None
+        with socket.create_connection((url.host, url.port)) as raw:
+            raw.sendall(head.encode())
+        before += 1
+        wait(lambda: figure(service, name) == before)  # noqa: B023  called at once
+    assert budget(service, token)[0] == 0
 
 
 def test_text_and_messages_that_are_too_large(service: Running) -> None:
@@ -532,25 +572,66 @@ def test_a_client_that_vanishes(service: Running, digits: Digits, tmp_path: Path
     assert budget(service, token)[0] == 2
 
 
-def test_a_process_that_is_killed(service: Running, digits: Digits, tmp_path: Path) -> None:
+def test_a_process_that_is_killed(
+    service: Running, digits: Digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     token = service.tenant("killed")
     name = 'palladion_sessions_total{outcome="died"}'
     before = figure(service, name)
 
-    def kill(step: str, _done: float, _total: float) -> None:
-        if step == "hidden":
-            (number,) = service.sessions()
-            os.kill(number, signal.SIGKILL)
+    def kill() -> None:
+        (number,) = service.sessions()
+        os.kill(number, signal.SIGKILL)
 
+    in_the_middle(monkeypatch, kill)
     with service.connect(tmp_path, token) as client:
         with pytest.raises(ServiceError, match="the process of the session died") as ended:
-            client.predict(digits.x[:1], "digits", progress=kill)
+            client.predict(digits.x[:1], "digits")
+        monkeypatch.undo()
         assert "its 1 inputs stay counted. Ask again" in str(ended.value)
         assert (ended.value.kind.name, ended.value.retry) == ("resources", False)
         integers = client.predict(digits.x[:1], "digits").integers
     np.testing.assert_array_equal(integers, digits.logits[:1])
     assert budget(service, token)[0] == 2
     assert figure(service, name) == before + 1
+
+
+@pytest.mark.parametrize("end", ["orders", "parent", "SIGTERM"])
+def test_the_end_of_a_process(digits: Digits, tmp_path: Path, end: str) -> None:
+    """It ends when it has no orders, when its parent is gone, and when it is told to."""
+    (tmp_path / "identity.pem").write_text(palladion.hybrid.make_identity().pem)
+    orders = Orders(str(digits.program), str(tmp_path / "identity.pem"), NOBODY, 1, 1)
+    words = [sys.executable, "-m", "palladion.service.sessions.process"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        if end != "orders":
+            process.stdin.write(orders.to_line())
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["event"] == "listening"
+        if end == "SIGTERM":
+            process.terminate()
+        else:
+            process.stdin.close()
+        try:
+            assert process.wait(timeout=30) == (-signal.SIGTERM if end == "SIGTERM" else 0)
+        finally:
+            process.kill()
+
+
+def test_a_program_that_cannot_be_served(tmp_path: Path) -> None:
+    orders = Orders(str(tmp_path / "none"), str(tmp_path / "none"), NOBODY, 1, 1)
+    words = [sys.executable, "-m", "palladion.service.sessions.process"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(orders.to_line())
+        process.stdin.flush()
+        event = json.loads(process.stdout.readline())
+        assert process.wait(timeout=30) == 1
+    assert (event["event"], "none" in event["reason"]) == ("refused", True)
 
 
 def ask(
@@ -613,18 +694,20 @@ def test_logs_have_no_token_and_no_address(service: Running) -> None:
         assert "127.0.0.1" not in json.dumps(event)
 
 
-def test_a_stop_lets_a_session_end(digits: Digits, tmp_path: Path) -> None:
+def test_a_stop_lets_a_session_end(
+    digits: Digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     running = started(tmp_path, digits)
     statuses: list[int] = []
     stopping = threading.Thread(target=lambda: statuses.append(running.stop()))
 
-    def stop(step: str, _done: float, _total: float) -> None:
-        if step == "hidden" and not stopping.is_alive():
-            stopping.start()
-            wait(lambda: any("Shutting down" in line for line in running.log))
+    def stop() -> None:
+        stopping.start()
+        wait(lambda: any("Shutting down" in line for line in running.log))
 
+    in_the_middle(monkeypatch, stop)
     with running.connect(tmp_path / "home") as client:
-        integers = client.predict(digits.x[:1], progress=stop).integers
+        integers = client.predict(digits.x[:1]).integers
     np.testing.assert_array_equal(integers, digits.logits[:1])
     stopping.join()
     assert statuses == [0]
@@ -634,34 +717,33 @@ def test_a_stop_lets_a_session_end(digits: Digits, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_stop_ends_a_session_that_lasts(digits: Digits, tmp_path: Path) -> None:
+def test_a_stop_ends_a_session_that_lasts(
+    digits: Digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     running = started(tmp_path, digits)
-    began = monotonic()
 
-    def stop(step: str, _done: float, _total: float) -> None:
-        if step == "hidden":
-            assert running.process is not None
-            running.process.terminate()
-            threading.Event().wait(GRACE + 2)
+    def stop() -> None:
+        assert running.process is not None
+        running.process.terminate()
+        threading.Event().wait(GRACE + 2)
 
+    in_the_middle(monkeypatch, stop)
     with (
         running.connect(tmp_path / "home", patience=0) as client,
         pytest.raises(ServiceError, match="the service stopped during the session"),
     ):
-        client.predict(digits.x[:1], progress=stop)
+        client.predict(digits.x[:1])
     assert running.stop() == 0
-    assert monotonic() - began < GRACE + 20
+    ends = [event for event in running.events() if event["message"] == "session ended"]
+    assert [event["outcome"] for event in ends] == ["stopped"]
     assert not [event for event in running.events() if event["level"] == "error"]
 
 
 @pytest.mark.long
 def test_a_session_may_last_longer_than_a_head(
-    service: Running, digits: Digits, tmp_path: Path
+    service: Running, digits: Digits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def pause(step: str, _done: float, _total: float) -> None:
-        if step == "keys":
-            threading.Event().wait(HEAD_SECONDS + 4)
-
+    in_the_middle(monkeypatch, lambda: threading.Event().wait(HEAD_SECONDS + 4))
     with service.connect(tmp_path) as client:
-        integers = client.predict(digits.x[:1], "digits", progress=pause).integers
+        integers = client.predict(digits.x[:1], "digits").integers
     np.testing.assert_array_equal(integers, digits.logits[:1])

@@ -58,6 +58,9 @@ class Loopback:
     def close(self) -> None:
         """End both connections."""
         end(self._listener)
+        if not self.has_ended:  # a closing handshake would wait behind a message on its way
+            with suppress(OSError):
+                self._connection.socket.shutdown(socket.SHUT_RDWR)
         self._connection.close()
         if self._local is not None:
             end(self._local)

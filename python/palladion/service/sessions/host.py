@@ -112,15 +112,19 @@ class Session:
             sys.executable, *words, stdin=PIPE, stdout=PIPE
         )
         assert process.stdin is not None, "it is a pipe"
+        if self.stopped:
+            self._kill()
         with suppress(ConnectionError):
             process.stdin.write(orders.to_line())
             await process.stdin.drain()
         try:
             first = await asyncio.wait_for(self._next_event(), START_SECONDS)
             if first is None or first["event"] != "listening":
-                reason = "" if first is None else f": {first.get('reason')}"
-                raise BusyError(f"the session's process ended before it served{reason}: try again, "
-                                "and if it happens again tell the operator", AGAIN)  # fmt: skip
+                if first is not None:  # its words have paths of this machine
+                    LOG.error("a session's process refused: %s", first.get("reason"),
+                              extra=names_of(self))  # fmt: skip
+                raise BusyError("the session's process ended before it served: try again, and if "
+                                "it happens again tell the operator", AGAIN)  # fmt: skip
             host, _, port = str(first["address"]).rpartition(":")
             self._reader, self._writer = await asyncio.open_connection(host, int(port))
         except (asyncio.TimeoutError, OSError) as error:
