@@ -626,7 +626,9 @@ fn outputs_that_are_far_apart_are_merged() {
         (128, 3000, 1, 1),
         (100, 5000, 1, 1),
         (8, 40_000, 1, 2),
-        (64, 700, 3, 1),
+        (64, 700, 2, 1),
+        // Images lie at a distance that two divides, but not four.
+        (64, 700, 3, 3),
         (4096, 30, 1, 1),
         (25, 1000, 1, 1),
     ];
