@@ -13,7 +13,14 @@ import pytest
 from click.testing import CliRunner
 from palladion.cli import commands
 from palladion.nn.ends.prediction import Prediction
-from palladion.search import LARGEST_SCORE, SearchIndex, top
+from palladion.search import (
+    LARGEST_SCORE,
+    Records,
+    SearchIndex,
+    places_of,
+    records_of,
+    top,
+)
 
 from tests.simulations import run as run_simulation
 
@@ -162,12 +169,37 @@ def test_the_command(tmp_path: Path) -> None:
     shown = json.loads(done.stdout)
     assert (shown["vectors"], shown["dimension"]) == (300, 16)
     assert palladion.CompiledModel.load(output).terms.facts()["network"] == "faces"
-    assert (tmp_path / "faces.client").is_file()
+    assert Path(shown["client"]).is_file()
+    assert Path(shown["client"]).parent == tmp_path
     done = CliRunner().invoke(
         commands, ["index", str(vectors), "--output", str(output), "--bits", "12"]
     )
     assert isinstance(done.exception, palladion.UsageError)
     assert "expected at most 32767" in str(done.exception)
+
+
+@pytest.mark.parametrize("count", [3, 40_000])
+def test_records_come_back_byte_for_byte(count: int) -> None:
+    records = [b"%d:" % place + bytes([place % 256]) * (place % 20) for place in range(count)]
+    held = Records.of_bytes(records)
+    places = held.words.shape[0]
+    program = held.compile()
+    client = program.client()
+    keys = client.keys()
+    for place in (0, count - 1):
+        query = client.encrypt(places_of(place, places))
+        prediction = client.decrypt(program.run(keys, query), query)
+        assert records_of(prediction) == [records[place]]
+
+
+def test_records_that_cannot_be() -> None:
+    with pytest.raises(palladion.DataError, match="no records"):
+        Records.of_bytes([])
+    with pytest.raises(palladion.UsageError, match="records 3 to 3, expected 0 to 2"):
+        places_of(3, 3)
+    two = Records.of_bytes([b"a", b"bcd"]).words.sum(axis=0)[None]  # not at a single place
+    with pytest.raises(palladion.DataError, match="the query was no single place"):
+        records_of(Prediction({"words": two}, None, integers=two))
 
 
 def test_xla_and_a_simulated_machine_take_a_merge(tmp_path: Path) -> None:
@@ -183,6 +215,6 @@ def test_xla_and_a_simulated_machine_take_a_merge(tmp_path: Path) -> None:
     assert on_cpu.report.raw_digest == on_xla.report.raw_digest
     path = tmp_path / "narrow.program"
     program.save(path)
-    shown = run_simulation(path, "--machine", "tiny")
+    shown = run_simulation(str(path), "--machine", "tiny")
     _, counts = program.native.lower()
     assert shown["instructions"]["ntt"] == counts["passes"]["ntt"]

@@ -1,17 +1,20 @@
 """Search by similarity: the query is encrypted, the collection lies at the service in the clear.
 
 The score of a vector is its inner product with the query. A client gets the exact scores of all
-vectors, in a few ciphertexts, and sorts them itself. ``docs/search.md`` says who learns what.
+vectors, in a few ciphertexts, and sorts them itself. A second query fetches records by encrypted
+indices. ``docs/search.md`` says who learns what.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from palladion.client import Client
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, NetworkError, UsageError
 from palladion.nn.ends.boundary import Input
@@ -164,6 +167,146 @@ def top(prediction: Prediction, k: int, threshold: float | None = None) -> list[
         kept = slice(None) if threshold is None else values >= threshold
         found.append(Matches(order[kept].astype(np.int64), values[kept]))
     return found
+
+
+WORD_BITS: Final = 15
+"""Bits of a record in one output of its program. A word less ``2**14`` is the integer there."""
+
+LENGTH_BYTES: Final = 4
+
+MOST_IN_A_ROW: Final = 1 << 15
+"""Records whose places in a query lie in one ciphertext."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records of a collection, one for each vector, to be fetched by an encrypted index.
+
+    A query is 1 at the place of a record and 0 at all others. Its product with the records is that
+    record, exactly. A query of another form gives a sum of records, modulo 65537 for each word.
+    """
+
+    words: Ints
+    """Words of the records, of shape (places, words), in ``-2**14..2**14 - 1``. Places after the
+    last record are empty records."""
+    name: str = "records"
+
+    @classmethod
+    def of_bytes(cls, records: Sequence[bytes], *, name: str = "records") -> Records:
+        """Records of any lengths. Each takes the room of the longest, and of its length.
+
+        Raises
+        ------
+        DataError
+            If there is none.
+        """
+        if not records:
+            raise DataError("no records, expected one for each vector")
+        rows = -(-len(records) // MOST_IN_A_ROW)
+        places = rows * -(-len(records) // rows)
+        longest = max(map(len, records))
+        words = -(-8 * (LENGTH_BYTES + longest) // WORD_BITS)
+        packed = np.zeros((places, -(-words * WORD_BITS // 8)), dtype=np.uint8)
+        for place, record in enumerate(records):
+            whole = len(record).to_bytes(LENGTH_BYTES, "big") + record
+            packed[place, : len(whole)] = np.frombuffer(whole, dtype=np.uint8)
+        bits = np.unpackbits(packed, axis=1)[:, : words * WORD_BITS]
+        powers = 1 << np.arange(WORD_BITS - 1, -1, -1)
+        values = bits.reshape(places, words, WORD_BITS) @ powers
+        return cls(values.astype(np.int64) - (1 << (WORD_BITS - 1)), name)
+
+    @property
+    def network(self) -> IntNetwork:
+        """The integer network of one dense layer that selects a record."""
+        places, words = self.words.shape
+        rows = -(-places // MOST_IN_A_ROW)
+        layer = Layer(
+            name="records",
+            terms=(Term(0, Dense(np.ascontiguousarray(self.words.T))),),
+            bias=np.zeros(words, dtype=np.int64),
+            bound=1 << (WORD_BITS - 1),
+            lut=None,
+            scale=1.0,
+        )
+        ends = Interface(Takes("place", (places,)), Gives((words,), (1.0,), name="words"))
+        taken = Input((rows, places // rows, 1), 0, 1, 1.0)
+        return IntNetwork(self.name, taken, (layer,), ends)
+
+    def compile(self, batch: int = 1, **options: Any) -> CompiledModel:
+        """The program for a service, as :meth:`SearchIndex.compile`."""
+        return CompiledModel.of_network(self.network, batch, **options)
+
+
+def places_of(indices: npt.ArrayLike, count: int) -> Floats:
+    """Queries for records: one row for each index, with ``count`` places.
+
+    Raises
+    ------
+    UsageError
+        If an index is not below ``count``.
+    """
+    chosen = np.atleast_1d(np.asarray(indices, dtype=np.int64))
+    if chosen.size and not 0 <= chosen.min() <= chosen.max() < count:
+        raise UsageError(f"records {chosen.min()} to {chosen.max()}, expected 0 to {count - 1}")
+    rows = np.zeros((len(chosen), count))
+    rows[np.arange(len(chosen)), chosen] = 1
+    return rows
+
+
+def records_of(prediction: Prediction) -> list[bytes]:
+    """The records in the answer to :func:`places_of`.
+
+    Raises
+    ------
+    NetworkError
+        If the prediction has no integers.
+    DataError
+        If its words are no record.
+    """
+    if prediction.integers is None:
+        raise NetworkError("a prediction without integers has no records: decrypt an answer")
+    words = prediction.integers + (1 << (WORD_BITS - 1))
+    if words.min() < 0 or words.max() >= 1 << WORD_BITS:
+        raise DataError("an answer that is no record: the query was no single place")
+    bits = (words[..., None] >> np.arange(WORD_BITS - 1, -1, -1)) & 1
+    packed = np.packbits(bits.reshape(len(words), -1).astype(np.uint8), axis=1)
+    found = []
+    for row in packed:
+        length = int.from_bytes(row[:LENGTH_BYTES].tobytes(), "big")
+        if length > len(row) - LENGTH_BYTES:
+            most = len(row) - LENGTH_BYTES
+            raise DataError(f"a record of {length} bytes, expected at most {most}: the query was "
+                            "no single place")  # fmt: skip
+        found.append(row[LENGTH_BYTES : LENGTH_BYTES + length].tobytes())
+    return found
+
+
+class Remote(Protocol):
+    """A model at a service: :class:`palladion.remote.service.RemoteModel`."""
+
+    @property
+    def client(self) -> Client: ...
+
+    def predict(self, x: npt.ArrayLike) -> Prediction: ...
+
+
+def fetch(
+    vectors: Remote,
+    records: Remote,
+    query: npt.ArrayLike,
+    k: int = 1,
+    threshold: float | None = None,
+) -> tuple[Matches, list[bytes]]:
+    """The records of the ``k`` vectors that are nearest to one query, of shape (d,), in two rounds.
+
+    The service sees two encrypted queries, and how many records are fetched. Raises as :func:`top`
+    and the ``predict`` of both models.
+    """
+    [matches] = top(vectors.predict(np.asarray(query)[None]), k, threshold)
+    if not len(matches):
+        return matches, []
+    (places,) = records.client.boundary.interface.takes.shape
+    return matches, records_of(records.predict(places_of(matches.indices, places)))
 
 
 def checked_vectors(vectors: npt.ArrayLike) -> Floats:

@@ -17,14 +17,22 @@ export function showAnswer(prediction: Prediction, times: Times): void {
   const row = output.kind === "text" ? new Float64Array(0) : output.values.subarray(0, count);
   const best = prediction.classes?.[0];
   write("answer", best === undefined ? `${name}: ${count} numbers` : `The answer is ${best}.`);
-  const [least, most] = [Math.min(...row), Math.max(...row)];
-  const rows = Array.from(row.subarray(0, MOST_ROWS), (score, index) => rowOf(index, score, { least, most, best: index === best && count > 1 }));
+  const [least, most] = [row.reduce((a, b) => Math.min(a, b), Infinity), row.reduce((a, b) => Math.max(a, b), -Infinity)];
+  const rows = shown(row).map((index) => rowOf(index, row[index] as number, { least, most, best: index === best && count > 1 }));
   (element("scores").querySelector("tbody") as HTMLElement).replaceChildren(...rows);
   write("margin", `Noise margin left: ${prediction.marginBits.toFixed(1)} bits. The answer can be trusted as long as any is left.`);
   const clipped = prediction.clipped > 0 ? ` ${prediction.clipped} input values lay outside the calibrated range and were clipped to it.` : "";
   write("times", `${times.map(([step, seconds]) => `${step} ${duration(seconds)}`).join(", ")}.${clipped}`);
   show("answer-section");
   element("answer-section").scrollIntoView({ block: "nearest" });
+}
+
+/** Indices of the outputs that are shown: all in order, or the largest ones if there are too many. */
+function shown(row: ArrayLike<number>): number[] {
+  const all = Array.from(row, (_, index) => index);
+  if (all.length <= MOST_ROWS) return all;
+  // The order of equal ones stays: sorts are stable.
+  return all.sort((a, b) => (row[b] as number) - (row[a] as number)).slice(0, MOST_ROWS);
 }
 
 interface Place {

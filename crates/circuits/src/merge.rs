@@ -16,10 +16,6 @@ use crate::engine::{Engine, ValueOf};
 use crate::error::{Error, Result};
 use crate::operations::Operations;
 
-/// A ciphertext to be merged, and the distance below `N` by which its coefficients are first moved
-/// down.
-pub type Source<'v, V> = (&'v V, usize);
-
 /// Number of coefficients from one useful coefficient of a source to the next: the smallest power
 /// of two that is at least the number of sources.
 pub fn distance(sources: usize) -> usize {
@@ -36,15 +32,16 @@ pub fn place(sources: usize, index: usize) -> usize {
     }
 }
 
-/// Merges ciphertexts of one level and one factor. Coefficient `m i + place(k)` of the result is
-/// coefficient `m i` of source `k` divided by `X` to the power of its distance. All others are 0. The factor is `m`
-/// times that of the sources.
+/// Merges ciphertexts of one level and one factor, each given with the distance below `N` by which
+/// its coefficients are first moved down. Coefficient `m i + place(k)` of the result is coefficient
+/// `m i` of source `k` divided by `X` to the power of its distance. All others are 0. The factor is
+/// `m` times that of the sources.
 ///
 /// # Errors
 /// [`Error::Shape`] if there is no source or more than `N`, and errors of the scheme.
 pub fn merge<O: Operations>(
     engine: &Engine<O>,
-    sources: &[Source<'_, ValueOf<O>>],
+    sources: &[(&ValueOf<O>, usize)],
 ) -> Result<ValueOf<O>> {
     let n = engine.params().n();
     if !(1..=n).contains(&sources.len()) {

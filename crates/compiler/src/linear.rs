@@ -44,7 +44,6 @@ pub(crate) struct Operand<'a> {
 }
 
 /// Outputs in one ciphertext: image and index of each, and their coefficients.
-#[derive(Clone)]
 pub(crate) struct Outputs {
     pub(crate) value: ValueId,
     pub(crate) rows: Vec<Row>,
@@ -340,14 +339,8 @@ impl Writer<'_> {
             1 => tensor.ring.len(),
             _ => tensor.raster.pitch[0],
         };
-        let mut distance = group.distance();
-        if let [operand] = self.operands
-            && self.layer.lut.is_none()
-            && self.shape[1..] == [1, 1]
-        {
-            let source = (tensor.parts[0].value, operand.linear.weights());
-            distance = merge::distance(b, distance, (room, self.shape[0]), source)?;
-        }
+        let least = merge::Least::new(group.distance(), self.shape, room);
+        let distance = merge::distance(b, self.layer, self.operands, &least)?;
         let together = (room / distance).clamp(1, self.shape[0]);
         // All products have the same number of channels.
         let size = self.shape[0].div_ceil(self.shape[0].div_ceil(together));

@@ -7,11 +7,12 @@
 
 use crate::builder::Builder;
 use crate::error::Result;
-use crate::linear::Outputs;
+use crate::linear::{Operand, Outputs};
 use circuits::coefficients::{Kernel, multiply};
 use circuits::merge::{self, merge};
 use circuits::{DryValue, dry_engine};
-use program::{Shifted, ValueId};
+use network::{Layer, Shape};
+use program::Shifted;
 use std::collections::BTreeSet;
 
 /// Least factor by which fewer ciphertexts in an answer are worth a merge, even if the server then
@@ -33,15 +34,14 @@ pub(crate) fn merged(
     outputs: Vec<Outputs>,
     over: Over,
 ) -> Result<Vec<Outputs>> {
-    let (apart, others): (Vec<Outputs>, Vec<Outputs>) =
-        outputs.iter().cloned().partition(|own| spacing(own) > 1);
-    let Some(spacing) = apart.iter().map(spacing).min() else {
+    let apart: Vec<&Outputs> = outputs.iter().filter(|own| spacing(own) > 1).collect();
+    let Some(least) = apart.iter().map(|own| spacing(own)).min() else {
         return Ok(outputs);
     };
     if apart.len() < 2 || have_parts(&outputs) {
         return Ok(outputs);
     }
-    let groups: Vec<Group> = apart.chunks(spacing.min(MOST_SOURCES)).map(group).collect();
+    let groups: Vec<Group> = apart.chunks(least.min(MOST_SOURCES)).map(group).collect();
     let values = |group: &Group| -> Vec<DryValue> {
         let values = group.sources.iter().map(|source| b.dry(source.value));
         values.collect()
@@ -50,9 +50,11 @@ pub(crate) fn merged(
     for group in &groups {
         cost.add(b, &values(group), over)?;
     }
-    if !cost.pays(outputs.len(), others.len() + groups.len()) {
+    let left = outputs.len() - apart.len() + groups.len();
+    if !cost.pays(outputs.len(), left) {
         return Ok(outputs);
     }
+    let others = outputs.into_iter().filter(|own| spacing(own) == 1);
     let merged = groups.into_iter().map(|group| {
         let value = match group.sources.as_slice() {
             [alone] => alone.value,
@@ -63,22 +65,54 @@ pub(crate) fn merged(
             ..group.outputs
         })
     });
-    merged.chain(others.into_iter().map(Ok)).collect()
+    merged.chain(others.map(Ok)).collect()
 }
 
-/// Distance in positions between the channels of a last layer's products, each with one output for
-/// an image: `least`, or the next power of two if outputs can then be merged and that wins.
+/// The least distance between the channels of products.
+pub(crate) struct Least {
+    /// In positions.
+    distance: usize,
+    /// Shape of the layer's output.
+    shape: Shape,
+    /// Number of positions for all channels of one image.
+    room: usize,
+}
+
+impl Least {
+    pub(crate) fn new(distance: usize, shape: Shape, room: usize) -> Self {
+        Self {
+            distance,
+            shape,
+            room,
+        }
+    }
+
+    /// Number of products at another distance.
+    fn products(&self, distance: usize) -> usize {
+        let channels = self.shape[0];
+        channels.div_ceil((self.room / distance).clamp(1, channels))
+    }
+}
+
+/// Distance in positions between the channels of a layer's products: the least one. If it is the
+/// last layer and has one output in each channel, perhaps the next power of two: then outputs can
+/// be merged, and that may win.
 pub(crate) fn distance(
     b: &Builder<'_>,
-    least: usize,
-    (room, channels): (usize, usize),
-    (value, weights): (ValueId, &[i64]),
+    layer: &Layer,
+    operands: &[&Operand<'_>],
+    least: &Least,
 ) -> Result<usize> {
-    let rounded = least.next_power_of_two();
-    let products = |distance: usize| channels.div_ceil((room / distance).clamp(1, channels));
-    if rounded == least || rounded > room || products(least) == 1 {
-        return Ok(least);
+    let rounded = least.distance.next_power_of_two();
+    let [operand] = operands else {
+        return Ok(least.distance);
+    };
+    let differ = rounded != least.distance && rounded <= least.room;
+    let single = layer.lut.is_none() && least.shape[1..] == [1, 1];
+    if !differ || !single || least.products(least.distance) == 1 {
+        return Ok(least.distance);
     }
+    let (value, weights) = (operand.tensor.parts[0].value, operand.linear.weights());
     let engine = dry_engine(b.params());
     let n = b.params().bfv().n();
     let weights = &weights[..weights.len().min(n)];
@@ -91,7 +125,7 @@ pub(crate) fn distance(
     let seconds = engine.counts().seconds(n);
     // The number of ciphertexts in an answer, and predicted seconds.
     let plan = |distance: usize| -> Result<(usize, f64)> {
-        let count = products(distance);
+        let count = least.products(distance);
         let spacing = 1 << distance.trailing_zeros();
         let groups = count.div_ceil(spacing);
         let all = count as f64 * seconds;
@@ -105,10 +139,10 @@ pub(crate) fn distance(
             false => (count, all + count as f64 * cost.output),
         })
     };
-    let (apart, fewer) = (plan(least)?, plan(rounded)?);
+    let (apart, fewer) = (plan(least.distance)?, plan(rounded)?);
     match fewer.1 < apart.1 || fewer.0 * SMALLER <= apart.0 {
         true => Ok(rounded),
-        false => Ok(least),
+        false => Ok(least.distance),
     }
 }
 
@@ -163,7 +197,7 @@ struct Group {
 }
 
 /// The merge of outputs that are far enough apart in each ciphertext.
-fn group(all: &[Outputs]) -> Group {
+fn group(all: &[&Outputs]) -> Group {
     let distance = merge::distance(all.len());
     let mut sources = Vec::with_capacity(all.len());
     let mut outputs = Outputs {

@@ -586,3 +586,63 @@ fn products_run_as_they_evaluate() {
         assert_eq!(ops["product"], 3);
     }
 }
+
+/// A dense layer alone, with random weights and biases.
+fn rows(inputs: usize, outputs: usize) -> IntNetwork {
+    let mut rng = Random::seed_from_u64(3);
+    let layer = Layer {
+        name: "rows".into(),
+        terms: vec![Term {
+            source: network::Source::Input,
+            linear: dense(&mut rng, [inputs, 1, 1], outputs),
+        }],
+        product: None,
+        bias: (0..outputs as i64).map(|o| o % 5 - 2).collect(),
+        bound: 30_000,
+        lut: None,
+        scale: 1.0,
+    };
+    IntNetwork {
+        name: "rows".into(),
+        input: Input {
+            shape: [inputs, 1, 1],
+            min: -7,
+            max: 7,
+            scale: 1.0,
+            mean: vec![],
+            std: vec![],
+        },
+        interface: None,
+        layers: vec![layer],
+    }
+}
+
+/// Outputs that fill a small part of many ciphertexts come together. Those that fit in one stay.
+#[test]
+fn outputs_that_are_far_apart_are_merged() {
+    // Inputs, outputs, batch, and the numbers of ciphertexts in the answer.
+    let cases = [
+        (128, 256, 1, 1),
+        (128, 3000, 1, 1),
+        (100, 5000, 1, 1),
+        (8, 40_000, 1, 2),
+        (64, 700, 2, 1),
+        // Images lie at a distance that two divides, but not four.
+        (64, 700, 3, 3),
+        (4096, 30, 1, 1),
+        (25, 1000, 1, 1),
+    ];
+    for (inputs, outputs, batch, ciphertexts) in cases {
+        let network = rows(inputs, outputs);
+        let mut rng = Random::seed_from_u64(4);
+        let image = |_| (0..inputs).map(|_| rng.random_range(-7..=7)).collect();
+        let images: Vec<Vec<i64>> = (0..batch).map(image).collect();
+        let ops = check(&network, &images);
+        println!("{inputs} x {outputs}, batch {batch}: {ops:?}");
+        assert_eq!(ops["output"], ciphertexts, "{inputs} x {outputs}");
+        assert_eq!(
+            ops.contains_key("merge"),
+            ops["mul_coefficients"] > ciphertexts
+        );
+    }
+}

@@ -19,10 +19,10 @@ from palladion.cli.common import (
 )
 from palladion.cli.progress import Steps
 from palladion.deployment import client_file
-from palladion.errors import UsageError
+from palladion.errors import DataError, UsageError
 from palladion.identity import ids_of
 from palladion.nn.datasets.dataset import read_array
-from palladion.search import FEWEST_BITS, MOST_BITS, SearchIndex
+from palladion.search import FEWEST_BITS, MOST_BITS, Records, SearchIndex
 from palladion.support import files
 from palladion.support.seconds import threads
 from palladion.support.text import at_most, size
@@ -40,6 +40,10 @@ from palladion.support.text import at_most, size
     "--limit", type=float,
     help="Largest absolute coordinate of a query; default: that of the vectors.",
 )  # fmt: skip
+@click.option(
+    "--records", type=FILE,
+    help="Text with a line for each vector: write a program that fetches them, too.",
+)  # fmt: skip
 @batch_option
 @threads_option
 @json_option
@@ -48,6 +52,7 @@ def index(
     output: Path,
     bits: int | None,
     limit: float | None,
+    records: Path | None,
     batch: int,
     as_json: bool,
 ) -> None:
@@ -55,6 +60,7 @@ def index(
 
     VECTORS is a .npy file with an array of shape (N, d). Writes the program, for the service, and
     the client's file beside it, with the ending .client. The program has the vectors in the clear.
+    With --records, it also writes NAME-records.program and its client's file.
     """
     if files.streams(output):
         raise UsageError("--output is a stream: give a file, beside which the client's file goes")
@@ -69,6 +75,9 @@ def index(
         data, for_client = program.to_bytes(), program.terms.to_bytes()
         files.write(output, data)
         files.write(beside, for_client)
+        if records is not None:
+            with steps.step("compile the records"):
+                write_records(records, output, len(array), batch)
     count, dimension = collection.vectors.shape
     if as_json:
         print_json({**program_json(program), **ids_of(program.terms), "vectors": count,
@@ -88,3 +97,14 @@ def index(
         "predicted": f"{costs.wall_seconds():.2f} s on {threads()} threads, "
         f"{size(costs.predicted_run_memory_bytes)} of memory",
     })  # fmt: skip
+
+
+def write_records(path: Path, output: Path, count: int, batch: int) -> None:
+    """Write the program of the records beside that of the vectors."""
+    lines = files.read(path).splitlines()
+    if len(lines) != count:
+        raise DataError(f"{path} has {len(lines)} lines, expected {count}, one for each vector")
+    target = output.with_name(f"{output.stem}-records{output.suffix}")
+    program = Records.of_bytes(lines, name=target.stem).compile(batch)
+    files.write(target, program.to_bytes())
+    files.write(client_file(target), program.terms.to_bytes())

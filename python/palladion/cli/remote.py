@@ -29,7 +29,7 @@ from palladion.data.digits import takes_digits
 from palladion.errors import UsageError
 from palladion.remote.hybrid_model import RemoteHybridModel
 from palladion.remote.service import RemoteModel, Service, connect
-from palladion.search import top
+from palladion.search import places_of, records_of, top
 from palladion.secret import Secret
 from palladion.support import files
 from palladion.support.records import Json
@@ -163,6 +163,7 @@ def identities(chosen: RemoteModel | RemoteHybridModel) -> Json:
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True,
               help="The most vectors to show for a query.")  # fmt: skip
 @click.option("--threshold", type=float, help="The smallest score to show.")
+@click.option("--records", metavar="MODEL", help="Fetch their records, by this second model.")
 @click.argument("queries", type=FILE)
 @threads_option
 @json_option
@@ -174,6 +175,7 @@ def search(
     client_digest: str | None,
     k: int,
     threshold: float | None,
+    records: str | None,
     as_json: bool,
     **where: Any,
 ) -> None:
@@ -190,22 +192,40 @@ def search(
             rows = of_array(chosen.client.boundary, queries)
         steps.start_run()
         prediction = chosen.predict_integers(rows, progress=steps.count)
-    matches = top(prediction, k, threshold)
+        matches = top(prediction, k, threshold)
+        texts = [[""] * len(each) for each in matches]
+        if records is not None:
+            with steps.step("fetch the records"):
+                second = service.model(records)
+                (places,) = second.client.boundary.interface.takes.shape
+                for each, own in zip(matches, texts, strict=True):
+                    if len(each):
+                        answer = second.predict(places_of(each.indices, places))
+                        own[:] = [line.decode(errors="replace") for line in records_of(answer)]
     if as_json:
         print_json({
             "model": chosen.name,
             "version": chosen.version,
             "program_id": chosen.client.terms.program_id,
-            "matches": [{"indices": each.indices.tolist(), "scores": each.scores.tolist()}
-                        for each in matches],
+            "matches": [{"indices": each.indices.tolist(), "scores": each.scores.tolist(),
+                         **({} if records is None else {"records": own})}
+                        for each, own in zip(matches, texts, strict=True)],
             "margin_bits": prediction.margin_bits,
             "warnings": warnings,
         })  # fmt: skip
         return
     rows_shown = [
-        {"query": str(query), "rank": str(rank), "vector": str(vector), "score": f"{score:.4f}"}
-        for query, each in enumerate(matches)
-        for rank, (vector, score) in enumerate(zip(each.indices, each.scores, strict=True), 1)
+        {
+            "query": str(query),
+            "rank": str(rank),
+            "vector": str(vector),
+            "score": f"{score:.4f}",
+            **({} if records is None else {"record": text}),
+        }
+        for query, (each, own) in enumerate(zip(matches, texts, strict=True))
+        for rank, (vector, score, text) in enumerate(
+            zip(each.indices, each.scores, own, strict=True), 1
+        )
     ]
     if rows_shown:
         print_table(rows_shown)
