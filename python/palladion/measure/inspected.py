@@ -144,7 +144,7 @@ def join(parts: Sequence[Inspected]) -> Inspected:
 
 
 def join_layer(parts: Sequence[Json]) -> Json:
-    """What several tasks saw in one layer."""
+    """The sum of what several tasks saw in one layer."""
     count = sum(part["accumulators"] for part in parts)
 
     def mean(of: str, power: int) -> float:
