@@ -31,13 +31,13 @@ fn merged(s: &mut Setup, values: &[EncryptedValue], backs: &[usize]) -> Encrypte
     let keys = s.keys_for(|engine| {
         let value = Value::dry(level, engine.model().fresh());
         let sources: Vec<_> = backs.iter().map(|&back| (&value, back)).collect();
-        merge(engine, &sources).unwrap()
+        merge(engine, &sources).expect("the sources fit one merge")
     });
     let engine = Engine::new(s.bfv(), &keys);
     let sources: Vec<_> = values.iter().zip(backs.iter().copied()).collect();
     let count = values.len();
     timed(&format!("merge of {count}"), || {
-        merge(&engine, &sources).unwrap()
+        merge(&engine, &sources).expect("the sources fit one merge")
     })
 }
 
