@@ -6,14 +6,13 @@
 //! libraries.
 //!
 //! *May use* `client`. A client that needs no passphrase does not need this crate. *Invariant*: the
-//! derived key and the seed are overwritten when dropped, and so is the library's own copy of the
-//! key.
+//! derived key and the seed are overwritten when dropped. The library's own copy of the key is not.
 
 #![forbid(unsafe_code)]
 
+mod aead;
+
 use argon2::{Algorithm, Argon2, Params, Version};
-use chacha20poly1305::aead::{AeadInOut, KeyInit};
-use chacha20poly1305::{ChaCha20Poly1305, Key, Nonce};
 use client::{ClientSecret, Seal, StoredSecret};
 use rand::CryptoRng;
 use rlwe::KeyId;
@@ -105,7 +104,7 @@ pub fn seal(
     let (mut salt, mut nonce) = ([0; 16], [0; 12]);
     rng.fill_bytes(&mut salt);
     rng.fill_bytes(&mut nonce);
-    let cipher = cipher(passphrase, &salt, cost)?;
+    let key = derived_key(passphrase, &salt, cost)?;
     let seal = Seal::Passphrase {
         memory: cost.memory,
         passes: cost.passes,
@@ -117,9 +116,7 @@ pub fn seal(
         // The salt is fresh, so the key is, and no nonce meets it twice.
         let mut sealed = Vec::with_capacity(seed.len() + TAG);
         sealed.extend_from_slice(seed);
-        cipher
-            .encrypt_in_place(&Nonce::from(nonce), head, &mut sealed)
-            .expect("a seed is far shorter than the cipher's limit");
+        aead::encrypt(&key, nonce, head, &mut sealed);
         Ok(sealed)
     })
 }
@@ -154,15 +151,19 @@ pub fn unseal(stored: &StoredSecret, passphrase: &[u8]) -> Result<ClientSecret> 
         lanes,
     };
     let mut opened = Zeroizing::new(sealed.to_vec());
-    cipher(passphrase, salt, cost)?
-        .decrypt_in_place(&Nonce::from(*nonce), stored.head(), &mut *opened)
-        .map_err(|_| Error::Passphrase {
-            key: stored.label().key,
-        })?;
+    let key = derived_key(passphrase, salt, cost)?;
+    if !aead::decrypt(&key, *nonce, stored.head(), &mut opened) {
+        let key = stored.label().key;
+        return Err(Error::Passphrase { key });
+    }
     Ok(stored.with_seed(&opened)?)
 }
 
-fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<ChaCha20Poly1305> {
+fn derived_key(
+    passphrase: &[u8],
+    salt: &[u8; 16],
+    cost: DerivationCost,
+) -> Result<Zeroizing<[u8; 32]>> {
     let allowed = [
         (
             "the memory in KiB",
@@ -188,7 +189,7 @@ fn cipher(passphrase: &[u8], salt: &[u8; 16], cost: DerivationCost) -> Result<Ch
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
         .hash_password_into(passphrase, salt, key.as_mut())
         .expect("a passphrase and a salt within the bounds of the algorithm");
-    Ok(ChaCha20Poly1305::new(<&Key>::from(&*key)))
+    Ok(key)
 }
 
 #[cfg(test)]
