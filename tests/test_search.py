@@ -37,8 +37,8 @@ def unit_vectors(count: int, dimension: int, seed: int = 0) -> Floats:
 def near(vectors: Floats, rows: list[int], seed: int = 1) -> Floats:
     """A unit vector near each of some rows: a cosine of about 0.95."""
     noise = np.random.default_rng(seed).normal(size=(len(rows), vectors.shape[1]))
-    found = vectors[rows] + 0.3 * noise / np.sqrt(vectors.shape[1])
-    return np.asarray(found / np.linalg.norm(found, axis=1, keepdims=True))
+    near = vectors[rows] + 0.3 * noise / np.sqrt(vectors.shape[1])
+    return np.asarray(near / np.linalg.norm(near, axis=1, keepdims=True))
 
 
 def integers_of(index: SearchIndex, queries: Floats) -> np.ndarray[Any, np.dtype[np.int64]]:

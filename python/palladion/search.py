@@ -160,13 +160,13 @@ def top(prediction: Prediction, k: int, threshold: float | None = None) -> list[
         raise UsageError(f"the best {k} vectors, expected at least 1")
     if prediction.integers is None:
         raise NetworkError("a prediction without integers has no exact scores: decrypt an answer")
-    found = []
+    matches = []
     for integers, scores in zip(prediction.integers, prediction.values, strict=True):
         order = np.argsort(-integers, kind="stable")[:k]
         values = scores.reshape(-1)[order].astype(np.float64)
         kept = slice(None) if threshold is None else values >= threshold
-        found.append(Matches(order[kept].astype(np.int64), values[kept]))
-    return found
+        matches.append(Matches(order[kept].astype(np.int64), values[kept]))
+    return matches
 
 
 WORD_BITS: Final = 15
@@ -270,15 +270,15 @@ def records_of(prediction: Prediction) -> list[bytes]:
         raise DataError("an answer that is no record: the query was no single place")
     bits = (words[..., None] >> np.arange(WORD_BITS - 1, -1, -1)) & 1
     packed = np.packbits(bits.reshape(len(words), -1).astype(np.uint8), axis=1)
-    found = []
+    records = []
     for row in packed:
         length = int.from_bytes(row[:LENGTH_BYTES].tobytes(), "big")
         if length > len(row) - LENGTH_BYTES:
             most = len(row) - LENGTH_BYTES
             raise DataError(f"a record of {length} bytes, expected at most {most}: the query was "
                             "no single place")  # fmt: skip
-        found.append(row[LENGTH_BYTES : LENGTH_BYTES + length].tobytes())
-    return found
+        records.append(row[LENGTH_BYTES : LENGTH_BYTES + length].tobytes())
+    return records
 
 
 class Remote(Protocol):

@@ -193,9 +193,9 @@ def test_three_lines_give_the_integer_networks_logits(
 
     before = budget(service)[0]
     client = palladion.connect(service.url, service.token, home=tmp_path)
-    found = client.predict(digits.x[:3], "digits", progress=tell)
-    assert found.integers is not None
-    np.testing.assert_array_equal(found.integers, digits.logits[:3])
+    prediction = client.predict(digits.x[:3], "digits", progress=tell)
+    assert prediction.integers is not None
+    np.testing.assert_array_equal(prediction.integers, digits.logits[:3])
     assert budget(service)[0] == before + 3
     assert steps[0] == ("open a session", 0.0, 1.0)
     assert len({step for step, _, _ in steps}) > 3
@@ -234,9 +234,9 @@ def test_the_command(
     line = ["remote", "predict", tmp_path / "x.npy", "--model", "digits", "--home", tmp_path]
     done = say(*line, "--output", tmp_path / "y.npz", "--json")
     assert done.status == 0, done.err
-    found = json.loads(done.out)
-    assert (found["model"], found["protocol"], found["inputs"]) == ("digits", "hybrid", 2)
-    assert say(*line, "--program", found["program_hash"]).status == 0
+    printed = json.loads(done.out)
+    assert (printed["model"], printed["protocol"], printed["inputs"]) == ("digits", "hybrid", 2)
+    assert say(*line, "--program", printed["program_hash"]).status == 0
     wrong = say(*line, "--program", NOBODY)
     assert (wrong.status, "expected 0707" in wrong.err) == (3, True)
     wrong = say(*line, "--client-digest", NOBODY)
@@ -269,13 +269,13 @@ def test_metadata_tell_the_protocol(service: Running, digits: Digits) -> None:
         assert http.get("/v2/models/digits/ready").json() == {"ready": True}
     assert fhe["parameters"]["protocol"] == "fhe"
     facts = HybridModel.load(digits.program).facts
-    found = hybrid["parameters"]
-    assert found["protocol"] == "hybrid"
-    assert found["program_hash"] == facts.program_hash
-    assert found["log2_distance"] == facts.log2_distance
+    stated = hybrid["parameters"]
+    assert stated["protocol"] == "hybrid"
+    assert stated["program_hash"] == facts.program_hash
+    assert stated["log2_distance"] == facts.log2_distance
     parts = (facts.keys, facts.material, facts.online)
-    assert found["rounds"] == sum(part.rounds for part in parts)
-    assert found["bytes_to_client"] == sum(part.bytes_to_client for part in parts)
+    assert stated["rounds"] == sum(part.rounds for part in parts)
+    assert stated["bytes_to_client"] == sum(part.bytes_to_client for part in parts)
     assert (hybrid["inputs"], hybrid["outputs"]) == ([], [])
 
 

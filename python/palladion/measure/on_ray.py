@@ -7,6 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Any, Final, TypeVar
 
+from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.support.extras import missing
 
@@ -67,9 +68,8 @@ class RayExecutor(Executor):
 
     def _shared(self, value: object) -> Any:
         """An argument: a large one as a reference to Ray's store of objects."""
-        if not isinstance(value, (str, bytes)) and not hasattr(value, "native"):
-            return value
-        if isinstance(value, (str, bytes)) and len(value) < LARGE:
+        is_large = isinstance(value, (str, bytes)) and len(value) >= LARGE
+        if not is_large and not isinstance(value, CompiledModel):
             return value
         if id(value) not in self._stored:
             self._stored[id(value)] = (

@@ -263,9 +263,9 @@ fn skip<R: Read + Send>(from: &mut Unsealer<R>, length: usize) -> Result<()> {
 pub fn keys_head(input: impl Read + Send) -> Result<(Profile, Label)> {
     let version = EVALUATION_KEYS.version;
     let unsealer = Unsealer::new::<Error>(input, EVALUATION_KEYS, version)?;
-    let found = *unsealer.fingerprint();
+    let profile_hash = *unsealer.fingerprint();
     let (head, _) = unsealer.read_all(|from| {
-        let head = read_head_of(from, &found)?;
+        let head = read_head_of(from, &profile_hash)?;
         from.skip_rest::<Error>()?;
         Ok::<_, Error>(head)
     })?;
@@ -275,10 +275,10 @@ pub fn keys_head(input: impl Read + Send) -> Result<(Profile, Label)> {
 /// As [`read_head`], from a file or a connection.
 fn read_head_of<R: Read + Send>(
     from: &mut Unsealer<R>,
-    found: &Fingerprint,
+    profile_hash: &Fingerprint,
 ) -> Result<(Profile, Label)> {
     let json = from.bounded_block::<Error>("the profile of the keys", MAX_PROFILE)?;
-    let profile = profile_of(&json, found)?;
+    let profile = profile_of(&json, profile_hash)?;
     let label = from.bounded_block::<Error>("the label of the keys", MAX_LABEL)?;
     Ok((profile, Label::from_json(text(&label)?)?))
 }

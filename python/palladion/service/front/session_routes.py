@@ -73,7 +73,7 @@ async def session(
         try:
             await relay(websocket, opened)
         except TextError:
-            problem = told(USAGE, "a text message, expected binary ones with the bytes of TLS "
+            problem = fault(USAGE, "a text message, expected binary ones with the bytes of TLS "
                            "between `palladion remote predict` and the service")  # fmt: skip
     problem = problem or problem_of(opened)
     # The client is told when its inputs are settled, and its place is free.
@@ -89,21 +89,21 @@ def problem_of(session: Session) -> Problem | None:
     stay = f"its {counted} inputs stay counted" if counted else "none of its inputs is counted"
     if outcome == UNUSED:
         reason = session.reason or "its process ended"
-        return told(IO, f"the session ended before the client's first byte: {reason}; {stay}. Ask "
-                    "again")  # fmt: skip
+        return fault(IO, f"the session ended before the client's first byte: {reason}; {stay}. Ask "
+                     "again")  # fmt: skip
     if outcome == FAILED:
-        return told(IO, f"the session failed at the service: {session.reason}; {stay}. Ask again, "
-                    "and if it happens again tell the operator")  # fmt: skip
+        return fault(IO, f"the session failed at the service: {session.reason}; {stay}. Ask again, "
+                     "and if it happens again tell the operator")  # fmt: skip
     if outcome == DIED:
-        return told(RESOURCES, f"the process of the session died; {stay}. Ask again, and if it "
-                    "happens again tell the operator: it may lack memory")  # fmt: skip
+        return fault(RESOURCES, f"the process of the session died; {stay}. Ask again, and if it "
+                     "happens again tell the operator: it may lack memory")  # fmt: skip
     if outcome == STOPPED:
-        return told(RESOURCES, f"the service stopped during the session; {stay}. Ask again when it "
-                    "has started again")  # fmt: skip
+        return fault(RESOURCES, f"the service stopped during the session; {stay}. Ask again when "
+                     "it has started again")  # fmt: skip
     return None
 
 
-def told(kind: Kind, detail: str) -> Problem:
+def fault(kind: Kind, detail: str) -> Problem:
     """A problem of a session, as requests have them. Asking again may help, and costs inputs: that
     is for the caller to decide."""
     status: Final = STATUS[kind]

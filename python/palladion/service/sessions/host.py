@@ -36,10 +36,10 @@ START_SECONDS: Final = 60.0
 GRACE: Final = 8.0
 """Seconds in which sessions may end when the service stops: less than the server waits."""
 
-LAST_WORDS: Final = 5.0
+END_SECONDS: Final = 5.0
 """Seconds to wait for the end of a process whose connection has ended."""
 
-AGAIN: Final = 5.0
+RETRY: Final = 5.0
 """Seconds after which a place may be free."""
 
 SERVED, FAILED, DIED, STOPPED, UNUSED = "served", "failed", "died", "stopped", "unused"
@@ -124,11 +124,11 @@ class Session:
                     LOG.error("a session's process refused: %s", first.get("reason"),
                               extra=names_of(self))  # fmt: skip
                 raise BusyError("the session's process ended before it served: try again, and if "
-                                "it happens again tell the operator", AGAIN)  # fmt: skip
+                                "it happens again tell the operator", RETRY)  # fmt: skip
             host, _, port = str(first["address"]).rpartition(":")
             self._reader, self._writer = await asyncio.open_connection(host, int(port))
         except (asyncio.TimeoutError, OSError) as error:
-            raise BusyError("the session's process did not serve in time: try again", AGAIN) from (
+            raise BusyError("the session's process did not serve in time: try again", RETRY) from (
                 error
             )
         host, port = self._writer.get_extra_info("sockname")[:2]
@@ -174,7 +174,7 @@ class Session:
         if self._events is not None:
             self.finish()
             with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._events, LAST_WORDS)
+                await asyncio.wait_for(self._events, END_SECONDS)
         if self._process is not None:
             self._kill()
             await self._process.wait()
@@ -283,14 +283,14 @@ class Sessions:
 
     def _admit(self, tenant: Tenant) -> None:
         if self._stopping:
-            raise BusyError("the service stops: ask again when it has started again", AGAIN)
+            raise BusyError("the service stops: ask again when it has started again", RETRY)
         own = sum(session.tenant.id == tenant.id for session in self._running.values())
         if own >= tenant.limits.sessions:
             raise QuotaError(f"{own} sessions of {tenant.name} are open, which is all that it may "
-                             "have at once: ask again when one has ended", AGAIN)  # fmt: skip
+                             "have at once: ask again when one has ended", RETRY)  # fmt: skip
         if self.running >= self._settings.sessions:
             raise BusyError(f"{self.running} sessions are open, which is all that the service "
-                            "takes at once: ask again when one has ended", AGAIN)  # fmt: skip
+                            "takes at once: ask again when one has ended", RETRY)  # fmt: skip
 
     def _orders(self, session: Session) -> Orders:
         path = self._store.file(f"programs/{session.version.digest}")
