@@ -533,6 +533,10 @@ class EvaluationKeys:
         """Read keys from a file, or from several that complete each other. They are read again when
         they are used after they have left the memory for other keys."""
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether they are in memory. Those of a file are read again if not."""
+
     def release(self) -> bool:
         """Drop keys that lie in files from the memory. A run that uses them keeps them to its end.
         Returns whether they were there."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from palladion.remote.session import ServiceError
@@ -22,6 +24,7 @@ from palladion.service.settings import Limits, Settings
 from palladion.service.state.database import DatabaseError, now
 from palladion.service.state.schema import identity
 from palladion.service.tenants import Tenant
+from palladion.service.worker.worker import Worker
 from sqlalchemy import text, update
 
 from tests.service.conftest import Linear, Running
@@ -49,10 +52,12 @@ def version(parts: Parts, seconds: float = 1.0) -> Version:
     return replace(found, seconds=seconds)
 
 
-def submit(parts: Parts, tenant: Tenant, seconds: float = 1.0, query: str = "0" * 64) -> Job:
+def submit(
+    parts: Parts, tenant: Tenant, seconds: float = 1.0, query: str = "0" * 64, key: str = "0" * 32
+) -> Job:
     """Submit a job, whose query nobody reads."""
     name = new_identity()
-    request = Request(name, tenant, version(parts, seconds), name, "0" * 32, query, 1000)
+    request = Request(name, tenant, version(parts, seconds), name, key, query, 1000)
     parts.store.put(f"queries/{name}", b"query")
     return parts.queue.submit(request)
 
@@ -93,6 +98,38 @@ def test_turns_count_seconds_and_not_jobs(parts: Parts) -> None:
         submit(parts, two, seconds=3.0)
     order = [taken(parts)[1].tenant for _ in range(40)]
     assert abs(order.count(one.id) - 30) <= 1
+
+
+def test_tenants_whose_keys_are_in_memory_are_ahead_by_a_bound(parts: Parts) -> None:
+    one, two = parts.tenants.add("one"), parts.tenants.add("two")
+    for _ in range(40):
+        submit(parts, two, key="b" * 32)
+        submit(parts, one, key="a" * 32)
+    order = []
+    for _ in range(60):
+        found = parts.queue.take("worker", ["a" * 32])
+        assert found is not None
+        order.append(found[1].tenant)
+    assert order[:10] == [one.id] * 10
+    leads = [order[:n].count(one.id) - order[:n].count(two.id) for n in range(1, 61)]
+    assert 10 <= max(leads) <= 12
+
+
+def test_a_worker_takes_the_job_whose_turn_it_is_after_some_seconds(parts: Parts) -> None:
+    tenant = parts.tenants.add("one")
+    for _ in range(2):
+        submit(parts, tenant, key="b" * 32)
+    for _ in range(30):
+        submit(parts, tenant, key="a" * 32)
+    own = Worker("worker", parts.settings, parts.queue, parts.keys, parts.store)
+    opened: Any = SimpleNamespace(key="a" * 32, in_memory=True)
+    own._opened[("program", tenant.id)] = opened
+    order = [one[1].key_id[0] for _ in range(32) if (one := own._take()) is not None]
+    assert "".join(order) == "aaaaaaaaaabaaaaaaaaaab" + 10 * "a"
+    opened.in_memory = False
+    submit(parts, tenant, key="b" * 32)
+    submit(parts, tenant, key="a" * 32)
+    assert [taken(parts)[1].key_id[0] for _ in range(2)] == ["b", "a"]
 
 
 def test_two_workers_never_take_the_same_job(parts: Parts) -> None:

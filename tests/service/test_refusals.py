@@ -237,6 +237,16 @@ def test_limits_of_a_tenant(service: Running, small: Linear, tmp_path: Path) -> 
     assert 1 <= int(replies[-1].headers["retry-after"]) <= 61
 
 
+def test_a_tenant_over_a_limit_is_refused_before_its_query_is_read(service: Running) -> None:
+    token = service.tenant("spent", "--limit", "core_seconds_per_day=0.000001")
+    with service.http(token) as http:
+        for route in ("jobs", "infer"):
+            no_query = http.post(f"/v2/models/linear/{route}", content=bytes(8_000_000))
+            refused(no_query, 429, "spent has used", "core-seconds in a day")
+            assert "retry-after" in no_query.headers
+            assert http.get("/v2/models").status_code == 200  # the connection can be used further
+
+
 def test_inference_requests_that_are_wrong(service: Running) -> None:
     at = "/v2/models/linear/infer"
     tensor = {"name": "query", "datatype": "BYTES", "shape": [1], "data": ["AAAA"]}

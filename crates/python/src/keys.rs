@@ -332,6 +332,15 @@ impl EvaluationKeys {
         Ok(Self { exchange, place })
     }
 
+    /// Whether they are in memory. Those of a file are read again if not.
+    #[getter]
+    fn in_memory(&self) -> bool {
+        match &self.place {
+            Place::Memory(_) => true,
+            Place::Files(keys) => keys.in_memory(),
+        }
+    }
+
     /// Drops keys that lie in files from the memory. A run that uses them keeps them to its end.
     /// Returns whether they were there.
     fn release(&self, py: Python<'_>) -> bool {

@@ -68,6 +68,11 @@ impl KeyMemory {
         state.held.last().map(|held| Arc::clone(&held.keys))
     }
 
+    /// Whether the keys `id` are in memory. They do not count as used.
+    fn has(&self, id: u64) -> bool {
+        self.lock().held.iter().any(|held| held.id == id)
+    }
+
     /// Drops keys until there is room for `bytes` more, or nothing is left.
     fn make_room(&self, bytes: u64) {
         let dropped = self.lock().make_room(bytes);
@@ -200,6 +205,11 @@ impl StoredKeys {
         let keys = Arc::new(keys);
         self.memory.keep(self.id, self.bytes, &keys);
         Ok(keys)
+    }
+
+    /// Whether the keys are in memory now.
+    pub fn in_memory(&self) -> bool {
+        self.memory.has(self.id)
     }
 
     /// Drops the keys from memory. A run that uses them keeps them to its end. Returns whether they

@@ -101,6 +101,9 @@ class Settings(BaseModel):
     """Memory of a worker's machine, above which a run is refused; 0 for that of this machine."""
     lease_seconds: Seconds = 15.0
     """A running job whose worker gives no sign of life for so long goes back to the queue."""
+    ahead_seconds: Annotated[float, Field(ge=0)] = 10.0
+    """Seconds for which a worker takes jobs before their turn because their keys are in its memory,
+    before it takes the one whose turn it is."""
     attempts: Positive = 3
     """Workers that a job may lose before it fails."""
 

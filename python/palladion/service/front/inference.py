@@ -73,6 +73,8 @@ async def infer(
     """Run a query and wait for its answer. 202 with the job if it takes longer than a request may
     wait."""
     chosen = parts.models.catalogue.version(model, version)
+    name = request.headers.get("Idempotency-Key")
+    await run_in_threadpool(parts.queue.check_room, tenant, chosen, name)
     # Base64 is a third longer than bytes.
     most = parts.settings.largest_query_bytes * 4 // 3 + LARGEST_HEADER
     async with in_file(request, parts, most) as body:
@@ -83,7 +85,6 @@ async def infer(
             raise RequestError(f"the parameter wait is {wait!r}, expected 0 to 3600 seconds")
         with parts.store.incoming() as file:
             query = await run_in_threadpool(extract, body.file, asked, length, file)
-            name = request.headers.get("Idempotency-Key")
             job = await run_in_threadpool(submit, parts, tenant, chosen, query, name)
     wake(request)
     job = await ended(request, parts, job, float(wait))

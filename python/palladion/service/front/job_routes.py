@@ -59,6 +59,8 @@ async def create(
     With ``wait`` the answer is awaited for some seconds. 200 if the job has ended, else 202.
     """
     chosen = parts.models.catalogue.version(model, version)
+    # The rest of a refused body is passed over.
+    await run_in_threadpool(parts.queue.check_room, tenant, chosen, idempotency_key)
     async with in_file(request, parts, parts.settings.largest_query_bytes) as body:
         job = await run_in_threadpool(submit, parts, tenant, chosen, body, idempotency_key)
     wake(request)

@@ -4,14 +4,12 @@ A worker that takes a job gets a *fence*, a number that grows each time. Every l
 the fence, so that the result of a worker which lost the job changes nothing. A worker shows that it
 is alive by *beats*. Its job goes back when a front has seen no beat for the time of a lease, by the
 front's own steady clock: no two clocks are compared.
-
-Tenants take turns by the core-seconds that they used, divided by their weights.
 """
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
@@ -23,13 +21,13 @@ from sqlalchemy import (
     delete,
     func,
     insert,
-    or_,
     select,
     update,
 )
 
 from palladion.errors import can_retry, kind_of
 from palladion.service.jobs.job import ACTIVE, Job, State
+from palladion.service.jobs.order import NEXT, TAKE, choose, due
 from palladion.service.models.catalogue import Version
 from palladion.service.problems import BusyError, ConflictError, NotThereError, QuotaError
 from palladion.service.settings import DAY, Settings
@@ -39,11 +37,6 @@ from palladion.service.state.schema import jobs, tenants
 from palladion.service.tenants import Tenant
 from palladion.support.records import Json
 from palladion.support.text import size
-
-LATER: Final = 60.0
-"""Seconds for which a job that was put back may wait at most. A later moment is one of a clock that
-has jumped."""
-
 
 LEFT: Final = jobs.c.predicted_seconds * (1 - jobs.c.done)
 """Predicted seconds until a job ends."""
@@ -55,33 +48,6 @@ def total(value: ColumnElement[Any], where: ColumnElement[bool]) -> ColumnElemen
 
 
 # Statements that are built once: to build one takes longer than to run it.
-
-DUE: Final = (jobs.c.state == State.QUEUED.value) & or_(
-    jobs.c.not_before <= bindparam("now"), jobs.c.not_before > bindparam("later")
-)
-"""The condition that a job may be taken."""
-
-NEXT: Final = (
-    select(jobs.c.id, jobs.c.fence, jobs.c.tenant, jobs.c.predicted_seconds)
-    .join(tenants, tenants.c.id == jobs.c.tenant)
-    .where(DUE)
-    .order_by(tenants.c.used, tenants.c.id, jobs.c.created)
-    .limit(1)
-)
-"""The next job: the oldest one of the tenant who used least."""
-
-TO_TAKE: Final = NEXT.with_for_update(of=jobs, skip_locked=True)
-"""The next job that no other worker is taking now."""
-
-TAKE: Final = (
-    update(jobs)
-    .where(jobs.c.id == bindparam("job"), jobs.c.fence == bindparam("last"), DUE)
-    .values(
-        state=State.RUNNING.value, fence=bindparam("new"), beat=0, worker=bindparam("by"),
-        started=bindparam("at"),
-    )
-    .returning(*jobs.c)
-)  # fmt: skip
 
 SPEND: Final = (
     update(tenants)
@@ -167,7 +133,7 @@ class Queue:
             earlier = self._earlier(connection, tenant, request.idempotency, request.query_id)
             if earlier is not None:
                 return earlier
-            self._check_limits(connection, request)
+            self._check_limits(connection, tenant, version, request.query_bytes)
             self._take_a_turn(connection, tenant)
             at = now()
             values: Json = {
@@ -182,6 +148,20 @@ class Queue:
             connection.execute(insert(jobs), values)
             audit.write(connection, tenant.name, "job submitted", request.id)
         return Job.of_new(values)
+
+    def check_room(self, tenant: Tenant, version: Version, idempotency: str | None) -> None:
+        """Refuse a request before its query is read, where :meth:`submit` would refuse it anyhow. A
+        request that came before is not refused.
+
+        Raises
+        ------
+        BusyError, QuotaError
+            As :meth:`submit`.
+        """
+        earlier = {"tenant": tenant.id, "name": idempotency}
+        with self._database.read() as connection:
+            if idempotency is None or connection.execute(EARLIER, earlier).first() is None:
+                self._check_limits(connection, tenant, version, 0)
 
     def get(self, tenant: Tenant, job: str) -> Job:
         """A job of a tenant.
@@ -227,20 +207,20 @@ class Queue:
 
     # Calls of workers.
 
-    def take(self, worker: str) -> tuple[Lease, Job] | None:
-        """Take the next job: the oldest one of the tenant who used least."""
+    def take(self, worker: str, in_memory: Sequence[str] = ()) -> tuple[Lease, Job] | None:
+        """Take the next job, as :mod:`palladion.service.jobs.order` has it. ``in_memory`` are keys
+        whose jobs may come before their turn."""
         at = now()
-        due = {"now": at, "later": at + LATER}
         with self._database.read() as connection:
-            if connection.execute(NEXT, due).first() is None:
+            if connection.execute(NEXT, due(at)).first() is None:
                 return None
         with self._database.write() as connection:
-            row = connection.execute(TO_TAKE, due).first()
+            row = choose(connection, at, in_memory, self._settings.ahead_seconds)
             if row is None:
                 return None
             fence = row.fence + 1
             wanted = {"job": row.id, "last": row.fence, "new": fence, "by": worker, "at": at}
-            taken = connection.execute(TAKE, {**wanted, **due}).mappings().first()
+            taken = connection.execute(TAKE, {**wanted, **due(at)}).mappings().first()
             if taken is None:
                 return None  # another worker was faster
             spent = {"tenant": row.tenant, "seconds": row.predicted_seconds}
@@ -364,21 +344,23 @@ class Queue:
                                 "give each request a name of its own")  # fmt: skip
         return Job.of_row(row)
 
-    def _check_limits(self, connection: Connection, request: Request) -> None:
+    def _check_limits(
+        self, connection: Connection, tenant: Tenant, version: Version, query_bytes: int
+    ) -> None:
         """Refuse a job beyond a limit of its tenant, or of the service."""
-        tenant, limits = request.tenant, request.tenant.limits
+        limits = tenant.limits
         since = {"tenant": tenant.id, "since": now() - DAY}
         count, held, lately, left = connection.execute(LOAD, since).one()
         if count >= limits.jobs:
             raise QuotaError(f"{tenant.name} has {count} jobs that wait or run, and may have "
                              f"{limits.jobs}: wait for one", 5.0)  # fmt: skip
-        if held + request.query_bytes > limits.query_bytes:
+        if held + query_bytes > limits.query_bytes:
             words = f"have {size(held)}, and may have {size(limits.query_bytes)}"
             raise QuotaError(
                 f"the queries of {tenant.name} that wait or run {words}: wait for one", 5.0
             )
         cores = self._settings.worker_threads
-        if (lately + request.version.seconds) * cores > limits.core_seconds_per_day:
+        if (lately + version.seconds) * cores > limits.core_seconds_per_day:
             words = f"{lately * cores:.0f} of {limits.core_seconds_per_day:.0f}"
             raise QuotaError(f"{tenant.name} has used {words} core-seconds in a day", 3600.0)
         waiting = left / max(1, self._settings.workers)

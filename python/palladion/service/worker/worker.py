@@ -73,6 +73,8 @@ class Worker:
         self._programs: OrderedDict[str, CompiledModel] = OrderedDict()
         self._opened: OrderedDict[tuple[str, ...], _native.EvaluationKeys] = OrderedDict()
         self._marked: dict[tuple[str, ...], float] = {}
+        self._ahead = 0.0
+        """Seconds of jobs in a row that were taken because their keys are in memory."""
         _native.set_threads(settings.worker_threads)
         _native.set_key_memory(settings.key_memory_bytes)
 
@@ -82,7 +84,7 @@ class Worker:
         stop = calls.stop
         while not stop.is_set():
             try:
-                taken = self._queue.take(self.name)
+                taken = self._take()
             except DatabaseError as error:
                 LOG.warning("%s", error)
                 stop.wait(LATER)
@@ -93,6 +95,17 @@ class Worker:
             calls.tell()
             self.run(*taken, stop)
             calls.tell()
+
+    def _take(self) -> tuple[Lease, Job] | None:
+        """The next job, if there is one. Jobs whose keys are in memory come first, for a while."""
+        in_memory = {keys.key for keys in self._opened.values() if keys.in_memory}
+        if self._ahead >= self._settings.ahead_seconds:
+            in_memory = set()
+        taken = self._queue.take(self.name, [*in_memory])
+        if taken is not None:
+            _, job = taken
+            self._ahead = self._ahead + job.predicted_seconds if job.key_id in in_memory else 0.0
+        return taken
 
     def run(self, lease: Lease, job: Job, stop: threading.Event) -> None:
         """Run a job that was taken."""
