@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -98,8 +99,12 @@ class Running:
 
     def _children(self, module: bytes) -> list[int]:
         children = Path(f"/proc/{self._number}/task/{self._number}/children").read_text()
-        return [number for number in map(int, children.split())
-                if module in Path(f"/proc/{number}/cmdline").read_bytes()]  # fmt: skip
+        numbers = []
+        for number in map(int, children.split()):
+            with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+                if module in Path(f"/proc/{number}/cmdline").read_bytes():
+                    numbers.append(number)
+        return numbers
 
     def kill(self) -> None:
         """Kill the service and its workers, as a loss of power does."""

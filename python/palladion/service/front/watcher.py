@@ -49,12 +49,18 @@ class Watcher:
             if not self._watched:
                 continue
             with suppress(DatabaseError):
-                self._tell(await run_in_threadpool(self._queue.states, [*self._watched]))
+                last = {name: seen(watched.job) for name, watched in self._watched.items()}
+                self._tell(await run_in_threadpool(self._changed, last))
+
+    def _changed(self, last: dict[str, tuple[str, str | None, float]]) -> dict[str, Job]:
+        """The jobs that are no more as they were seen last."""
+        marks = self._queue.marks(last)
+        names = [name for name, mark in marks.items() if mark != last[name]]
+        return self._queue.states(names) if names else {}
 
     def _tell(self, states: dict[str, Job]) -> None:
         for name, job in states.items():
-            watched = self._watched.get(name)
-            if watched is not None and seen(job) != seen(watched.job):
+            if (watched := self._watched.get(name)) is not None:
                 watched.job = job
                 watched.changed.set()
                 watched.changed = asyncio.Event()

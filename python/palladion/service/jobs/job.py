@@ -87,13 +87,17 @@ class Job:
     @classmethod
     def of_new(cls, values: Json) -> Job:
         """A job that was just added, with some columns."""
-        columns: Json = {field.name: values.get(field.name) for field in fields(cls)}
+        columns: Json = {name: values.get(name) for name in COLUMNS}
         return cls(**columns)
 
     @classmethod
     def of_row(cls, row: RowMapping) -> Job:
         """A job, from its row."""
-        return cls(**{field.name: row[field.name] for field in fields(cls)})
+        return cls(**{name: row[name] for name in COLUMNS})
+
+
+COLUMNS: Final = tuple(field.name for field in fields(Job))
+"""The columns that a job has of its row."""
 
 
 def query_blob(job: str) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection, Row, bindparam, or_, select, update
+from sqlalchemy import Connection, RowMapping, bindparam, or_, select, update
 
 from palladion.service.jobs.job import State
 from palladion.service.state.schema import jobs, tenants
@@ -68,7 +68,7 @@ def due(at: float) -> Json:
 
 def choose(
     connection: Connection, at: float, in_memory: Sequence[str], ahead: float
-) -> Row[tuple[str, int, str, str, float, float]] | None:
+) -> RowMapping | None:
     """The next job that no other worker is taking now.
 
     Parameters
@@ -78,8 +78,9 @@ def choose(
     ahead
         Seconds by which their tenants may be ahead of the one whose turn it is.
     """
-    row = connection.execute(TO_TAKE, due(at)).first()
-    if row is None or row.key_id in in_memory or not in_memory:
+    row = connection.execute(TO_TAKE, due(at)).mappings().first()
+    if row is None or row["key_id"] in in_memory or not in_memory:
         return row
-    bounds = {"in_memory": in_memory, "most": row.used + ahead}
-    return connection.execute(BEFORE_ITS_TURN, {**due(at), **bounds}).first() or row
+    bounds = {"in_memory": in_memory, "most": row["used"] + ahead}
+    earlier = connection.execute(BEFORE_ITS_TURN, {**due(at), **bounds}).mappings().first()
+    return earlier or row

@@ -67,6 +67,9 @@ LOAD: Final = select(
 """Jobs and bytes of queries of a tenant, its seconds of late, and the seconds of all that waits."""
 
 EARLIER: Final = select(jobs).where(OWN, jobs.c.idempotency == bindparam("name"))
+NAMED: Final = jobs.c.id.in_(bindparam("ids", expanding=True))
+NAMED_JOBS: Final = select(jobs).where(NAMED)
+MARKS: Final = select(jobs.c.id, jobs.c.state, jobs.c.step, jobs.c.done).where(NAMED)
 OWNED: Final = select(jobs).where(OWN, jobs.c.id == bindparam("job"))
 
 
@@ -195,8 +198,14 @@ class Queue:
     def states(self, ids: Iterable[str]) -> dict[str, Job]:
         """The jobs of some identities, whosever they are."""
         with self._database.read() as connection:
-            rows = connection.execute(select(jobs).where(jobs.c.id.in_([*ids]))).mappings()
+            rows = connection.execute(NAMED_JOBS, {"ids": [*ids]}).mappings()
             return {row["id"]: Job.of_row(row) for row in rows}
+
+    def marks(self, ids: Iterable[str]) -> dict[str, tuple[str, str | None, float]]:
+        """State, step and share done of some jobs."""
+        with self._database.read() as connection:
+            rows = connection.execute(MARKS, {"ids": [*ids]})
+            return {row.id: (row.state, row.step, row.done) for row in rows}
 
     def ahead(self, job: Job) -> float:
         """Predicted seconds of the jobs that were there before a job that waits."""
@@ -218,14 +227,14 @@ class Queue:
             row = choose(connection, at, in_memory, self._settings.ahead_seconds)
             if row is None:
                 return None
-            fence = row.fence + 1
-            wanted = {"job": row.id, "last": row.fence, "new": fence, "by": worker, "at": at}
+            fence = row["fence"] + 1
+            wanted = {"job": row["id"], "last": row["fence"], "new": fence, "by": worker, "at": at}
             taken = connection.execute(TAKE, {**wanted, **due(at)}).mappings().first()
             if taken is None:
                 return None  # another worker was faster
-            spent = {"tenant": row.tenant, "seconds": row.predicted_seconds}
+            spent = {"tenant": row["tenant"], "seconds": row["predicted_seconds"]}
             connection.execute(SPEND, spent)
-            return Lease(row.id, fence), Job.of_row(taken)
+            return Lease(row["id"], fence), Job.of_row(taken)
 
     def beat(self, lease: Lease, step: str | None, done: float) -> bool:
         """Show that the worker is alive. Returns whether it still has the job."""
