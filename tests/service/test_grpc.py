@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import re
 import socket
 import struct
 import sys
@@ -179,6 +180,29 @@ def test_the_client_of_others(service: Running, caller: Caller, small: Linear) -
         with pytest.raises(InferenceServerException, match="there is no model 'cubic'") as ended:
             client.is_model_ready("cubic", headers=headers)
         assert ended.value.status() == "StatusCode.NOT_FOUND"
+
+
+def test_the_example_of_the_page(
+    service: Running,
+    small: Linear,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PALLADION_HOME", str(tmp_path))
+    page = (Path(__file__).parents[2] / "docs" / "service.md").read_text(encoding="utf-8")
+    (example,) = (
+        block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "triton" in block
+    )
+    for said, here in (
+        ("http://127.0.0.1:8000", service.url),
+        ("127.0.0.1:8001", address_of(service)),
+        ("mymodel", "linear"),
+    ):
+        assert said in example
+        example = example.replace(said, here)
+    exec(example, {"token": service.token, "x": small.x[:1]})
+    assert capsys.readouterr().out == f"{small.model.predict(small.x[:1]).outputs}\n"
 
 
 def test_an_answer_comes_as_its_query_came(caller: Caller, small: Linear) -> None:
