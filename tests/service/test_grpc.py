@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,11 +33,13 @@ from palladion.service.tenants import Tenant
 
 from tests.conftest import Say
 from tests.service.conftest import Linear, Running
+from tests.service.test_service import wait_until
 
 grpc = pytest.importorskip("grpc", reason="grpcio is not installed: pip install 'palladion[grpc]'")
 triton = pytest.importorskip("tritonclient.grpc", reason="pip install 'palladion[grpc]'")
 
 from palladion.service.front import rpc_calls  # noqa: E402
+from palladion.service.front.rpcs import Rpcs  # noqa: E402
 from tritonclient.utils import InferenceServerException  # noqa: E402
 
 messages = triton.service_pb2
@@ -376,6 +378,32 @@ def test_a_query_of_many_calls_at_once(caller: Caller, small: Linear) -> None:
         is_the_models(call.result().raw_output_contents[0][4:], caller.model, query, small)
 
 
+def test_bytes_of_all_kinds(service: Running, caller: Caller, small: Linear) -> None:
+    """Whatever comes is refused with words, and is no fault of the service."""
+    token = service.tenant("random", "--limit", "requests_per_minute=100000")
+    metadata = replace(caller, token=token).metadata
+    rng = np.random.default_rng(7)
+    whole = raw(caller.model.client.encrypt(small.x[:1]).to_bytes()).SerializeToString()
+    with grpc.insecure_channel(address_of(service)) as channel:
+        for count in range(150):
+            name = ("ModelInfer", "ModelMetadata", "ModelReady")[count % 3]
+            data = bytearray(whole[: rng.integers(len(whole))] if count % 2 else whole)
+            for at in rng.integers(min(120, len(data) + 1), size=count % 5):
+                data[at : at + 1] = rng.bytes(rng.integers(3))
+            call = channel.unary_unary(f"/inference.GRPCInferenceService/{name}")
+            ended = call.future(bytes(data), metadata=metadata, timeout=60).exception(timeout=60)
+            codes = {"FAILED_PRECONDITION", "INVALID_ARGUMENT", "NOT_FOUND"}
+            assert ended is None or ended.code().name in codes, (count, ended)
+    host, _, port = address_of(service).rpartition(":")
+    for hello in (b"GET / HTTP/1.1\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + rng.bytes(999),
+                  rng.bytes(9999)):  # fmt: skip
+        with socket.create_connection((host, int(port)), 10) as bare:
+            bare.sendall(hello)
+            with suppress(OSError):
+                bare.recv(99)
+    assert caller.stub.ServerLive(messages.ServerLiveRequest(), timeout=60).live
+
+
 def test_calls_are_counted(service: Running, caller: Caller) -> None:
     caller.stub.ServerLive(messages.ServerLiveRequest(), timeout=60)
     caller.refused("NOT_FOUND", request=raw(b"", model_name="cubic"))
@@ -432,10 +460,15 @@ def test_a_job_that_takes_longer(small: Linear, tmp_path: Path) -> None:
             caller.infer(request, name, timeout=2.5)
         check(ended.value, "DEADLINE_EXCEEDED", job)
         call = stub.ModelInfer.future(request, metadata=(*caller.metadata, name), timeout=60)
-        entered = threading.Event()
-        waiting = caller.stub.ServerReady.future(messages.ServerReadyRequest(), timeout=60)
-        waiting.add_done_callback(lambda _call: entered.set())
-        assert entered.wait(60)
+        stub.ServerReady(messages.ServerReadyRequest(), timeout=60)  # so the other has come, too
+        call.cancel()
+        counted = 'ModelInfer",status="CANCELLED"}'
+        with running.http() as http:
+            wait_until(lambda: counted in http.get("/metrics").text)
+            (only,) = http.get("/v2/jobs").json()["jobs"]
+        assert (only["id"], only["state"]) == (job, "queued")
+        call = stub.ModelInfer.future(request, metadata=(*caller.metadata, name), timeout=60)
+        stub.ServerReady(messages.ServerReadyRequest(), timeout=60)
         assert running.stop() == 0
         error = call.exception(timeout=60)
         check(error, "UNAVAILABLE", "the service stops", job)
@@ -520,6 +553,21 @@ def test_ports_that_cannot_be_had(small: Linear, say: Say, tmp_path: Path) -> No
     assert json.loads(checked.out)["grpc"] == "127.0.0.1:8001"
     assert json.loads(say(*line, "--check", "--json").out)["grpc"] is None
     assert say(*line[:-1], "8001", "--grpc-port", "8001", "--check").status == 2
+
+
+def test_a_port_that_another_takes_before_it_listens() -> None:
+    async def run() -> None:
+        # The other one would share it.
+        with socket.create_server(("127.0.0.1", 0), reuse_port=True) as taken:
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            server = Rpcs(front, address, grace=1.0)
+            with pytest.raises(UsageError, match=f"cannot listen on {address} for gRPC"):
+                await server.start()
+            await server.end()
+
+    settings = SimpleNamespace(largest_query_bytes=LARGEST)
+    front: Any = SimpleNamespace(parts=SimpleNamespace(settings=settings))
+    asyncio.run(run())
 
 
 def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
