@@ -389,7 +389,7 @@ def test_bytes_of_all_kinds(service: Running, caller: Caller, small: Linear) -> 
             name = ("ModelInfer", "ModelMetadata", "ModelReady")[count % 3]
             data = bytearray(whole[: rng.integers(len(whole))] if count % 2 else whole)
             for at in rng.integers(min(120, len(data) + 1), size=count % 5):
-                data[at : at + 1] = rng.bytes(rng.integers(3))
+                data[at : at + 1] = rng.bytes(int(rng.integers(3)))
             call = channel.unary_unary(f"/inference.GRPCInferenceService/{name}")
             ended = call.future(bytes(data), metadata=metadata, timeout=60).exception(timeout=60)
             codes = {"FAILED_PRECONDITION", "INVALID_ARGUMENT", "NOT_FOUND"}
