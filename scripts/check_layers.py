@@ -155,6 +155,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "service.settings": {"errors", "service"},
     "service.logs": {"service"},
     "service.tracing": {"service"},
+    "service.open_inference": {"errors", "service"},
     "service.state": {"errors", "service"},
     "service.blobs": {"errors", "service"},
     "service.problems": {"service.blobs"},
@@ -168,8 +169,8 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "service.assembly": {"service.jobs", "service.receipts", "service.sessions"},
     "service.worker": {"service.assembly", "service.logs", "service.tracing"},
     # Answers requests. It imports nothing that computes but the reading of queries.
-    "service.front": {"service.worker"},
-    "service.capacity": {"service.assembly"},
+    "service.front": {"service.open_inference", "service.worker"},
+    "service.capacity": {"service.assembly", "service.open_inference"},
     "service.start": {"service.capacity", "service.front"},
     "accelerators": set(),
     "accelerators.sweeps": {"simulation"},

@@ -252,6 +252,8 @@ def test_inference_requests_that_are_wrong(service: Running) -> None:
     tensor = {"name": "query", "datatype": "BYTES", "shape": [1], "data": ["AAAA"]}
     with service.http() as http:
         refused(http.post(at, content=b"no"), 400, "no JSON")
+        long = {"idempotency-key": "a" * 201}
+        refused(http.post(at, json={"inputs": [tensor]}, headers=long), 422, "Idempotency-Key")
         refused(http.post(at, json={"inputs": []}), 400, "0 inputs")
         refused(http.post(at, json={}), 400, "inputs")
         refused(http.post(at, json={"inputs": [{**tensor, "datatype": "FP32"}]}), 400, "FP32")

@@ -23,6 +23,11 @@ from palladion.support.text import size
 @click.option("--host", help="Address to listen on; default: 127.0.0.1.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; default: 8000.")
 @click.option(
+    "--grpc-port",
+    type=click.IntRange(0, 65535),
+    help="Port for gRPC; default: no gRPC. 0 for any that is free.",
+)
+@click.option(
     "--workers", type=click.IntRange(min=0), help="Processes that run programs; default: 1."
 )
 @click.option(
@@ -82,6 +87,8 @@ def show(checked: Check, as_json: bool) -> None:
             print_table(rows)
         if checked.two_parties:
             print_table([two_party_row(model) for model in checked.two_parties])
+        if checked.grpc is not None:
+            click.echo(f"gRPC would listen on {checked.grpc}")
         click.echo("predicted, for cores like those of this machine, each with nothing else to do")
         for model in checked.two_parties:
             if model.gives_away:

@@ -100,6 +100,8 @@ class Check:
     models: tuple[Servable, ...]
     two_parties: tuple[TwoPartyServable, ...]
     refused: tuple[Refused, ...]
+    grpc: str | None
+    """Address for gRPC, if the settings ask for it."""
 
     def to_json(self) -> Json:
         """As data for JSON."""
@@ -107,6 +109,7 @@ class Check:
             "models": [records.to_json(model) for model in self.models],
             "two_parties": [records.to_json(model) for model in self.two_parties],
             "refused": [{"path": str(r.path), "reason": r.reason} for r in self.refused],
+            "grpc": self.grpc,
         }
 
 
@@ -116,9 +119,10 @@ def check(parts: Parts) -> Check:
     Raises
     ------
     UsageError
-        If there is no such folder.
+        If there is no such folder, or the packages for gRPC are needed and not installed.
     """
     check_folder(parts)
+    check_grpc(parts)
     found = parts.models.refresh()
     every = [version for versions in found.versions.values() for version in versions.values()]
     models = tuple(
@@ -132,7 +136,7 @@ def check(parts: Parts) -> Check:
         for version in every
         if isinstance(version, TwoPartyVersion)
     )
-    return Check(models, two_parties, found.refused)
+    return Check(models, two_parties, found.refused, parts.settings.grpc_address)
 
 
 def servable(version: Version, key_memory: int) -> Servable:
@@ -154,3 +158,10 @@ def check_folder(parts: Parts) -> None:
         raise UsageError(f"there is no folder {parts.settings.programs}, expected one with "
                          "programs that `palladion compile` wrote, as NAME.program or "
                          "NAME.hybrid")  # fmt: skip
+
+
+def check_grpc(parts: Parts) -> None:
+    """Refuse settings that ask for gRPC where its packages are not installed. Raises as
+    :func:`check`."""
+    if parts.settings.grpc_port is not None:
+        import palladion.service.open_inference  # noqa: F401

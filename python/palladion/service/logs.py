@@ -10,7 +10,7 @@ from typing import Final, TextIO
 STANDARD: Final = {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"}
 """Fields that every record has."""
 
-ROOTS: Final = ("palladion", "uvicorn.error")
+ROOTS: Final = ("palladion", "uvicorn.error", "grpc")
 
 
 class AsJson(logging.Formatter):

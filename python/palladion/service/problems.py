@@ -35,6 +35,23 @@ STATUS: Final[dict[Kind, int]] = {
 }
 """The status of an error that names none of its own."""
 
+RPC_CODES: Final[dict[int, str]] = {
+    400: "INVALID_ARGUMENT",
+    401: "UNAUTHENTICATED",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    409: "FAILED_PRECONDITION",
+    410: "NOT_FOUND",
+    413: "RESOURCE_EXHAUSTED",  # as gRPC itself refuses messages that are too large
+    422: "FAILED_PRECONDITION",
+    426: "FAILED_PRECONDITION",
+    429: "RESOURCE_EXHAUSTED",
+    500: "INTERNAL",
+    503: "UNAVAILABLE",
+    507: "RESOURCE_EXHAUSTED",
+}
+"""The code in gRPC of each status."""
+
 SOON: Final = 5
 """Seconds after which a request may be tried again, if nothing better is known."""
 

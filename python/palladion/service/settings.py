@@ -6,7 +6,15 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -88,6 +96,8 @@ class Settings(BaseModel):
 
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    grpc_port: Annotated[int, Field(ge=0, le=65535)] | None = None
+    """Port for gRPC on the same address, 0 for any that is free. Without one there is no gRPC."""
 
     workers: Annotated[int, Field(ge=0)] = 1
     """Processes that run programs. Without one, workers elsewhere do."""
@@ -130,6 +140,13 @@ class Settings(BaseModel):
 
     limits: Limits = Limits()
     models: dict[str, Serving] = {}
+
+    @field_validator("grpc_port")
+    @classmethod
+    def _another_port(cls, port: int | None, info: ValidationInfo) -> int | None:
+        if port and port == info.data.get("port"):
+            raise ValueError("is the port of HTTP too, expected another one")
+        return port
 
     @field_validator("database")
     @classmethod
@@ -176,6 +193,17 @@ class Settings(BaseModel):
     def database_url(self) -> str:
         """URL of the database."""
         return self.database or f"sqlite:///{(self.data / 'service.sqlite').resolve()}"
+
+    @property
+    def grpc_address(self) -> str | None:
+        """Address for gRPC, such as ``127.0.0.1:8001``; ``None`` without gRPC."""
+        if self.grpc_port is None:
+            return None
+        return (
+            f"[{self.host}]:{self.grpc_port}"
+            if ":" in self.host
+            else (f"{self.host}:{self.grpc_port}")
+        )
 
     @property
     def worker_threads(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from palladion.errors import Termination, UsageError
 from palladion.service.assembly import Parts, assemble
-from palladion.service.capacity import check_folder
+from palladion.service.capacity import check_folder, check_grpc
 from palladion.service.settings import Settings
 from palladion.service.tracing import start_tracing
 
@@ -42,21 +42,29 @@ def serve_until_stopped(parts: Parts) -> None:
     Raises
     ------
     UsageError
-        If the port cannot be had, if there is no folder of programs, or if the environment asks for
-        traces and the packages for them are not installed.
+        If a port cannot be had, if there is no folder of programs, or if the environment asks for
+        traces or the settings for gRPC and the packages for them are not installed.
     """
     import uvicorn
 
-    from palladion.service.front.app import create
+    from palladion.service.front.app import GRACE, create
     from palladion.service.front.head_timeout import HeadTimeout
     from palladion.service.front.relay import LARGEST_MESSAGE
     from palladion.service.front.websocket import SessionSocket
     from palladion.service.logs import log_to
 
     check_folder(parts)
+    check_grpc(parts)
     start_tracing("front")
     settings = parts.settings
     listening = listen(settings.host, settings.port)
+    if settings.grpc_port is not None:
+        try:
+            # gRPC takes no socket, and listens when the rest runs. Here it would be too late.
+            listen(settings.host, settings.grpc_port).close()
+        except UsageError:
+            listening.close()
+            raise
     log_to(sys.stderr)
     host, port = listening.getsockname()[:2]
     print(f"http://{host}:{port}", file=sys.stderr, flush=True)
@@ -65,6 +73,8 @@ def serve_until_stopped(parts: Parts) -> None:
     class Server(uvicorn.Server):
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             app.state.sessions.stop()
+            if app.state.rpcs is not None:
+                app.state.rpcs.stop()
             await super().shutdown(sockets)
 
     config = uvicorn.Config(
@@ -77,7 +87,7 @@ def serve_until_stopped(parts: Parts) -> None:
         access_log=False,
         limit_concurrency=1000,
         timeout_keep_alive=30,
-        timeout_graceful_shutdown=10,
+        timeout_graceful_shutdown=GRACE,
         h11_max_incomplete_event_size=1 << 16,
         server_header=False,
     )

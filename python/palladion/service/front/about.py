@@ -7,6 +7,7 @@ from typing import Final
 from fastapi import APIRouter, Request, Response
 
 from palladion._native import __version__
+from palladion.service.assembly import Parts
 from palladion.service.front.access import Caller, Service
 from palladion.service.front.session_routes import sessions_of
 from palladion.service.front.views import (
@@ -22,6 +23,8 @@ from palladion.service.front.views import (
 from palladion.service.keys.stored import Cover
 from palladion.service.models.catalogue import Version
 from palladion.service.problems import BusyError
+from palladion.service.sessions.host import Sessions
+from palladion.service.tenants import Tenant
 from palladion.support.records import Json
 
 ROUTER = APIRouter(prefix="/v2")
@@ -66,13 +69,25 @@ def metadata(
     request: Request, parts: Service, tenant: Caller, model: str, version: str | None = None
 ) -> ModelView:
     """The metadata of a version of a model."""
+    return view_of(parts, sessions_of(request), tenant, model, version)
+
+
+def view_of(
+    parts: Parts, sessions: Sessions, tenant: Tenant, model: str, version: str | None
+) -> ModelView:
+    """The metadata of a version of a model, for a tenant.
+
+    Raises
+    ------
+    NotThereError
+        If there is no such model or version.
+    """
     catalogue = parts.models.catalogue
     served, versions = catalogue.served(model, version), [*catalogue.model(model)]
     if isinstance(served, Version):
         return ModelView.of(served, versions)
     budget = parts.budgets.of(tenant, served.facts)
-    certificate_hash = sessions_of(request).certificate.hash
-    return ModelView.of_two_parties(served, versions, budget, certificate_hash)
+    return ModelView.of_two_parties(served, versions, budget, sessions.certificate.hash)
 
 
 @ROUTER.get("/models/{model}/ready", tags=["models"])

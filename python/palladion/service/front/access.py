@@ -49,7 +49,14 @@ def parts_of(request: HTTPConnection) -> Parts:
 
 
 def tenant_of(request: HTTPConnection) -> Tenant:
-    """The tenant whose token a request has.
+    """The tenant whose token a request has. Raises as :func:`admit`."""
+    rates = request.app.state.rates
+    assert isinstance(rates, Rates), "the application is made with them"
+    return admit(parts_of(request), rates, request.headers.get("authorization", ""))
+
+
+def admit(parts: Parts, rates: Rates, header: str) -> Tenant:
+    """The tenant whose token the header ``authorization`` has. Its request is counted.
 
     Raises
     ------
@@ -58,14 +65,11 @@ def tenant_of(request: HTTPConnection) -> Tenant:
     UnauthorisedError
         If there is no valid token.
     """
-    header = request.headers.get("authorization", "")
     if not header.lower().startswith(SCHEME):
         raise UnauthorisedError(
             "the request has no token: send the header `Authorization: Bearer TOKEN`"
         )
-    tenant = parts_of(request).tenants.of_token(header[len(SCHEME) :].strip())
-    rates = request.app.state.rates
-    assert isinstance(rates, Rates), "the application is made with them"
+    tenant = parts.tenants.of_token(header[len(SCHEME) :].strip())
     rates.count(tenant)
     return tenant
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fastapi import FastAPI, Response
 from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
@@ -20,21 +20,24 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, HTTPConnection
 
 from palladion._native import __version__
-from palladion.errors import PalladionError, can_retry, kind_of
+from palladion.errors import PalladionError
 from palladion.service.assembly import Parts
 from palladion.service.front import about, inference, job_routes, key_routes, session_routes
 from palladion.service.front.access import Rates
 from palladion.service.front.metrics import Metrics
 from palladion.service.front.middleware import Middleware
+from palladion.service.front.refusals import refusal_of
 from palladion.service.front.views import Problem
 from palladion.service.front.watcher import Watcher
 from palladion.service.jobs.queue import Reaper
 from palladion.service.jobs.sweeper import Sweeper
-from palladion.service.problems import retry_after, status_of
 from palladion.service.sessions.host import Sessions
 from palladion.service.tracing import end_tracing, trace_requests
 from palladion.service.worker.supervisor import Supervisor
 from palladion.support.records import Json
+
+if TYPE_CHECKING:
+    from palladion.service.front.rpcs import Rpcs  # an extra
 
 LOG: Final = logging.getLogger("palladion.service.front")
 
@@ -42,6 +45,9 @@ PAGE: Final = Path(__file__).parent.parent / "page"
 
 LOOK_AT_MODELS: Final = 5.0
 """Seconds between two looks at the folder of programs."""
+
+GRACE: Final = 10
+"""Seconds in which requests may end when the service stops."""
 
 SWEEP: Final = 60.0
 """Seconds between two sweeps."""
@@ -84,12 +90,17 @@ def create(parts: Parts) -> FastAPI:
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         await run_in_threadpool(parts.models.refresh)
         workers.start()
+        rpcs: Rpcs | None = app.state.rpcs
         tasks = [asyncio.create_task(watcher.run()), *(
             asyncio.create_task(every(seconds, act)) for seconds, act in chores(parts)
         )]  # fmt: skip
         try:
+            if rpcs is not None:
+                await rpcs.start()
             yield
         finally:
+            if rpcs is not None:
+                await rpcs.end()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
@@ -122,6 +133,13 @@ def create(parts: Parts) -> FastAPI:
     metrics = Metrics(parts, sessions)
     show_figures(app, metrics)
     app.add_middleware(Middleware, metrics=metrics)
+    app.state.rpcs = None
+    if parts.settings.grpc_address is not None:
+        from palladion.service.front.rpc_calls import Front  # an extra
+        from palladion.service.front.rpcs import Rpcs
+
+        front = Front(parts, app.state.rates, watcher, sessions, metrics, workers.wake)
+        app.state.rpcs = Rpcs(front, parts.settings.grpc_address, GRACE)
     trace_requests(app)
     if PAGE.is_dir():
         app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
@@ -172,22 +190,11 @@ async def problem(_request: HTTPConnection, error: Exception) -> JSONResponse:
         headers = dict(error.headers or {})
     elif isinstance(error, ClientDisconnect):  # nobody reads this
         status, detail, kind, retry = 400, "the client left in the middle", "io", True
-    elif isinstance(error, PalladionError):
-        status, detail, kind = status_of(error), str(error), kind_of(error).name
-        after = retry_after(error)
-        retry = after is not None or can_retry(error)
-        if after is not None:
-            headers["retry-after"] = str(round(after + 0.5))
-        if status >= 500:
-            LOG.warning("%s: %s", status, detail)
     else:
-        LOG.error("request failed", exc_info=error)
-        status, detail, kind, retry = (
-            500,
-            "a fault of the service: its log has more",
-            "internal",
-            False,
-        )
+        refusal = refusal_of(error)
+        status, detail, kind, retry = refusal.status, refusal.detail, refusal.kind, refusal.retry
+        if refusal.after is not None:
+            headers["retry-after"] = str(refusal.after)
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     if status == 426:

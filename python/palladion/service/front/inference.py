@@ -7,23 +7,29 @@ A ciphertext is a tensor of the type BYTES. The protocol, with its extension for
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
-import struct
 from pathlib import Path
 from typing import Any, Final
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from palladion.service.front.access import Caller, Service
-from palladion.service.front.bodies import Received, in_file
-from palladion.service.front.job_routes import answer_file, ended, wake
+from palladion.service.front.bodies import in_file
+from palladion.service.front.job_routes import Idempotency, ended, wake
 from palladion.service.front.submission import submit
-from palladion.service.front.views import JobView
-from palladion.service.jobs.job import Job, State
+from palladion.service.front.tensors import (
+    answer_of,
+    check_inputs,
+    element_of,
+    to_tensor,
+    wait_of,
+    write_query,
+)
+from palladion.service.front.views import JobView, TensorView
+from palladion.service.jobs.job import Job
 from palladion.service.problems import RequestError
 from palladion.service.settings import faults
 from palladion.support.records import Json
@@ -35,17 +41,11 @@ LENGTH: Final = "Inference-Header-Content-Length"
 
 LARGEST_HEADER: Final = 1 << 16
 
-PREFIX: Final = struct.Struct("<I")
-"""Length of an element of a binary BYTES tensor."""
 
-
-class InputTensor(BaseModel):
+class InputTensor(TensorView):
     """The query: one element of BYTES, as binary data or in base64."""
 
-    name: str
-    datatype: str
-    shape: list[int]
-    parameters: Json = {}
+    parameters: Json = Field(default_factory=dict)
     data: list[Any] | None = None
 
 
@@ -68,26 +68,29 @@ class InferenceRequest(BaseModel):
 @ROUTER.post("/models/{model}/infer", response_class=Response)
 @ROUTER.post("/models/{model}/versions/{version}/infer", response_class=Response)
 async def infer(
-    request: Request, parts: Service, tenant: Caller, model: str, version: str | None = None
+    request: Request,
+    parts: Service,
+    tenant: Caller,
+    model: str,
+    version: str | None = None,
+    idempotency_key: Idempotency = None,
 ) -> Response:
     """Run a query and wait for its answer. 202 with the job if it takes longer than a request may
     wait."""
     chosen = parts.models.catalogue.version(model, version)
-    name = request.headers.get("Idempotency-Key")
-    await run_in_threadpool(parts.queue.check_room, tenant, chosen, name)
+    await run_in_threadpool(parts.queue.check_room, tenant, chosen, idempotency_key)
+    most = parts.settings.largest_query_bytes
     # Base64 is a third longer than bytes.
-    most = parts.settings.largest_query_bytes * 4 // 3 + LARGEST_HEADER
-    async with in_file(request, parts, most) as body:
+    async with in_file(request, parts, most * 4 // 3 + LARGEST_HEADER) as body:
         length = request.headers.get(LENGTH)
         asked = await run_in_threadpool(header_of, body.file, length)
-        wait = asked.parameters.get("wait", parts.settings.longest_wait_seconds)
-        if not isinstance(wait, int | float) or not 0 <= wait <= 3600:
-            raise RequestError(f"the parameter wait is {wait!r}, expected 0 to 3600 seconds")
+        wait = wait_of(asked.parameters.get("wait"), parts.settings.longest_wait_seconds)
         with parts.store.incoming() as file:
-            query = await run_in_threadpool(extract, body.file, asked, length, file)
-            job = await run_in_threadpool(submit, parts, tenant, chosen, query, name)
+            data = await run_in_threadpool(extract, body.file, asked, length)
+            query = await run_in_threadpool(write_query, data, file, most)
+            job = await run_in_threadpool(submit, parts, tenant, chosen, query, idempotency_key)
     wake(request)
-    job = await ended(request, parts, job, float(wait))
+    job = await ended(request, parts, job, wait)
     if job.active:
         view = await run_in_threadpool(JobView.of, job, parts)
         return JSONResponse(view.model_dump(mode="json"), status_code=202)
@@ -114,25 +117,19 @@ def header_of(file: Path, length: str | None) -> InferenceRequest:
         raise RequestError(f"the body is no JSON: {error}") from error
 
 
-def extract(file: Path, asked: InferenceRequest, length: str | None, to: Path) -> Received:
-    """Write the query of a request to a file of its own.
+def extract(file: Path, asked: InferenceRequest, length: str | None) -> bytes:
+    """The query of a request.
 
     Raises
     ------
     RequestError
         If there is not one input of one element of BYTES.
     """
-    if len(asked.inputs) != 1:
-        raise RequestError(f"{len(asked.inputs)} inputs, expected one: the query")
+    check_inputs(asked.inputs)
     (tensor,) = asked.inputs
-    if tensor.datatype != "BYTES" or tensor.shape not in ([1], [1, 1]):
-        raise RequestError(f"an input {tensor.datatype} of shape {tensor.shape}, expected BYTES of "
-                           "shape [1]: the bytes of a query")  # fmt: skip
     size = tensor.parameters.get("binary_data_size")
     begin = int(length or 0)
-    query = from_base64(tensor.data) if size is None else from_binary(file, size, begin)
-    to.write_bytes(query)
-    return Received(to, hashlib.sha256(query).hexdigest(), len(query))
+    return from_base64(tensor.data) if size is None else from_binary(file, size, begin)
 
 
 def from_base64(data: list[Any] | None) -> bytes:
@@ -153,10 +150,7 @@ def from_binary(file: Path, size: Any, begin: int) -> bytes:
         tensor = opened.read()
     if not isinstance(size, int) or size != len(tensor):
         raise RequestError(f"binary_data_size is {size!r}, and {len(tensor)} bytes follow the JSON")
-    if len(tensor) < PREFIX.size or PREFIX.unpack_from(tensor)[0] != len(tensor) - PREFIX.size:
-        raise RequestError("the tensor is not one element of BYTES: 4 bytes of its length, the "
-                           "least first, and then the query")  # fmt: skip
-    return tensor[PREFIX.size :]
+    return element_of(tensor)
 
 
 def wants_binary(asked: InferenceRequest, length: str | None) -> bool:
@@ -170,23 +164,18 @@ def wants_binary(asked: InferenceRequest, length: str | None) -> bool:
 
 def reply(parts: Service, job: Job, asked: InferenceRequest, *, binary: bool) -> Response:
     """The answer of a job that has ended."""
-    if job.state == State.FAILED.value and job.error_retry:
-        raise RequestError(job.error_detail or "the run failed", 5.0)
-    answer = answer_file(parts, job)
-    data = Path(answer.path).read_bytes()
-    names = {"job": job.id, "program_id": job.program_id, "query_id": job.query_id,
-             "key_id": job.key_id, "seconds": job.seconds}  # fmt: skip
+    answer = answer_of(parts, job)
     output: Json = {"name": "answer", "datatype": "BYTES", "shape": [1]}
-    tensor = PREFIX.pack(len(data)) + data
+    tensor = to_tensor(answer.data)
     if binary:
         output["parameters"] = {"binary_data_size": len(tensor)}
     else:
-        output["data"] = [base64.b64encode(data).decode()]
+        output["data"] = [base64.b64encode(answer.data).decode()]
     data_of_reply = {
         "model_name": job.model,
         "model_version": job.version,
         "id": asked.id or job.id,
-        "parameters": names,
+        "parameters": answer.parameters,
         "outputs": [output],
     }
     header = json.dumps(data_of_reply).encode()

@@ -125,7 +125,7 @@ def answer(parts: Service, owned: Owned) -> FileResponse:
 @ROUTER.get("/jobs/{job}/receipt")
 def receipt(parts: Service, owned: Owned) -> ReceiptView:
     """The service's signed word on which program gave the answer to which query."""
-    answer = Path(answer_file(parts, owned).path)
+    answer = answer_path(parts, owned)
     facts = {name: getattr(owned, name) for name in (
         "id", "model", "version", "program_id", "query_id", "key_id", "created", "finished",
     )}  # fmt: skip
@@ -145,7 +145,15 @@ class AnswerResponse(FileResponse):
 
 
 def answer_file(parts: Parts, job: Job) -> FileResponse:
-    """The answer of a job as a response.
+    """The answer of a job as a response. Raises as :func:`answer_path`."""
+    headers = {"palladion-program-id": job.program_id, "palladion-query-id": job.query_id,
+               "palladion-key-id": job.key_id, "palladion-model-version": job.version}  # fmt: skip
+    path = answer_path(parts, job)
+    return AnswerResponse(path, media_type="application/octet-stream", headers=headers)
+
+
+def answer_path(parts: Parts, job: Job) -> Path:
+    """The file of the answer of a job.
 
     Raises
     ------
@@ -161,7 +169,4 @@ def answer_file(parts: Parts, job: Job) -> FileResponse:
     if job.answer is None:
         reason = f": {job.error_detail}" if job.error_detail else ""
         raise ConflictError(f"job {job.id} has no answer, it is {job.state}{reason}")
-    headers = {"palladion-program-id": job.program_id, "palladion-query-id": job.query_id,
-               "palladion-key-id": job.key_id, "palladion-model-version": job.version}  # fmt: skip
-    path = parts.store.file(job.answer)
-    return AnswerResponse(path, media_type="application/octet-stream", headers=headers)
+    return parts.store.file(job.answer)

@@ -33,8 +33,8 @@ class Metrics:
         self.registry.register(OfState(parts))
         self.registry.register(OfSessions(sessions))
 
-    def count(self, route: str, status: int, seconds: float) -> None:
-        """Count a response."""
+    def count(self, route: str, status: int | str, seconds: float) -> None:
+        """Count a response: its status is a number of HTTP, or a word of gRPC."""
         self.requests.labels(route, status).inc()
         self.seconds.labels(route).observe(seconds)
 
