@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -82,25 +82,30 @@ def threads_option(command: Command) -> Command:
     )(command)
 
 
+LEAST_WORD: Final = 32
+LARGEST_WORD: Final = 64
+
+
 def words_option(command: Command) -> Command:
-    """``--words 32``, given to the command as ``words``: None for words of any size."""
+    """``--words BITS``, given to the command as ``words``: None for words of any size."""
 
     def checked(_context: click.Context, _option: click.Parameter, bits: int | None) -> int | None:
-        if bits in (None, 32):
+        if bits is None or LEAST_WORD <= bits <= LARGEST_WORD:
             return bits
         reason = (
             "a product of a network's residuals takes moduli of 32 bits (docs/adr/0020)"
-            if bits < 32
-            else "its programs also run on machines whose words are larger"
+            if bits < LEAST_WORD
+            else "no modulus has more, so leave the option out"
         )
-        raise UsageError(f"words of {bits} bits, expected 32: {reason}")
+        expected = f"expected {LEAST_WORD} to {LARGEST_WORD}"
+        raise UsageError(f"words of {bits} bits, {expected}: {reason}")
 
     return click.option(
         "--words",
         type=int,
-        metavar="32",
+        metavar="BITS",
         callback=checked,
-        help="Bits of the words that every modulus must fit, for machines of 32-bit words; "
+        help="Bits of the words that every modulus must fit, 32 to 64, for machines of such words; "
         "default: 64, where moduli are as large as is best.",
     )(command)
 
