@@ -66,8 +66,17 @@ fn moduli_fill_words_and_do_not_exceed_them() {
     for (bits, special) in [(34, 34), (36, 36), (49, 49), (60, 49)] {
         let program = compile(&of_model("mnist.json"), of_words(WordSize::Bits(bits))).unwrap();
         let p = &program.parameters;
-        println!("{bits} bits: {} limbs, {} special, {} a digit", p.q.len(), p.p.len(), p.digit_limbs);
-        assert!(p.q[1..].iter().all(|q| (34..=36).contains(&(q.ilog2() + 1))));
+        println!(
+            "{bits} bits: {} limbs, {} special, {} a digit",
+            p.q.len(),
+            p.p.len(),
+            p.digit_limbs
+        );
+        assert!(
+            p.q[1..]
+                .iter()
+                .all(|q| (34..=36).contains(&(q.ilog2() + 1)))
+        );
         assert!(p.q.iter().chain(&p.p).all(|q| q.ilog2() < bits));
         // They are smaller only where 128-bit security leaves no room.
         assert!(p.p.iter().all(|q| q.ilog2() < special));

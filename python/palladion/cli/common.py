@@ -9,13 +9,14 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 import palladion
 from palladion.cli.ending import claim_stdout
+from palladion.deployment import WORD_SIZES
 from palladion.errors import InputWarning, UsageError
 from palladion.support.destination import Destination
 from palladion.support.records import Json
@@ -82,22 +83,18 @@ def threads_option(command: Command) -> Command:
     )(command)
 
 
-LEAST_WORD: Final = 32
-LARGEST_WORD: Final = 64
-
-
 def words_option(command: Command) -> Command:
     """``--words BITS``, given to the command as ``words``: None for words of any size."""
 
     def checked(_context: click.Context, _option: click.Parameter, bits: int | None) -> int | None:
-        if bits is None or LEAST_WORD <= bits <= LARGEST_WORD:
+        if bits is None or bits in WORD_SIZES:
             return bits
         reason = (
             "a product of a network's residuals takes moduli of 32 bits (docs/adr/0020)"
-            if bits < LEAST_WORD
+            if bits < WORD_SIZES[0]
             else "no modulus has more, so leave the option out"
         )
-        expected = f"expected {LEAST_WORD} to {LARGEST_WORD}"
+        expected = f"expected {WORD_SIZES[0]} to {WORD_SIZES[-1]}"
         raise UsageError(f"words of {bits} bits, {expected}: {reason}")
 
     return click.option(
