@@ -25,6 +25,10 @@ from palladion.support.records import Json
 from palladion.targets import CPU, Logged, Prepared, Save, Target
 from palladion.traces import Trace
 
+WORD_SIZES: Final = range(32, 65)
+"""Bits of the words of machines for which networks are compiled. A product of a network's residuals
+takes 32 bits, and no modulus has more than 64."""
+
 MOST_QUERIES = 1 << 40
 """The most answers over which floods hide the noise of outputs."""
 
@@ -77,11 +81,12 @@ class CompiledModel:
             If the network cannot be evaluated under encryption, or not with such moduli, or not
             with floods.
         UsageError
-            If ``batch`` inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is
+            If ``batch`` inputs do not fit, if ``words`` is out of range, if ``queries`` is
             out of range, or if ``failure`` is above -40.
         """
-        if words not in (None, 32):
-            raise UsageError(f"words of {words!r} bits, expected 32, or None for any")
+        if words is not None and whole(words, f"words of {words!r} bits") not in WORD_SIZES:
+            raise UsageError(f"words of {words!r} bits, expected {WORD_SIZES[0]} to "
+                             f"{WORD_SIZES[-1]}, or None for any")  # fmt: skip
         count = whole(batch, f"a batch of {batch!r}")
         answers = whole(queries, f"{queries!r} queries")
         if not 1 <= answers <= MOST_QUERIES:

@@ -302,8 +302,8 @@ class Model:
             ``"encrypted"``: the server computes alone. ``"hybrid"``: client and server compute
             together, in seconds and with exact answers; see :mod:`palladion.hybrid`.
         words
-            With 32 every modulus fits a word of 32 bits, for machines of such words. Keys are
-            larger then, and runs on a CPU slower.
+            Bits of the words that every modulus must fit, 32 to 64, for machines of such words.
+            With less than 49 keys are larger, and runs on a CPU slower.
         hide_model
             An answer shows its outputs and nothing else of the network, except by the noise of the
             outputs: from the noise a client can check a guess of all weights. With ``hide_model`` a
@@ -322,7 +322,7 @@ class Model:
             If the network cannot be evaluated under encryption, or not with such moduli, or not
             with floods.
         UsageError
-            If ``batch`` inputs do not fit, if ``words`` is neither None nor 32, if ``queries`` is
+            If ``batch`` inputs do not fit, if ``words`` is out of range, if ``queries`` is
             out of range, or if an option belongs to the other mode.
         """
         if mode not in MODES:

@@ -89,10 +89,12 @@ pub enum Error {
     },
     /// The network needs moduli that do not fit words of 32 bits.
     #[error(
-        "moduli of 32-bit words do not hold this network: {reason}: compile it without --words 32, or quantise with \
+        "moduli of {bits}-bit words do not hold this network: {reason}: compile it without --words {bits}, or quantise with \
          a lower --limit, which makes tables smaller"
     )]
     Words {
+        /// Bits of a word.
+        bits: u32,
         /// Error of the last attempt.
         reason: Box<Error>,
     },

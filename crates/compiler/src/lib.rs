@@ -92,8 +92,9 @@ pub enum WordSize {
     /// 64 bits. Moduli have the size that is best.
     #[default]
     Any,
-    /// 32 bits: no modulus is larger than [`WordSize::LARGEST_32`].
-    Bits32,
+    /// So many bits, from [`WordSize::LEAST`] to 64. With 32 no modulus is larger than
+    /// [`WordSize::LARGEST_32`].
+    Bits(u32),
 }
 
 impl WordSize {
@@ -102,12 +103,29 @@ impl WordSize {
     /// matrices of bytes.
     pub const LARGEST_32: u64 = 0xFEFE_FEFF;
 
+    /// The fewest bits for which there are programs.
+    pub const LEAST: u32 = 32;
+
+    /// Bits of a word.
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Any => u64::BITS,
+            Self::Bits(bits) => bits,
+        }
+    }
+
     /// Largest modulus.
     pub const fn largest(self) -> u64 {
-        match self {
-            Self::Any => u64::MAX,
-            Self::Bits32 => Self::LARGEST_32,
+        match self.bits() {
+            32 => Self::LARGEST_32,
+            64.. => u64::MAX,
+            bits => (1 << bits) - 1,
         }
+    }
+
+    /// Whether words are smaller than the limbs that are best.
+    pub(crate) fn are_narrow(self) -> bool {
+        self.bits() < Moduli::default().limb_bits
     }
 }
 
@@ -116,12 +134,13 @@ impl WordSize {
     fn explain(self, error: Error) -> Error {
         match (self, error) {
             (
-                Self::Bits32,
+                Self::Bits(bits),
                 reason @ (Error::NoParameters { .. }
                 | Error::Failure { .. }
                 | Error::Layer { .. }
                 | Error::Circuits(circuits::Error::OutOfLevels { .. })),
             ) => Error::Words {
+                bits,
                 reason: Box::new(reason),
             },
             (_, error) => error,
@@ -136,15 +155,12 @@ impl Moduli {
     /// average. Therefore two or three products follow each other with one limb dropped after each,
     /// and the next product drops two limbs (`docs/adr/0020-words-of-32-bits.md`).
     pub fn of_words(words: WordSize) -> Self {
-        match words {
-            WordSize::Any => Self::default(),
-            WordSize::Bits32 => Self {
-                limb_bits: 32,
-                wider_bits: 0,
-                special_bits: 32,
-                slack_bits: 1.5,
-                words,
-            },
+        let best = Self::default();
+        Self {
+            limb_bits: best.limb_bits.min(words.bits()),
+            special_bits: best.special_bits.min(words.bits()),
+            words,
+            ..best
         }
     }
 }

@@ -53,9 +53,9 @@ const MORE_LEVELS: usize = 2;
 /// Largest number of limbs by which a tried chain may be shorter than the cheapest shapes of tables
 /// need.
 const SHORTER_LIMBS: usize = 2;
-/// As [`SHORTER_LIMBS`], for words of 32 bits. With such words the cheapest shapes may end so low
+/// As [`SHORTER_LIMBS`], for words that are smaller than the best limbs. With such words the cheapest shapes may end so low
 /// that special moduli hardly fit.
-const SHORTER_LIMBS_32: usize = 5;
+const SHORTER_LIMBS_NARROW: usize = 5;
 /// Largest number of bits of a chain that is tried: 24 limbs of the default size.
 const MAX_CHAIN_BITS: u32 = 24 * 34;
 
@@ -70,7 +70,8 @@ pub(crate) fn choose(
         return choose_like(network, options, like);
     }
     let found = choose_limbs(network, options);
-    if options.flooded_answers.is_none() || options.moduli.words != WordSize::Any {
+    let widest = options.moduli.limb_bits + WIDER_BITS;
+    if options.flooded_answers.is_none() || widest > options.moduli.words.bits() {
         return found;
     }
     let mut wider = options;
@@ -94,10 +95,7 @@ fn cheaper(first: Option<(Program, Choices)>, second: (Program, Choices)) -> (Pr
 /// Compiles with the best parameters found. If runs would be wrong too often with limbs of the size
 /// asked for, larger limbs are tried.
 fn choose_limbs(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
-    let largest = match options.moduli.words {
-        WordSize::Any => LARGEST_LIMB,
-        WordSize::Bits32 => options.moduli.limb_bits,
-    };
+    let largest = LARGEST_LIMB.min(options.moduli.words.bits());
     let (mut options, mut first) = (options, None);
     loop {
         match choose_with(network, options) {
@@ -185,13 +183,14 @@ fn sizes_of(spec: &ParamsSpec, others: Moduli) -> Moduli {
     let bits = |q: Option<&u64>| q.map_or(0, |q| 64 - q.leading_zeros());
     let limb_bits = bits(spec.q.last());
     let largest = spec.q.iter().chain(&spec.p).max();
-    let fits_32 = largest.is_some_and(|&q| q <= WordSize::Bits32.largest());
+    let narrow = WordSize::Bits(32);
+    let fits = largest.is_some_and(|&q| q <= narrow.largest());
     Moduli {
         limb_bits,
         wider_bits: bits(spec.q.get(1)).saturating_sub(limb_bits),
         special_bits: bits(spec.p.first()),
-        words: match fits_32 {
-            true => WordSize::Bits32,
+        words: match fits {
+            true => narrow,
             false => WordSize::Any,
         },
         ..others
@@ -256,9 +255,9 @@ fn choose_for(
     // The shapes that are cheapest in a chain of any length may leave little security for special
     // moduli. They are therefore compared with shapes for shorter chains. This makes the keys of
     // LeNet-5 a fifth smaller, and its tables a twentieth faster.
-    let shorter = match options.moduli.words {
-        WordSize::Any => SHORTER_LIMBS,
-        WordSize::Bits32 => SHORTER_LIMBS_32,
+    let shorter = match options.moduli.words.are_narrow() {
+        false => SHORTER_LIMBS,
+        true => SHORTER_LIMBS_NARROW,
     };
     let shortest = limbs.saturating_sub(shorter).max(2);
     let candidates: Vec<ParamsSpec> = match sizes {
@@ -379,11 +378,11 @@ fn special_limbs(moduli: Moduli, digit_limbs: usize) -> usize {
 /// digit.
 fn cuts(moduli: Moduli, limbs: usize) -> Vec<(usize, usize)> {
     let mut cuts = Vec::new();
-    // Digits of single limbs are slow. But they leave most room for limbs, which 32-bit words may
+    // Digits of single limbs are slow. But they leave most room for limbs, which narrow words may
     // need.
-    let shortest = match moduli.words {
-        WordSize::Any => 2,
-        WordSize::Bits32 => 1,
+    let shortest = match moduli.words.are_narrow() {
+        false => 2,
+        true => 1,
     };
     for digit_limbs in shortest..=limbs {
         let digits = limbs.div_ceil(digit_limbs);

@@ -20,7 +20,7 @@ fn of_words(words: WordSize) -> Options {
 
 #[test]
 fn mnist_compiles_with_primes_of_32_bits() {
-    let program = compile(&of_model("mnist.json"), of_words(WordSize::Bits32)).unwrap();
+    let program = compile(&of_model("mnist.json"), of_words(WordSize::Bits(32))).unwrap();
     let p = &program.parameters;
     println!(
         "{} limbs, {} special, {} a digit, log QP {:.1}, margin {:.2}, failure 2^{:.1}, {} MB of keys",
@@ -58,13 +58,37 @@ fn mnist_compiles_with_primes_of_32_bits() {
 #[test]
 fn words_of_any_size_are_the_default() {
     assert_eq!(of_words(WordSize::Any), Options::default());
+    assert_eq!(Moduli::of_words(WordSize::Bits(64)).special_bits, 49);
+}
+
+#[test]
+fn moduli_fill_words_and_do_not_exceed_them() {
+    for (bits, special) in [(34, 34), (36, 36), (49, 49), (60, 49)] {
+        let program = compile(&of_model("mnist.json"), of_words(WordSize::Bits(bits))).unwrap();
+        let p = &program.parameters;
+        println!(
+            "{bits} bits: {} limbs, {} special, {} a digit",
+            p.q.len(),
+            p.p.len(),
+            p.digit_limbs
+        );
+        assert!(
+            p.q[1..]
+                .iter()
+                .all(|q| (34..=36).contains(&(q.ilog2() + 1)))
+        );
+        assert!(p.q.iter().chain(&p.p).all(|q| q.ilog2() < bits));
+        // They are smaller only where 128-bit security leaves no room.
+        assert!(p.p.iter().all(|q| q.ilog2() < special));
+        assert!(program.prediction.margin_bits > 1.0);
+    }
 }
 
 #[test]
 fn what_does_not_fit_says_how_it_would() {
     let options = Options {
         log2_failure: -1000.0,
-        ..of_words(WordSize::Bits32)
+        ..of_words(WordSize::Bits(32))
     };
     let error = compile(&of_model("mnist.json"), options)
         .unwrap_err()

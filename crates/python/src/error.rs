@@ -412,7 +412,9 @@ fn of_compiler(error: &compiler::Error) -> Fault {
         Network(_) | Layer { .. } | Failure { .. } | Profile { .. } => Fault::Network,
         Answers { .. } | Batch { .. } | EmptyBatch | Target { .. } => Fault::Usage,
         Circuits(error) => of_circuits(error).of_compilation(),
-        NoParameters { reason } | Words { reason } | Flood { reason, .. } => of_compiler(reason),
+        NoParameters { reason } | Words { reason, .. } | Flood { reason, .. } => {
+            of_compiler(reason)
+        }
         // The verifier rejected the compiler's output.
         Program(_) => Fault::Internal,
         _ => Fault::Internal,

@@ -88,9 +88,10 @@ fn compiled(
     let network = guard(py, || IntNetwork::from_json(network_json))?;
     let words = match words {
         None => WordSize::Any,
-        Some(32) => WordSize::Bits32,
+        Some(bits @ WordSize::LEAST..=64) => WordSize::Bits(bits),
         Some(bits) => {
-            let words = format!("words of {bits} bits, expected 32, or none for any");
+            let least = WordSize::LEAST;
+            let words = format!("words of {bits} bits, expected {least} to 64, or none for any");
             return Err(UsageError::new_err(words));
         }
     };

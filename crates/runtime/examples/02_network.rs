@@ -48,7 +48,7 @@ impl Exact for Integers {
 
 fn moduli(text: &str) -> Moduli {
     if text == "words32" {
-        return Moduli::of_words(WordSize::Bits32);
+        return Moduli::of_words(WordSize::Bits(32));
     }
     let parts: Vec<&str> = text.split(',').collect();
     Moduli {

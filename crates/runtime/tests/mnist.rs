@@ -326,7 +326,7 @@ fn a_batch_of_64_goes_through_coefficients_and_is_as_exact_half_full() {
 #[test]
 fn words_of_32_bits_are_as_exact() {
     let _alone = alone();
-    let prepared = check_loop([1, 1], WordSize::Bits32, 13);
+    let prepared = check_loop([1, 1], WordSize::Bits(32), 13);
     let p = &prepared.program().parameters;
     assert!(p.q.iter().chain(&p.p).all(|&q| q < 1 << 32));
 }

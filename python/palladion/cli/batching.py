@@ -108,7 +108,7 @@ def choose(
     """The program with the least predicted seconds per image within the budget, and all candidates.
 
     A run is wrong with a probability of at most ``2**failure``. Moduli fit words of ``words`` bits,
-    which is 32, or None for any. With ``hidden_queries`` floods hide the noise of outputs over so
+    32 to 64, or None for any. With ``hidden_queries`` floods hide the noise of outputs over so
     many queries. With ``profile``, a client's file or evaluation keys, the parameters are its.
 
     The search ends at the first batch that cannot be compiled. It also ends after :data:`NO_BETTER`

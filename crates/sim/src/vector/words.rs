@@ -22,7 +22,7 @@ pub(super) fn check_words(machine: &Machine, work: &Work) -> Result<()> {
     );
     let way = if words >= SMALLEST {
         format!(
-            "`palladion compile --words 32` makes programs of networks in words of 32 bits, which fit; {circuits}"
+            "`palladion compile --words {words}` makes programs of networks in words of {words} bits, which fit; {circuits}"
         )
     } else {
         format!(
