@@ -92,7 +92,7 @@ pub enum WordSize {
     /// 64 bits. Moduli have the size that is best.
     #[default]
     Any,
-    /// So many bits, from [`WordSize::LEAST`] to 64. With 32 no modulus is larger than
+    /// A number of bits, from [`WordSize::LEAST`] to 64. With 32 no modulus is larger than
     /// [`WordSize::LARGEST_32`].
     Bits(u32),
 }

@@ -53,8 +53,8 @@ const MORE_LEVELS: usize = 2;
 /// Largest number of limbs by which a tried chain may be shorter than the cheapest shapes of tables
 /// need.
 const SHORTER_LIMBS: usize = 2;
-/// As [`SHORTER_LIMBS`], for words that are smaller than the best limbs. With such words the cheapest shapes may end so low
-/// that special moduli hardly fit.
+/// As [`SHORTER_LIMBS`], for words that are smaller than the best limbs. With such words the
+/// cheapest shapes may end so low that special moduli hardly fit.
 const SHORTER_LIMBS_NARROW: usize = 5;
 /// Largest number of bits of a chain that is tried: 24 limbs of the default size.
 const MAX_CHAIN_BITS: u32 = 24 * 34;
