@@ -275,3 +275,35 @@ def test_pictures_are_resized_to_the_network(tmp_path: Path) -> None:
 def test_long_names_keep_their_end() -> None:
     assert short("/layer3/layer3.2/conv2/Conv", 18) == "/layer..conv2/Conv"
     assert short("conv1", 18) == "conv1"
+
+
+@pytest.mark.parametrize(
+    ("machine", "least", "most"), [("f1", 32, 32), ("sharp", 34, 36), ("athena", 49, 50)]
+)
+def test_programs_have_the_words_of_a_machine(
+    command: Command, network: Path, tmp_path: Path, machine: str, least: int, most: int
+) -> None:
+    line = ("compile", network, "--machine", machine, "--output", tmp_path / "program", "--json")
+    done = command(*line)
+    assert done.returncode == 0, done.stderr
+    compiled = palladion.CompiledModel.load(tmp_path / "program")
+    assert least <= compiled.facts.largest_modulus_bits <= most
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--machine", "craterlake"), "craterlake has words of 28 bits, and a network needs 32"),
+        (("--machine", "versal"), "array of tiles"),
+        (("--machine", "nobody"), "no machine of ours"),
+        (("--machine", "f1", "--words", 32), "the words are those of the machine"),
+        (("--machine", "f1", "--profile", "small"), "the moduli are those of the profile"),
+        (("--machine", "f1", "--mode", "hybrid"), "--machine is not for --mode hybrid"),
+    ],
+)
+def test_machines_that_fit_no_network_are_refused(
+    command: Command, network: Path, tmp_path: Path, options: tuple[str | int, ...], words: str
+) -> None:
+    done = command("compile", network, *options, "--output", tmp_path / "program")
+    refused(done, words)
+    assert not (tmp_path / "program").exists()

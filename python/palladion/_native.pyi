@@ -252,16 +252,17 @@ def compile(
 ) -> Program:
     """Compile an integer network for ``batch`` images per run.
 
-    A run is wrong with a probability of at most ``2**failure``. With ``words=32`` every modulus
-    fits a word of 32 bits. With ``flooded_answers`` noise hides the noise of the outputs over so
-    many answers, at most 2**40.
+    A run is wrong with a probability of at most ``2**failure``. Every modulus fits a
+    word of ``words`` bits, 32 to 64. With ``flooded_answers`` noise hides the noise of the outputs
+    over so many answers, at most 2**40.
 
     Raises
     ------
     NetworkError
         If the text is no integer network, or the network cannot be evaluated under encryption.
     UsageError
-        If so many images do not fit, ``failure`` is above -40, or ``words`` is not 32.
+        If so many images do not fit, ``failure`` is above -40, or ``words`` is out of
+        range.
     """
 
 def compile_with_choices(

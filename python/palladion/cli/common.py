@@ -16,8 +16,7 @@ from click.core import ParameterSource
 
 import palladion
 from palladion.cli.ending import claim_stdout
-from palladion.deployment import WORD_SIZES
-from palladion.errors import InputWarning, UsageError
+from palladion.errors import InputWarning
 from palladion.support.destination import Destination
 from palladion.support.records import Json
 from palladion.support.text import lined
@@ -80,30 +79,6 @@ def threads_option(command: Command) -> Command:
         callback=use,
         help="Threads to compute with; default: all cores.",
         expose_value=False,
-    )(command)
-
-
-def words_option(command: Command) -> Command:
-    """``--words BITS``, given to the command as ``words``: None for words of any size."""
-
-    def checked(_context: click.Context, _option: click.Parameter, bits: int | None) -> int | None:
-        if bits is None or bits in WORD_SIZES:
-            return bits
-        reason = (
-            "a product of a network's residuals takes moduli of 32 bits (docs/adr/0020)"
-            if bits < WORD_SIZES[0]
-            else "no modulus has more, so leave the option out"
-        )
-        expected = f"expected {WORD_SIZES[0]} to {WORD_SIZES[-1]}"
-        raise UsageError(f"words of {bits} bits, {expected}: {reason}")
-
-    return click.option(
-        "--words",
-        type=int,
-        metavar="BITS",
-        callback=checked,
-        help="Bits of the words that every modulus must fit, 32 to 64, for machines of such words; "
-        "default: 64, where moduli are as large as is best.",
     )(command)
 
 

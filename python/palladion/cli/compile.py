@@ -25,11 +25,11 @@ from palladion.cli.common import (
     public_rows,
     security_rows,
     threads_option,
-    words_option,
 )
 from palladion.cli.hybrid import MBIT, compile_hybrid, show_compiled
 from palladion.cli.progress import Steps
 from palladion.cli.stopping import timeout_option
+from palladion.cli.words import words_of, words_options
 from palladion.deployment import client_file, is_named
 from palladion.errors import UsageError
 from palladion.hybrid import Link
@@ -83,7 +83,7 @@ from palladion.support.text import at_most, size
     help="Client's file or evaluation keys to compare with: say which keys and queries stay valid.",
 )  # fmt: skip
 @hiding.hiding_options
-@words_option
+@words_options
 @calibration_options
 @budget_options
 @timeout_option
@@ -96,6 +96,7 @@ def compile_(
     save_network: Path | None,
     failure: float,
     words: int | None,
+    machine: str | None,
     reveal_accumulators: bool,
     bandwidth: float,
     latency: float,
@@ -122,8 +123,10 @@ def compile_(
     elif reveal_accumulators or any(map(given, ("bandwidth", "latency", "inputs_per_client"))):
         raise UsageError("--reveal-accumulators, --bandwidth, --latency and "
                          "--inputs-per-client are for --mode hybrid")  # fmt: skip
+    words = words_of(words, machine)
     if profile is not None and words is not None:
-        raise UsageError("--words with --profile: the moduli are those of the profile")
+        option = "--words" if machine is None else "--machine"
+        raise UsageError(f"{option} with --profile: the moduli are those of the profile")
     compared = like or (None if is_named(profile) else profile)
     earlier = Earlier.read(compared)
     is_model = network.suffix.lower() == ".onnx" and not is_exported(network)
@@ -234,7 +237,8 @@ def is_exported(model: Path) -> bool:
 def refuse_fhe_options() -> None:
     """Refuse options that a program for two parties has no use for."""
     for option in (
-        "failure", "words", "profile", "like", "budget_seconds", "budget_memory", "hide_model",
+        "failure", "words", "machine", "profile", "like", "budget_seconds", "budget_memory",
+        "hide_model",
     ):  # fmt: skip
         if given(option):
             name = option.replace("_", "-")
