@@ -107,9 +107,9 @@ def test_tenants_whose_keys_are_in_memory_are_ahead_by_a_bound(parts: Parts) -> 
         submit(parts, one, key="a" * 32)
     order = []
     for _ in range(60):
-        found = parts.queue.take("worker", ["a" * 32])
-        assert found is not None
-        order.append(found[1].tenant)
+        next_job = parts.queue.take("worker", ["a" * 32])
+        assert next_job is not None
+        order.append(next_job[1].tenant)
     assert order[:10] == [one.id] * 10
     leads = [order[:n].count(one.id) - order[:n].count(two.id) for n in range(1, 61)]
     assert 10 <= max(leads) <= 12

@@ -78,7 +78,7 @@ async def infer(
     """Run a query and wait for its answer. 202 with the job if it takes longer than a request may
     wait."""
     chosen = parts.models.catalogue.version(model, version)
-    await run_in_threadpool(parts.queue.check_room, tenant, chosen, idempotency_key)
+    await run_in_threadpool(parts.queue.refuse_early, tenant, chosen, idempotency_key)
     most = parts.settings.largest_query_bytes
     # Base64 is a third longer than bytes.
     async with in_file(request, parts, most * 4 // 3 + LARGEST_HEADER) as body:

@@ -60,7 +60,7 @@ async def create(
     """
     chosen = parts.models.catalogue.version(model, version)
     # The rest of a refused body is passed over.
-    await run_in_threadpool(parts.queue.check_room, tenant, chosen, idempotency_key)
+    await run_in_threadpool(parts.queue.refuse_early, tenant, chosen, idempotency_key)
     async with in_file(request, parts, parts.settings.largest_query_bytes) as body:
         job = await run_in_threadpool(submit, parts, tenant, chosen, body, idempotency_key)
     wake(request)

@@ -248,7 +248,7 @@ class Calls:
             is_raw, identity = bool(asked.raw_input_contents), asked.id
             chosen = parts.models.catalogue.version(asked.model_name, asked.model_version or None)
             wait = wait_of(value_of(asked, "wait"), parts.settings.longest_wait_seconds)
-            await run_in_threadpool(parts.queue.check_room, tenant, chosen, name)
+            await run_in_threadpool(parts.queue.refuse_early, tenant, chosen, name)
             job = await run_in_threadpool(submit_message, parts, tenant, chosen, asked, name)
             del asked  # it has the query
         self._front.wake()

@@ -152,7 +152,7 @@ class Queue:
             audit.write(connection, tenant.name, "job submitted", request.id)
         return Job.of_new(values)
 
-    def check_room(self, tenant: Tenant, version: Version, idempotency: str | None) -> None:
+    def refuse_early(self, tenant: Tenant, version: Version, idempotency: str | None) -> None:
         """Refuse a request before its query is read, where :meth:`submit` would refuse it anyhow. A
         request that came before is not refused.
 

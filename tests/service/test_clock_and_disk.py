@@ -1,4 +1,4 @@
-"""What a machine does to a service that runs: a clock of the day that jumps, a disk that fills."""
+"""A service while the clock of its machine jumps, and while its disk fills."""
 
 from __future__ import annotations
 
