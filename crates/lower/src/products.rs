@@ -65,8 +65,11 @@ fn sums(
     (level, t): (usize, Option<PlainModulus>),
     [[l0, l1], [r0, r1]]: [&[Vec<ValueId>; 2]; 2],
 ) -> [ValueId; 3] {
-    let crossed = [l0.as_slice(), l1].concat();
-    let others = [r1.as_slice(), r0].concat();
+    // Both terms of a pair follow each other, so that a part of this sum reads the same pairs as
+    // the parts of the other two.
+    let each = |(a, b): (&ValueId, &ValueId)| [*a, *b];
+    let crossed: Vec<ValueId> = l0.iter().zip(l1).flat_map(each).collect();
+    let others: Vec<ValueId> = r1.iter().zip(r0).flat_map(each).collect();
     let dots = [
         b.dot(l0.as_slice(), r0.as_slice()),
         b.dot(crossed, others),

@@ -8,7 +8,7 @@
 //! all of its sums, and not once for each sum. An operation between two crossing ones, such as a
 //! product before its key switch, is walked with the later one.
 
-use super::walk;
+use super::walk::{self, Sums};
 use crate::vector::work::{NONE, Work};
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub(super) enum Within {
 }
 
 /// Orders instructions by the layers of their operations.
-pub(super) fn by_layers(work: &Work, order: &[u32], within: Within) -> Vec<u32> {
+pub(super) fn by_layers(work: &Work, order: &[u32], within: Within, sums: Sums) -> Vec<u32> {
     let group = |instruction: &u32| work.groups[*instruction as usize];
     let operations: Vec<&[u32]> = order.chunk_by(|a, b| group(a) == group(b)).collect();
     let layers = layers(work, &operations, within);
@@ -42,7 +42,7 @@ pub(super) fn by_layers(work: &Work, order: &[u32], within: Within) -> Vec<u32> 
         .iter()
         .flat_map(|&place| operations[place].iter().copied())
         .collect();
-    walk::within(work, &order, &regions)
+    walk::within(work, &order, &regions, sums)
 }
 
 /// The layer of an operation. Layers are ordered by their fields. Operations with equal layers are
@@ -112,6 +112,7 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
             layers[place] = layers[next as usize];
         }
     }
+    sums_with_first_reader(work, operations, &owner, &mut layers);
     if let Within::Streams(most) = within {
         stream(work, operations, &mut layers, most);
     }
@@ -148,6 +149,37 @@ fn stream(work: &Work, operations: &[&[u32]], layers: &mut [Layer], most: usize)
     }
     for layer in layers.iter_mut().filter(|layer| layer.crossing != NONE) {
         layer.crossing = moved[layer.crossing as usize];
+    }
+}
+
+/// Moves operations that do not cross, and that only such operations of the same step read, to the
+/// layer of the first reader. A table computes its combinations of powers early otherwise, and
+/// nothing reads them until all other powers are there.
+fn sums_with_first_reader(
+    work: &Work,
+    operations: &[&[u32]],
+    owner: &[u32],
+    layers: &mut [Layer],
+) {
+    // For each operation the layer of its first reader, and false if some reader crosses or is in
+    // another step.
+    let mut readers: Vec<(Option<Layer>, bool)> = vec![(None, true); operations.len()];
+    for (place, operation) in operations.iter().enumerate().rev() {
+        if layers[place].crossing == NONE
+            && let (Some(first), true) = readers[place]
+        {
+            layers[place] = first;
+        }
+        let layer = layers[place];
+        let limbs = operation.iter().flat_map(|&i| work.operands(i as usize));
+        for &from in limbs.filter_map(|limb| owner.get(limb as usize)) {
+            let from = from as usize;
+            if from != place {
+                let (first, late) = &mut readers[from];
+                *late &= layer.crossing == NONE && layer.step == layers[from].step;
+                *first = Some(first.map_or(layer, |first| first.min(layer)));
+            }
+        }
     }
 }
 

@@ -46,6 +46,7 @@ use movement::Uses;
 use placement::place;
 use profile::{PROFILES, Profile};
 use spread::Reach;
+use walk::Sums;
 
 #[cfg(test)]
 pub(in crate::vector) use schedule::INSIDE;
@@ -115,13 +116,15 @@ impl Default for Options {
 
 /// Numbers of operations by which an operation may come earlier for its hint. All candidates below
 /// are from docs/notes/vector-machines.md.
-const AHEADS: [usize; 2] = [64, usize::MAX];
+const AHEADS: [&[usize]; 2] = [&[64, usize::MAX], &[64]];
 /// Largest number of instructions for which all regions, windows and orders are tried, and each
 /// gets its cycles. For longer programs fewer are tried, and only the order with the least traffic
 /// on the memory channel gets its cycles.
 const FEW: usize = 1 << 17;
 /// Sizes of regions to try, for short and for long programs.
-const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096]];
+const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096, 8192]];
+/// Orders of the sums of a layer to try, for short and for long programs.
+const SUMS: [&[Sums]; 2] = [&[Sums::Whole, Sums::Parts], &[Sums::Parts]];
 /// Windows to try, for short and for long programs. Beside each: divisors `d` to try, where `1/d`
 /// of the scratchpad stays free for loads ahead of time.
 const WINDOWS: [&[(usize, &[usize])]; 2] = [
@@ -296,7 +299,10 @@ fn mixed(work: &Work, orders: &[Vec<u32>], transfers: &[&[usize]]) -> Vec<u32> {
 fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
     let base_orders: Vec<Vec<u32>> = match options.order {
         Order::Program => vec![(0..work.instructions() as u32).collect()],
-        Order::Hints => AHEADS.map(|ahead| order::by_hints(work, ahead)).into(),
+        Order::Hints => AHEADS[many]
+            .iter()
+            .map(|&ahead| order::by_hints(work, ahead))
+            .collect(),
     };
     let regions = one_or_all(options.region, REGIONS[many]);
     let walked = base_orders.iter().flat_map(|base| {
@@ -317,8 +323,9 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
         (_, false) => &[Within::Step],
     };
     let layered = base_orders.iter().flat_map(|base| {
-        let layered = |&within| layers::by_layers(work, base, within);
-        within.iter().map(layered)
+        let all = SUMS[many].iter();
+        let all = all.flat_map(|&sums| within.iter().map(move |&within| (within, sums)));
+        all.map(|(within, sums)| layers::by_layers(work, base, within, sums))
     });
     let all: Vec<Vec<u32>> = match options.region {
         Some(_) => walked.collect(),

@@ -4,19 +4,32 @@
 //! A trace lists operations on all limbs, step by step. A machine does better to finish one limb: a
 //! key switch then keeps the limbs of a digit, and the sums of all digits for one modulus, instead
 //! of all digits for all moduli. Sums that read the same limbs come together.
+//!
+//! A long sum is several instructions, each of which adds to the one before. All sums of one modulus
+//! can be made part by part: the first part of each, then the second part of each. What a part reads
+//! is then needed once for all sums, and only the sums so far stay. A table makes its products so.
 
-use crate::vector::work::Work;
+use crate::vector::work::{NONE, Work};
 
 /// Orders the instructions of each region by a walk from its results down to their operands.
 /// Regions are successive parts of `order`. A region has whole operations of the trace's main body,
 /// as many as are needed for `size` instructions.
 pub(super) fn by_results(work: &Work, order: &[u32], size: usize) -> Vec<u32> {
-    within(work, order, &regions(work, order, size))
+    within(work, order, &regions(work, order, size), Sums::Whole)
+}
+
+/// How the sums of a modulus follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sums {
+    /// Each sum is completed before the next one is begun.
+    Whole,
+    /// The first part of each sum comes before the second part of any.
+    Parts,
 }
 
 /// Orders the instructions of each region by a walk. `regions` has the number of each instruction's
 /// region.
-pub(super) fn within(work: &Work, order: &[u32], regions: &[u32]) -> Vec<u32> {
+pub(super) fn within(work: &Work, order: &[u32], regions: &[u32], sums: Sums) -> Vec<u32> {
     let read = read_within(work, regions);
     let mut walked: Vec<u32> = Vec::with_capacity(order.len());
     let mut done = vec![false; order.len()];
@@ -28,10 +41,19 @@ pub(super) fn within(work: &Work, order: &[u32], regions: &[u32]) -> Vec<u32> {
             .copied()
             .filter(|&i| !read[i as usize])
             .collect();
-        // Results of one modulus come together, because they share operands.
-        results.sort_by_key(|&i| work.moduli[i as usize]);
         let own = of(&region[0]);
-        for &result in &results {
+        let mut turns = vec![0; results.len()];
+        if sums == Sums::Parts {
+            (results, turns) = with_turns(work, &results, |i| regions[i as usize] == own);
+        }
+        // Results of one modulus come together, because they share operands.
+        let mut sorted: Vec<(u16, usize, u32)> = results
+            .iter()
+            .zip(turns)
+            .map(|(&i, turn)| (work.moduli[i as usize], turn, i))
+            .collect();
+        sorted.sort_by_key(|&(modulus, turn, _)| (modulus, turn));
+        for (_, _, result) in sorted {
             open.push(result);
             while let Some(&next) = open.last() {
                 let waits = open.len();
@@ -53,6 +75,52 @@ pub(super) fn within(work: &Work, order: &[u32], regions: &[u32]) -> Vec<u32> {
         }
     }
     walked
+}
+
+/// Results with the parts of their sums that lie in the same region, and for each a turn. All sums
+/// make as many turns as the one of fewest parts has, of all with several.
+fn with_turns(
+    work: &Work,
+    results: &[u32],
+    inside: impl Fn(u32) -> bool,
+) -> (Vec<u32>, Vec<usize>) {
+    let parts = |result: u32| -> Vec<u32> {
+        let before = |&part: &u32| Some(work.continues[part as usize]).filter(|&i| i != NONE);
+        let sum = summed(work, result, &inside);
+        let parts = std::iter::successors(Some(sum), before).take_while(|&part| inside(part));
+        let mut parts: Vec<u32> = parts.collect();
+        parts.reverse();
+        parts
+    };
+    let sums: Vec<Vec<u32>> = results.iter().map(|&result| parts(result)).collect();
+    let several = sums.iter().map(Vec::len).filter(|&parts| parts > 1);
+    let turns = several.min().unwrap_or(1);
+    let (mut all, mut places) = (Vec::new(), Vec::new());
+    for (parts, &result) in sums.iter().zip(results) {
+        all.extend(parts);
+        places.extend((1..=parts.len()).map(|part| (part * turns).div_ceil(parts.len())));
+        if parts.last() != Some(&result) {
+            all.push(result);
+            places.push(turns);
+        }
+    }
+    (all, places)
+}
+
+/// The sum of several parts that a result is made of, by operations on a single limb; the result
+/// itself if it is no multiple of a sum.
+fn summed(work: &Work, result: u32, inside: &impl Fn(u32) -> bool) -> u32 {
+    let mut sum = result;
+    while work.continues[sum as usize] == NONE {
+        let mut operands = work.operands(sum as usize);
+        match (operands.next(), operands.next()) {
+            (Some(only), None) if (only as usize) < work.instructions() && inside(only) => {
+                sum = only;
+            }
+            _ => return result,
+        }
+    }
+    sum
 }
 
 /// For each instruction, the number of its region.
