@@ -278,7 +278,7 @@ def test_long_names_keep_their_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("machine", "least", "most"), [("f1", 32, 32), ("sharp", 34, 36), ("athena", 49, 50)]
+    ("machine", "least", "most"), [("f1", 32, 32), ("sharp", 34, 36), ("athena", 34, 36)]
 )
 def test_programs_have_the_words_of_a_machine(
     command: Command, network: Path, tmp_path: Path, machine: str, least: int, most: int

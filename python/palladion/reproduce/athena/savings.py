@@ -51,7 +51,7 @@ def run(
             "The three overlap, so the slowest is the time at least.",
             "saved: the paper's slowest over ours. Our tables take fewer products, and products "
             "that are summed share a key switch. Where memory is the slowest, 45 MB hold too few "
-            "limbs of 50 bits.",
+            "limbs.",
         ),
     )
 

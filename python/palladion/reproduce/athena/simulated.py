@@ -11,6 +11,7 @@ from typing import Final
 
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
+from palladion.machines import Machine, SpatialSummary
 from palladion.measure.accuracy import Steps
 from palladion.nn.integers.network import IntNetwork
 from palladion.reproduce.athena.paper import BENCHMARKS
@@ -19,6 +20,7 @@ from palladion.simulation import SimulatedStep, SimulationReport, simulate
 
 CALL: Final = re.compile(r"= call ([a-z_]+)\.")
 STEP: Final = re.compile(r"^\s*step (.*):$")
+MACHINE: Final = "athena"
 
 
 @dataclass(frozen=True)
@@ -121,13 +123,20 @@ def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
     network = network_of(benchmark, precision, models)
     label = f"{benchmark} {precision}"
     with steps.step(f"compile {label}"):
-        program = CompiledModel.of_network(network)
+        program = CompiledModel.of_network(network, words=word_bits(MACHINE))
     with steps.step(f"lower {label}"):
         trace = program.lower()
         _ = trace.work
     steps.start_run()
-    report = simulate(trace, "athena", steps.count).report
+    report = simulate(trace, MACHINE, steps.count).report
     return Run(benchmark, precision, report, calls(trace.text), entries_of(network))
+
+
+def word_bits(machine: str) -> int:
+    """Bits of the words of a vector machine of ours, for which its programs are compiled."""
+    summary = Machine.of(machine).summary()
+    assert not isinstance(summary, SpatialSummary), f"{machine} runs no networks"
+    return summary.word_bits
 
 
 def entries_of(network: IntNetwork) -> tuple[int, ...]:

@@ -127,7 +127,7 @@ NOTES: Final = (
     "bound: no schedule of it "
     "is faster; gap: ours over bound. Our tables have degrees below 2^15 and fewer products than "
     "the "
-    "paper's, and limbs of up to 50 bits, which we infer for the machine.",
+    "paper's. Words of 36 bits are inferred for the machine, and the programs compiled for them.",
     "CKKS: the fastest of the four accelerators of CKKS that the paper prints.",
     SOFTMAX,
 )

@@ -10,7 +10,7 @@
 
 use super::walk::{self, Sums};
 use crate::vector::work::{NONE, Work};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The part of the program in which layers are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,24 +25,52 @@ pub(super) enum Within {
     Streams(usize),
 }
 
-/// Orders instructions by the layers of their operations.
-pub(super) fn by_layers(work: &Work, order: &[u32], within: Within, sums: Sums) -> Vec<u32> {
+/// Orders instructions by the layers of their operations. Operations of a layer are walked together
+/// while they change the basis of at most `most` limbs: those stay until the last modulus, as the
+/// rows of a packing do.
+pub(super) fn by_layers(
+    work: &Work,
+    order: &[u32],
+    (within, sums, most): (Within, Sums, usize),
+) -> Vec<u32> {
     let group = |instruction: &u32| work.groups[*instruction as usize];
     let operations: Vec<&[u32]> = order.chunk_by(|a, b| group(a) == group(b)).collect();
     let layers = layers(work, &operations, within);
     let mut sorted: Vec<usize> = (0..operations.len()).collect();
     sorted.sort_by_key(|&place| (layers[place], place));
     let mut regions = vec![0; work.instructions()];
-    let together = sorted.chunk_by(|&a, &b| layers[a] == layers[b]);
-    for (region, layer) in together.enumerate() {
-        let instructions = layer.iter().flat_map(|&place| operations[place]);
-        instructions.for_each(|&i| regions[i as usize] = region as u32);
+    let mut region = 0;
+    for layer in sorted.chunk_by(|&a, &b| layers[a] == layers[b]) {
+        let mut bases = HashSet::new();
+        for &place in layer {
+            let before = bases.len();
+            bases.extend(bases_of(work, operations[place]));
+            if bases.len() > most && before > 0 {
+                region += 1;
+                bases = bases_of(work, operations[place]).collect();
+            }
+            operations[place]
+                .iter()
+                .for_each(|&i| regions[i as usize] = region);
+        }
+        region += 1;
     }
     let order: Vec<u32> = sorted
         .iter()
         .flat_map(|&place| operations[place].iter().copied())
         .collect();
     walk::within(work, &order, &regions, sums)
+}
+
+/// The limbs that instructions of an operation read modulo another prime.
+fn bases_of<'a>(work: &'a Work, operation: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
+    operation.iter().flat_map(move |&i| {
+        let other = move |limb: &u32| {
+            let modulus = work.moduli.get(*limb as usize);
+            modulus.is_some_and(|&modulus| modulus != work.moduli[i as usize])
+        };
+        work.operands(i as usize).filter(other)
+    })
 }
 
 /// The layer of an operation. Layers are ordered by their fields. Operations with equal layers are
@@ -155,12 +183,7 @@ fn stream(work: &Work, operations: &[&[u32]], layers: &mut [Layer], most: usize)
 /// Moves operations that do not cross, and that only such operations of the same step read, to the
 /// layer of the first reader. A table computes its combinations of powers early otherwise, and
 /// nothing reads them until all other powers are there.
-fn sums_with_first_reader(
-    work: &Work,
-    operations: &[&[u32]],
-    owner: &[u32],
-    layers: &mut [Layer],
-) {
+fn sums_with_first_reader(work: &Work, operations: &[&[u32]], owner: &[u32], layers: &mut [Layer]) {
     // For each operation the layer of its first reader, and false if some reader crosses or is in
     // another step.
     let mut readers: Vec<(Option<Layer>, bool)> = vec![(None, true); operations.len()];

@@ -123,8 +123,12 @@ const AHEADS: [&[usize]; 2] = [&[64, usize::MAX], &[64]];
 const FEW: usize = 1 << 17;
 /// Sizes of regions to try, for short and for long programs.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096, 8192]];
-/// Orders of the sums of a layer to try, for short and for long programs.
-const SUMS: [&[Sums]; 2] = [&[Sums::Whole, Sums::Parts], &[Sums::Parts]];
+/// How layers are walked, for short and for long programs: how their sums follow each other, and how
+/// many limbs at most change their basis at once.
+const WALKS: [&[(Sums, usize)]; 2] = [
+    &[(Sums::Whole, usize::MAX), (Sums::Parts, 192)],
+    &[(Sums::Parts, usize::MAX), (Sums::Parts, 192)],
+];
 /// Windows to try, for short and for long programs. Beside each: divisors `d` to try, where `1/d`
 /// of the scratchpad stays free for loads ahead of time.
 const WINDOWS: [&[(usize, &[usize])]; 2] = [
@@ -134,7 +138,7 @@ const WINDOWS: [&[(usize, &[usize])]; 2] = [
         (256, &[8]),
         (1024, &[8, 4, 5, 64]),
     ],
-    &[(16, &[8])],
+    &[(64, &[8])],
 ];
 /// The divisors for a window that the caller chooses.
 const RESERVE: &[usize] = &[8];
@@ -323,9 +327,9 @@ fn orders(work: &Work, options: Options, many: usize) -> Vec<Vec<u32>> {
         (_, false) => &[Within::Step],
     };
     let layered = base_orders.iter().flat_map(|base| {
-        let all = SUMS[many].iter();
-        let all = all.flat_map(|&sums| within.iter().map(move |&within| (within, sums)));
-        all.map(|(within, sums)| layers::by_layers(work, base, within, sums))
+        let walks = WALKS[many].iter();
+        let all = walks.flat_map(|&(sums, most)| within.iter().map(move |&one| (one, sums, most)));
+        all.map(|walk| layers::by_layers(work, base, walk))
     });
     let all: Vec<Vec<u32>> = match options.region {
         Some(_) => walked.collect(),

@@ -10,6 +10,7 @@
 //! is then needed once for all sums, and only the sums so far stay. A table makes its products so.
 
 use crate::vector::work::{NONE, Work};
+use std::collections::{BTreeSet, HashMap};
 
 /// Orders the instructions of each region by a walk from its results down to their operands.
 /// Regions are successive parts of `order`. A region has whole operations of the trace's main body,
@@ -36,23 +37,28 @@ pub(super) fn within(work: &Work, order: &[u32], regions: &[u32], sums: Sums) ->
     let mut open: Vec<u32> = Vec::new();
     let of = |instruction: &u32| regions[*instruction as usize];
     for region in order.chunk_by(|a, b| of(a) == of(b)) {
-        let mut results: Vec<u32> = region
+        let results: Vec<u32> = region
             .iter()
             .copied()
             .filter(|&i| !read[i as usize])
             .collect();
         let own = of(&region[0]);
-        let mut turns = vec![0; results.len()];
-        if sums == Sums::Parts {
-            (results, turns) = with_turns(work, &results, |i| regions[i as usize] == own);
-        }
+        let inside = |i: u32| regions[i as usize] == own;
         // Results of one modulus come together, because they share operands.
-        let mut sorted: Vec<(u16, usize, u32)> = results
-            .iter()
-            .zip(turns)
-            .map(|(&i, turn)| (work.moduli[i as usize], turn, i))
-            .collect();
+        let mut sorted: Vec<(u16, usize, u32)> = match sums {
+            Sums::Whole => results
+                .iter()
+                .map(|&i| (work.moduli[i as usize], 0, i))
+                .collect(),
+            Sums::Parts => with_turns(work, &results, inside),
+        };
         sorted.sort_by_key(|&(modulus, turn, _)| (modulus, turn));
+        if sums == Sums::Parts {
+            let bases = bases(work, region, inside);
+            let mut first = with_turns(work, &bases, inside);
+            first.sort_by_key(|&(_, turn, _)| turn);
+            sorted.splice(0..0, first);
+        }
         for (_, _, result) in sorted {
             open.push(result);
             while let Some(&next) = open.last() {
@@ -77,16 +83,16 @@ pub(super) fn within(work: &Work, order: &[u32], regions: &[u32], sums: Sums) ->
     walked
 }
 
-/// Results with the parts of their sums that lie in the same region, and for each a turn. All sums
-/// make as many turns as the one of fewest parts has, of all with several.
+/// Results with the parts of their sums that lie in the same region, each with its modulus and a
+/// turn. All sums make as many turns as the one of fewest parts has, of all with several.
 fn with_turns(
     work: &Work,
     results: &[u32],
-    inside: impl Fn(u32) -> bool,
-) -> (Vec<u32>, Vec<usize>) {
+    inside: impl Fn(u32) -> bool + Copy,
+) -> Vec<(u16, usize, u32)> {
     let parts = |result: u32| -> Vec<u32> {
         let before = |&part: &u32| Some(work.continues[part as usize]).filter(|&i| i != NONE);
-        let sum = summed(work, result, &inside);
+        let sum = summed(work, result, inside);
         let parts = std::iter::successors(Some(sum), before).take_while(|&part| inside(part));
         let mut parts: Vec<u32> = parts.collect();
         parts.reverse();
@@ -95,21 +101,43 @@ fn with_turns(
     let sums: Vec<Vec<u32>> = results.iter().map(|&result| parts(result)).collect();
     let several = sums.iter().map(Vec::len).filter(|&parts| parts > 1);
     let turns = several.min().unwrap_or(1);
-    let (mut all, mut places) = (Vec::new(), Vec::new());
+    let mut all = Vec::new();
     for (parts, &result) in sums.iter().zip(results) {
-        all.extend(parts);
-        places.extend((1..=parts.len()).map(|part| (part * turns).div_ceil(parts.len())));
+        let modulus = work.moduli[result as usize];
+        for (place, &part) in parts.iter().enumerate() {
+            let turn = ((place + 1) * turns).div_ceil(parts.len());
+            all.push((modulus, turn, part));
+        }
         if parts.last() != Some(&result) {
-            all.push(result);
-            places.push(turns);
+            all.push((modulus, turns, result));
         }
     }
-    (all, places)
+    all
+}
+
+/// The results of a region that it reads modulo several other primes, in their order. They are
+/// needed until the last of these primes, so they come first, and together.
+fn bases(work: &Work, region: &[u32], inside: impl Fn(u32) -> bool) -> Vec<u32> {
+    let mut reader: HashMap<u32, u16> = HashMap::new();
+    let mut bases = BTreeSet::new();
+    for &i in region {
+        let modulus = work.moduli[i as usize];
+        for limb in work.operands(i as usize) {
+            let own = work.moduli.get(limb as usize);
+            if own.is_some_and(|&own| own != modulus)
+                && inside(limb)
+                && *reader.entry(limb).or_insert(modulus) != modulus
+            {
+                bases.insert(limb);
+            }
+        }
+    }
+    bases.into_iter().collect()
 }
 
 /// The sum of several parts that a result is made of, by operations on a single limb; the result
 /// itself if it is no multiple of a sum.
-fn summed(work: &Work, result: u32, inside: &impl Fn(u32) -> bool) -> u32 {
+fn summed(work: &Work, result: u32, inside: impl Fn(u32) -> bool) -> u32 {
     let mut sum = result;
     while work.continues[sum as usize] == NONE {
         let mut operands = work.operands(sum as usize);

@@ -173,7 +173,7 @@ impl<'a> Flattener<'a> {
 
     /// Adds an instruction of `terms` terms that continues the sum `sum`, or begins one if that is
     /// `NONE`. Returns the limb that it produces.
-    fn push_terms(
+    pub(super) fn push_terms(
         &mut self,
         (kind, terms): (Kind, usize),
         modulus: usize,

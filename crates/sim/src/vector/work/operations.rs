@@ -1,7 +1,7 @@
 //! Instructions on limbs for each instruction of a trace.
 
-use super::Kind;
 use super::flatten::Flattener;
+use super::{Kind, NONE};
 use trace::{Instruction, Limbs, Op, Type, ValueId};
 
 impl Flattener<'_> {
@@ -128,7 +128,18 @@ impl Flattener<'_> {
 
     /// Adds a basis conversion. It scales each limb. The quotient and every limb of the result are
     /// sums over the scaled limbs.
+    ///
+    /// A value of one limb is not scaled, and its quotient says whether a word is above the half of
+    /// the modulus. Each limb of the result then has one pass that compares and one that subtracts,
+    /// and no limb with quotients has to stay.
     fn convert(&mut self, value: &[u32], from: &Limbs, to: &Limbs) -> Vec<u32> {
+        if let [limb] = *value {
+            let operands = self.operands([limb]);
+            return to
+                .iter()
+                .map(|modulus| self.push_terms((Kind::Convert, 2), modulus, NONE, operands))
+                .collect();
+        }
         let scaled = from
             .iter()
             .zip(value)
