@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from palladion_hardware.errors import CircuitError
 
-Words = npt.NDArray[np.generic]
+Words = npt.NDArray[Any]
 """Unsigned words of one signal, a lane each: uint64, or Python's integers above 64 bits."""
 
 MEMORY_FROM: Final = 8
@@ -49,7 +49,7 @@ class Node:
         return self.circuit.operate("add", self, other, max(self.bits, other.bits) + 1)
 
     def __sub__(self, other: Node) -> Node:
-        """The difference modulo a power of 2, a bit wider: the highest bit says that it is negative."""
+        """The difference modulo a power of 2, a bit wider: the highest bit is its sign."""
         return self.circuit.operate("subtract", self, other, max(self.bits, other.bits) + 1)
 
     def __mul__(self, other: Node) -> Node:
@@ -80,7 +80,9 @@ class Node:
             raise CircuitError(f"bits {low} to {high}: expected 0 <= low < high")
         if low == 0 and high == self.bits:
             return self
-        return self.circuit.add_node("slice", high - low, self.lanes, self.time, (self,), (low, high))
+        return self.circuit.add_node(
+            "slice", high - low, self.lanes, self.time, (self,), (low, high)
+        )
 
     def low(self, bits: int) -> Node:
         return self.part_of_bits(0, bits)
@@ -180,7 +182,9 @@ class Circuit:
 
     def output(self, name: str, node: Node) -> None:
         if name in self.inputs or name in self.outputs:
-            raise CircuitError(f"{self.name} has a port {name} already: ports have names of their own")
+            raise CircuitError(
+                f"{self.name} has a port {name} already: ports have names of their own"
+            )
         self.outputs[name] = node
 
     def constant(self, value: int | Sequence[int], *, bits: int) -> Node:

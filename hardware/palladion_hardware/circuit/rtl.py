@@ -1,7 +1,7 @@
 """A description as a module of Amaranth, and as Verilog.
 
-A port is one bus: lane ``l`` of words of ``b`` bits lies in bits ``l b`` to ``(l + 1) b - 1``. A part
-of a description is a module of its own.
+A port is one bus: lane ``l`` of words of ``b`` bits lies in bits ``l b`` to ``(l + 1) b - 1``. A
+part of a description is a module of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SIGNALLED = frozenset({"add", "subtract", "multiply", "select", "equal", "any", 
 """Operations whose results are signals with a name. The others are wires."""
 
 
-class Rtl(Elaboratable):
+class Rtl(Elaboratable):  # type: ignore[misc]
     """The module of a description. ``ports`` has its inputs and outputs by name."""
 
     def __init__(self, circuit: Circuit) -> None:

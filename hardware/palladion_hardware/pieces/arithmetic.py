@@ -33,9 +33,7 @@ def cooley_tukey(m: Multiplier, x: Node, y: Node, root: Node) -> tuple[Node, Nod
     return add(c, x, product, m.q).delay(), subtract(c, x, product, m.q).delay()
 
 
-def gentleman_sande(
-    m: Multiplier, x: Node, y: Node, root: Node, bypass: Node
-) -> tuple[Node, Node]:
+def gentleman_sande(m: Multiplier, x: Node, y: Node, root: Node, bypass: Node) -> tuple[Node, Node]:
     """(x + y, (x - y) r), or (x, y r) where ``bypass`` is 1. A cycle, and a product.
 
     Words are held back in the product alone: with the root 1 a bypass needs no registers.

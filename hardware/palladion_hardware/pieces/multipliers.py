@@ -1,13 +1,14 @@
 """Multipliers modulo q, for factors in [0, q) of ``bits`` bits.
 
 - ``barrett``: any q with its highest bit set; three wide products.
-- ``montgomery``: any odd q; three wide products, of which one needs its low half alone. The result
-  is divided by R = 2^bits.
-- ``restricted``: q = 1 modulo 2^round_bits, as F1's multiplier is restricted to moduli that occur.
-  Montgomery's quotient digit is then the negated low part of the word, without a product, and the
-  multiple of q is a product of ``round_bits`` by ``bits - round_bits`` bits. The result is divided by
-  R = 2^(round_bits rounds).
-- ``hardcoded``: q = 2^n + 2^7 + 1 or 2^n - 2^7 + 1 (CROSS, section 6.4), reduced by shifts and sums.
+- ``montgomery``: any odd q; three wide products, one of them for its low half alone. The result is
+  divided by R = 2^bits.
+- ``restricted``: q = 1 modulo 2^round_bits; F1's is restricted to moduli that occur.
+  Montgomery's quotient digit is then the negated low part of the word, without a product, and
+  the multiple of q is a product of ``round_bits`` by ``bits - round_bits`` bits. The result is
+  divided by R = 2^(round_bits rounds).
+- ``hardcoded``: q = 2^n + 2^7 + 1 or 2^n - 2^7 + 1 (CROSS, section 6.4), reduced by shifts and
+  sums.
 
 A cycle behind each stage is a register. Those behind a product are to be moved into it by the
 retiming of a synthesis.
@@ -98,14 +99,11 @@ class Multiplier:
         """2^n = -(2^7 + 1) or 2^7 - 1: the high part is folded onto the low one twice."""
         assert self.q.words is not None
         q = int(self.q.words[0])
-        n = q.bit_length() - 1 if q >> (q.bit_length() - 1) and is_plus(q) else q.bit_length()
+        n = q.bit_length() - 1 if is_plus(q) else q.bit_length()
         low, folded = word.low(n), times_difference(c, word.high_from(n), plus=is_plus(q))
         again = times_difference(c, folded.high_from(n), plus=is_plus(q))
         rest = folded.low(n)
-        if is_plus(q):
-            total = (low + again + self.q) - rest
-        else:
-            total = low + rest + again
+        total = low + again + self.q - rest if is_plus(q) else low + rest + again
         total = total.low(n + 2).delay(self.stages.round)
         return corrected(c, total, self.q, 2)
 
@@ -142,9 +140,7 @@ def build(
 
 
 def build_hardcoded(c: Circuit, q: int, *, stages: Stages | None = None) -> Multiplier:
-    return Multiplier(
-        "hardcoded", c.constant(q, bits=q.bit_length()), None, 0, stages or Stages()
-    )
+    return Multiplier("hardcoded", c.constant(q, bits=q.bit_length()), None, 0, stages or Stages())
 
 
 def settings_of(kind: str, q: int, *, bits: int, round_bits: int = 16) -> dict[str, int]:
@@ -174,8 +170,8 @@ def settings_of(kind: str, q: int, *, bits: int, round_bits: int = 16) -> dict[s
         return {"modulus": q, "factor": -pow(q, -1, 1 << bits) % (1 << bits)}
     if q % (1 << round_bits) != 1:
         raise ParameterError(
-            f"modulus {q} is {q % (1 << round_bits)} modulo 2^{round_bits}, expected 1: take another "
-            "modulus, shorter rounds, or the kind montgomery"
+            f"modulus {q} is {q % (1 << round_bits)} modulo 2^{round_bits}, expected 1: "
+            "take another modulus, shorter rounds, or the kind montgomery"
         )
     return {"modulus": q}
 

@@ -41,7 +41,5 @@ def transpose(
     """
     for time_bit, (control, lane_bit) in enumerate(zip(controls, lane_bits, strict=True)):
         assert words.time is not None
-        words = swap_bit(
-            c, words, c.at(control, words.time), lane_bit=lane_bit, time_bit=time_bit
-        )
+        words = swap_bit(c, words, c.at(control, words.time), lane_bit=lane_bit, time_bit=time_bit)
     return words

@@ -42,7 +42,9 @@ int main(int argc, char **argv) {{
 """
 
 
-def simulate(circuit: Circuit, cycles: Sequence[Cycle], *, verilog: str | None = None) -> list[Cycle]:
+def simulate(
+    circuit: Circuit, cycles: Sequence[Cycle], *, verilog: str | None = None
+) -> list[Cycle]:
     """Outputs of each cycle. ``verilog`` is by default that of the circuit.
 
     Raises
@@ -124,6 +126,4 @@ def transfer(port: str, node: Node, place: int, *, read: bool) -> list[str]:
             f"        r[{place + 1}] = (uint32_t)({port} >> 32);",
         ]
     loop = f"        for (int i = 0; i < {size}; ++i) "
-    return [
-        loop + (f"{port}[i] = w[{place} + i];" if read else f"r[{place} + i] = {port}[i];")
-    ]
+    return [loop + (f"{port}[i] = w[{place} + i];" if read else f"r[{place} + i] = {port}[i];")]

@@ -40,8 +40,8 @@ class Cells:
     """Bits of registers."""
     memory_bits: int
     """Bits of delay lines and tables, as the description has them."""
-    depth: int
-    """Most gates in a row between registers."""
+    depth: int | None
+    """Most gates in a row between registers, where the whole was synthesised."""
 
 
 def synthesise(circuit: Circuit) -> Cells:
@@ -55,8 +55,7 @@ def synthesise(circuit: Circuit) -> Cells:
 def estimate(circuit: Circuit) -> Cells:
     """Each operation of a circuit alone, times how often it occurs, and the bits of registers.
 
-    Gates that a synthesis of the whole would share or remove between operations are counted. The
-    depth is the largest over paths of operations, each as deep as it is alone.
+    Gates that a synthesis of the whole would share or remove between operations are counted.
     """
     inventory = count(circuit)
     cells = transistors = 0
@@ -65,7 +64,7 @@ def estimate(circuit: Circuit) -> Cells:
         cells, transistors = cells + own * times, transistors + size * times
     gates = (transistors + FLIP_FLOP * inventory.register_bits) / 4
     bits = inventory.delay_bits + inventory.table_bits
-    return Cells(cells, gates, inventory.register_bits, bits, 0)
+    return Cells(cells, gates, inventory.register_bits, bits, None)
 
 
 @cache

@@ -49,8 +49,8 @@ def try_model(unit: Unit, *, seed: int) -> Trial:
         expected = work.expected.get(cycle - unit.latency)
         if bool(output["result_valid"][0]) != (expected is not None):
             raise MismatchError(
-                f"{unit.name}, cycle {cycle}: valid is {int(output['result_valid'][0])}; a vector that "
-                f"enters in a cycle leaves {unit.latency} cycles later"
+                f"{unit.name}, cycle {cycle}: valid is {int(output['result_valid'][0])}; a vector "
+                f"that enters in a cycle leaves {unit.latency} cycles later"
             )
         if expected is None:
             continue

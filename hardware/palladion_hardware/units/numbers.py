@@ -88,7 +88,10 @@ def inverse_transform(words: Sequence[int] | Words, q: int, psi: int) -> Words:
     place = 2 * np.arange(n, dtype=np.int64) + 1
     modulus, scale = np.uint64(q), np.uint64(pow(n, -1, q))
     terms = (
-        (x * table[(i * place) % (2 * n)] % modulus).sum(dtype=np.uint64) % modulus * scale % modulus
+        (x * table[(i * place) % (2 * n)] % modulus).sum(dtype=np.uint64)
+        % modulus
+        * scale
+        % modulus
         for i in range(n)
     )
     return np.fromiter(terms, dtype=np.uint64, count=n)

@@ -116,9 +116,7 @@ class Unit(ABC):
         return cycle
 
 
-def extreme_words(
-    label: str, count: int, q: int, rng: np.random.Generator
-) -> Words:
+def extreme_words(label: str, count: int, q: int, rng: np.random.Generator) -> Words:
     """The words of one of :data:`EXTREMES`."""
     if label == "all 0":
         return np.zeros(count, dtype=np.uint64)

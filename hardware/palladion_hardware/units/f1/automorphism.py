@@ -26,8 +26,8 @@ from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_w
 class F1Automorphism(Unit):
     """Ports: ``valid``, ``first``, ``length_bits`` (log2 G), ``factor``, ``slots``, ``words``.
 
-    With ``slots`` 0 the words are coefficients, and a(X) becomes a(X^f). With 1 they are values, and
-    X_(j') goes to j with 2 j + 1 = f (2 j' + 1), so f is the inverse of the exponent.
+    With ``slots`` 0 the words are coefficients, and a(X) becomes a(X^f). With 1 they are values,
+    and X_(j') goes to j with 2 j + 1 = f (2 j' + 1), so f is the inverse of the exponent.
     """
 
     name: ClassVar[str] = "f1-automorphism"

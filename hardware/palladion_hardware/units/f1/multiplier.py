@@ -55,7 +55,7 @@ class F1Multiplier(Unit):
                 return q
         raise ParameterError(
             f"no modulus of the form 2^{word} - 127 or 2^{word - 1} + 129 is prime or chosen: "
-            "take other words of at least 17 bits, 17 and 20 and 32 among them"
+            "take words of 23, 31, 32 or 34 bits"
         )
 
     def settings(self) -> Mapping[str, int]:
@@ -91,7 +91,8 @@ class F1Multiplier(Unit):
             for right in EXTREMES * 4:
                 a, b = (extreme_words(k, shape.lanes, self.q, rng) for k in (left, right))
                 cycle = self.idle() | {"valid": np.ones(1, dtype=np.uint64), "a": a, "b": b}
-                products = [x * y * scale % self.q for x, y in zip(a.tolist(), b.tolist())]  # noqa: B905
+                pairs = zip(a.tolist(), b.tolist(), strict=True)
+                products = [x * y * scale % self.q for x, y in pairs]
                 work.expected[len(work.cycles)] = (
                     f"{left} times {right}",
                     np.array(products, dtype=np.uint64),

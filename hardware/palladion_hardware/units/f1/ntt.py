@@ -187,9 +187,7 @@ class F1Ntt(Unit):
         )
         return word * radix % self.q
 
-    def _roots(
-        self, depth: int, *, signs: tuple[int, int], negacyclic: tuple[bool, bool]
-    ) -> Words:
+    def _roots(self, depth: int, *, signs: tuple[int, int], negacyclic: tuple[bool, bool]) -> Words:
         """r of the blocks of a layer of remainders, forward and inverse; shape (2, 2^depth).
 
         Block b of X^E - 1 splits modulo X^(2 half) - r^2. As powers of a root of order 2 E the
@@ -290,7 +288,5 @@ class F1Ntt(Unit):
 def merge(c: Circuit, pair: tuple[Node, Node], low: list[int], half: int) -> Node:
     """Both halves of a layer of butterflies, each in its lanes."""
     place = {lane: index for index, lane in enumerate(low)}
-    order = [
-        place[lane & ~half] + (len(low) if lane & half else 0) for lane in range(2 * len(low))
-    ]
+    order = [place[lane & ~half] + (len(low) if lane & half else 0) for lane in range(2 * len(low))]
     return c.join(*pair).take(order)
