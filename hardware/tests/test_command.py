@@ -54,7 +54,8 @@ def test_a_check_says_what_it_compared() -> None:
 def test_cells_by_operations_are_near_those_of_the_whole() -> None:
     circuit = F1Ntt(Shape(lanes=2, word=12, degree=4, round_bits=6)).circuit
     whole, estimate = yosys.synthesise(circuit), yosys.estimate(circuit)
-    assert 0.95 < estimate.gates / whole.gates < 1.2
+    # Narrow words have more that a synthesis of the whole removes: 9 % at 32 bits and 4 lanes.
+    assert 1.0 < estimate.gates / whole.gates < 1.3
     # The synthesis has the pointers of delay lines too.
     assert 0 <= whole.registers - estimate.registers < 100
 
