@@ -5,6 +5,7 @@
 # make test-long   the others
 # make test-all    all tests
 # make lint    formatting, lints, types, layers
+# make test-hardware   tests of hardware/, in an environment of its own
 # make wheel   a wheel that other machines take, and the source distribution, in wheels/
 # make web     the client for browsers, and the page of the service; make test-web tests both
 # make bench, make bench-peers    our figures; ours beside other libraries'
@@ -25,7 +26,7 @@ SOURCES := Cargo.toml pyproject.toml \
 MUSL ?=
 ON_LINUX := --zig $(if $(MUSL),--target $(MUSL) --compatibility musllinux_1_2,--compatibility manylinux2014)
 
-.PHONY: serve-demo build demo test test-long test-all test-rust test-python web test-web lint lint-rust lint-python wheel bench bench-peers clean
+.PHONY: serve-demo build demo test test-long test-all test-rust test-python test-hardware web test-web lint lint-rust lint-python wheel bench bench-peers clean
 .DELETE_ON_ERROR:
 
 build: $(VENV)/built
@@ -56,6 +57,12 @@ test-rust:
 
 test-python: $(VENV)/dev
 	$(PYTEST) -m "not long"
+
+# A package of its own: what it needs stays out of .venv.
+test-hardware:
+	"$(PYTHON)" -m venv hardware/.venv
+	hardware/.venv/bin/python -m pip --disable-pip-version-check --quiet install -e "hardware[dev]"
+	hardware/.venv/bin/python -m pytest hardware/tests
 
 # What is of real size or exhaustive: it trains, compiles for XLA, or makes the tables of papers.
 test-long: $(VENV)/dev

@@ -1,0 +1,5 @@
+"""``python -m palladion_hardware``."""
+
+from palladion_hardware.command import main
+
+main()

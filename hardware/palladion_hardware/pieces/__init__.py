@@ -1,0 +1,1 @@
+"""Pieces that units share: multipliers modulo q, butterflies, transpositions, permutations."""

@@ -1,0 +1,1 @@
+"""Programs of others that judge or count: Verilator, Icarus, Amaranth's simulator, Yosys."""

@@ -1,0 +1,1 @@
+"""Units of CROSS (section 6.4)."""

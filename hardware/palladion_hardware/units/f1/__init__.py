@@ -1,0 +1,1 @@
+"""Units of F1 (IEEE Micro, section "Functional Units")."""

@@ -1,0 +1,1 @@
+"""Units of Hyena (SP 2024, section 6)."""

@@ -1,0 +1,155 @@
+"""Units beside their definitions, and RTL beside the models, at small widths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from palladion_hardware.circuit.model import Model
+from palladion_hardware.circuit.nodes import Node
+from palladion_hardware.errors import MismatchError, ParameterError
+from palladion_hardware.tools import amaranth_simulator, verilator
+from palladion_hardware.tools.programs import has
+from palladion_hardware.units import numbers
+from palladion_hardware.units.check import compare, try_model
+from palladion_hardware.units.f1.multiplier import F1Multiplier
+from palladion_hardware.units.f1.ntt import F1Ntt
+from palladion_hardware.units.registry import UNITS, unit_class
+from palladion_hardware.units.unit import Shape, Unit
+
+needs_verilator = pytest.mark.skipif(not has("verilator"), reason="Verilator is not installed")
+
+SHAPES = {
+    "f1-ntt": [
+        Shape(lanes=2, word=12, degree=4, round_bits=6),
+        Shape(lanes=16, word=32, degree=256),
+        Shape(lanes=8, word=30, degree=32, multiplier="montgomery", product_cycles=3),
+        Shape(lanes=8, word=30, degree=64, multiplier="barrett"),
+    ],
+    "f1-automorphism": [Shape(lanes=2, word=8, degree=2, round_bits=4), Shape(16, 32, 256)],
+    "f1-multiplier": [
+        Shape(lanes=2, word=32, degree=2, multiplier=kind, round_bits=rounds)
+        for kind, rounds in [
+            ("montgomery", 1),
+            ("barrett", 1),
+            ("hardcoded", 1),
+            ("restricted", 11),
+        ]
+    ],
+}
+
+
+def small_units() -> list[Unit]:
+    return [cls(cls.small()) for cls in UNITS.values()]
+
+
+@pytest.mark.parametrize("unit", small_units(), ids=lambda unit: unit.name)
+def test_model_and_amaranth_agree_with_the_definition(unit: Unit) -> None:
+    trial = try_model(unit, seed=7)
+    compare(unit, trial, amaranth_simulator.simulate(unit.circuit, trial.ports), "Amaranth")
+
+
+@needs_verilator
+@pytest.mark.parametrize("unit", small_units(), ids=lambda unit: unit.name)
+def test_verilog_gives_the_words_of_the_model_in_every_cycle(unit: Unit) -> None:
+    trial = try_model(unit, seed=8)
+    compare(unit, trial, verilator.simulate(unit.circuit, trial.ports), "Verilator")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"), [(name, shape) for name, shapes in SHAPES.items() for shape in shapes]
+)
+def test_other_sizes(name: str, shape: Shape) -> None:
+    assert try_model(unit_class(name)(shape), seed=9).work.expected
+
+
+@pytest.mark.parametrize("stage", ["subtract", "select", "multiply", "delay", "memory"])
+def test_a_fault_in_any_kind_of_node_is_seen(stage: str) -> None:
+    """A bit is flipped behind the operations of one kind: the check does not pass."""
+    unit = F1Ntt(F1Ntt.small())
+    target = [node for node in unit.circuit.nodes if node.kind == stage and node.lanes > 1][-1]
+    flip_lowest_bit(unit, target)
+    with pytest.raises(MismatchError, match="by definition"):
+        try_model(unit, seed=3)
+
+
+def flip_lowest_bit(unit: Unit, target: Node) -> None:
+    c = unit.circuit
+    one = c.add_node("constant", 1, 1, None, words=np.ones(1, dtype=np.uint64))
+    wrong = c.add_node("xor", target.bits, target.lanes, target.time, (target, one))
+    for node in [*c.nodes[:-2]]:
+        node.operands = tuple(wrong if operand is target else operand for operand in node.operands)
+    for name, node in c.outputs.items():
+        c.outputs[name] = wrong if node is target else node
+    c.nodes.remove(one)
+    c.nodes.remove(wrong)
+    place = c.nodes.index(target)
+    c.nodes[place + 1 : place + 1] = [one, wrong]
+
+
+def test_a_result_that_is_late_is_seen() -> None:
+    unit = F1Multiplier(F1Multiplier.small())
+    result = unit.circuit.outputs["result"]
+    unit.circuit.outputs["result"] = result.held_back(1)
+    with pytest.raises(MismatchError):
+        try_model(unit, seed=3)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
+def test_latencies_follow_from_the_stages(lanes: int) -> None:
+    """Transform: 2 log2 E butterflies, a product, E - 1 cycles of transposition, 2 registers."""
+    layers = lanes.bit_length() - 1
+    shape = Shape(lanes=lanes, word=30, degree=lanes * lanes)
+    product = F1Multiplier(replace(shape, lanes=1)).latency
+    assert F1Ntt(shape).latency == 2 * layers * (product + 1) + product + lanes - 1 + 2
+    assert unit_class("f1-automorphism")(shape).latency == 2 * (lanes - 1) + 3
+
+
+def test_the_paper_counts_1024_multipliers() -> None:
+    from palladion_hardware.circuit.inventory import count
+
+    unit = F1Ntt(replace(F1Ntt.full(), multiplier="montgomery"))
+    assert count(unit.circuit).multipliers == 3 * 1024  # three products each
+
+
+def test_moduli_of_any_residue_need_another_multiplier() -> None:
+    with pytest.raises(ParameterError, match="expected 1: take another modulus"):
+        F1Ntt(Shape(lanes=4, word=14, degree=16, modulus=97))
+    unit = F1Ntt(Shape(lanes=4, word=14, degree=16, modulus=97, multiplier="montgomery"))
+    try_model(unit, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lanes": 3}, "expected a power of 2"),
+        ({"degree": 32}, "take more lanes"),
+        ({"word": 40, "modulus": None}, "at most 32"),
+        ({"modulus": 1 << 20}, "wider than 14 bits"),
+        ({"word": 5, "degree": 16}, "no prime of 5 bits"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(changes: dict[str, int], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        F1Ntt(replace(F1Ntt.small(), **changes))  # type: ignore[arg-type]
+
+
+def test_an_input_of_another_width_is_refused() -> None:
+    unit = F1Ntt(F1Ntt.small())
+    with pytest.raises(ParameterError, match="expected one for each of 4 lanes"):
+        Model(unit.circuit).step(unit.idle() | {"words": np.zeros(3, dtype=np.uint64)})
+    with pytest.raises(ParameterError, match="more than 14 bits"):
+        Model(unit.circuit).step(unit.idle() | {"words": np.full(4, 1 << 14, dtype=np.uint64)})
+
+
+def test_the_definitions_are_inverse_to_each_other() -> None:
+    q = numbers.largest_prime(bits=20, step=64)
+    psi = numbers.root_of_unity(q, 64)
+    words = np.random.default_rng(1).integers(0, q, 32, dtype=np.uint64)
+    values = numbers.transform(words, q, psi)
+    assert values.tolist() == [
+        sum(int(a) * pow(psi, (2 * j + 1) * i, q) for i, a in enumerate(words)) % q
+        for j in range(32)
+    ]
+    assert np.array_equal(numbers.inverse_transform(values, q, psi), words)
