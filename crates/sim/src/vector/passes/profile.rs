@@ -30,8 +30,9 @@ pub(super) struct Profile {
 
 /// The model machines of every schedule. Their ports take three quarters of the ticks of all limbs
 /// of an instruction at `f1`'s ratio: register files save the rest. The second model is for
-/// machines with wide units.
-pub(super) const PROFILES: [Profile; 2] = [
+/// machines with wide units, and the third for those whose units are so wide that a pass is short
+/// beside their latency.
+pub(super) const PROFILES: [Profile; 3] = [
     Profile {
         transfer: 8,
         latency: 32,
@@ -41,6 +42,12 @@ pub(super) const PROFILES: [Profile; 2] = [
     Profile {
         transfer: 128,
         latency: 32,
+        ports: 24,
+        file: 8,
+    },
+    Profile {
+        transfer: 128,
+        latency: 512,
         ports: 24,
         file: 8,
     },

@@ -1,6 +1,6 @@
 //! Tests of closed forms, rooflines, and the effect of more of a resource.
 
-use super::{Eviction, Options, Order, Schedule, Spread, layers, schedule};
+use super::{Eviction, Options, Order, Schedule, Spread, Sums, layers, schedule};
 use crate::error::Error;
 use crate::vector::check::check;
 use crate::vector::machine::{Machine, Operation};
@@ -262,8 +262,18 @@ fn layers_have_every_instruction_once_behind_what_it_reads() {
     for seed in 0..100 {
         let work = work(seed, 60);
         let program_order: Vec<u32> = (0..work.instructions() as u32).collect();
-        for within in [layers::Within::Step, layers::Within::Program] {
-            let order = layers::by_layers(&work, &program_order, within);
+        let within = [layers::Within::Step, layers::Within::Program];
+        let walks = [
+            (Sums::Whole, usize::MAX),
+            (Sums::Parts, usize::MAX),
+            (Sums::Parts, 2),
+        ];
+        for (within, (sums, most)) in within
+            .into_iter()
+            .flat_map(|one| walks.map(|walk| (one, walk)))
+        {
+            let walk = (within, sums, most);
+            let order = layers::by_layers(&work, &program_order, walk);
             let mut place = vec![usize::MAX; work.instructions()];
             for (at, &i) in order.iter().enumerate() {
                 place[i as usize] = at;
@@ -279,6 +289,31 @@ fn layers_have_every_instruction_once_behind_what_it_reads() {
             }
         }
     }
+}
+
+#[test]
+fn sums_of_a_layer_are_made_part_by_part() {
+    // Three sums of 40 products, each in parts of 16, 16 and 8.
+    let mut builder = TraceBuilder::new(4096, &[40961]).expect("moduli");
+    let mut main = builder.main();
+    let load = |main: &mut Builder<'_>, name: &str| -> Vec<ValueId> {
+        let all = (0..40).map(|k| main.load(format!("{name}{k}"), Type::eval(0..1)));
+        all.collect()
+    };
+    let (left, mut right) = (load(&mut main, "l"), load(&mut main, "r"));
+    for turn in 0..3 {
+        right.rotate_left(turn);
+        let sum = main.dot(left.as_slice(), right.as_slice());
+        main.store(format!("z/{turn}"), sum);
+    }
+    let work = Work::new(&builder.finish().expect("a trace")).expect("short enough");
+    let order: Vec<u32> = (0..work.instructions() as u32).collect();
+    let walked = |sums| {
+        let walk = (layers::Within::Step, sums, usize::MAX);
+        layers::by_layers(&work, &order, walk)
+    };
+    assert_eq!(walked(Sums::Whole), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(walked(Sums::Parts), [0, 3, 6, 1, 4, 7, 2, 5, 8]);
 }
 
 #[test]
