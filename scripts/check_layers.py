@@ -50,7 +50,8 @@ STANDS_ON: dict[str, set[str]] = {
     "compiler": {"network", "program", "circuits"},
     "lower": {"program", "rlwe"},
     # The executors of traces. A backend is written over this crate: docs/backends.md.
-    "executor": {"exchange", "lower", "waves"},
+    # It executes streams of schedules too: docs/adr/0047-schedules-execute.md.
+    "executor": {"exchange", "lower", "sim", "waves"},
     # Circuits of slots and of TFHE, without a secret.
     "evaluate": {"circuits", "executor"},
     # The server of networks.

@@ -238,6 +238,55 @@ class Simulation:
             If the window is empty, or has more slices than a viewer opens.
         """
 
+    def streams(self) -> Streams:
+        """The instruction streams, with rows and registers."""
+
+@final
+class Streams:
+    """The instruction streams of a schedule of a program on a vector machine."""
+
+    @staticmethod
+    def from_bytes(machine: str, work: Workload, data: bytes) -> Streams:
+        """Read and verify the bytes of streams.
+
+        Raises
+        ------
+        FormatError
+            If they are malformed, or contradict machine or work.
+        """
+
+    @staticmethod
+    def from_texts(machine: str, work: Workload, texts: Sequence[str]) -> Streams:
+        """As :meth:`from_bytes`, from the texts in their order."""
+
+    def to_bytes(self) -> bytes:
+        """The bytes of a file."""
+
+    def to_texts(self) -> list[tuple[str, str]]:
+        """The name of each stream, and its text."""
+
+    def sizes(self) -> list[tuple[str, int, int]]:
+        """The name of each stream, its number of instructions, and their bytes."""
+
+    def execute(
+        self,
+        trace: Trace,
+        keys: EvaluationKeys,
+        query: Query,
+        progress: Callable[[str, float, float], object] | None = None,
+    ) -> tuple[bytes, str]:
+        """Execute the streams. Returns the bytes of the answer, and its ``raw_digest``.
+
+        Raises
+        ------
+        FormatError
+            If a place is read before it was written, or has another limb than the trace says.
+        UsageError
+            If keys or query are of another program.
+        StoppedError
+            If ``progress`` returned False.
+        """
+
 def algorithm_2(digits: Sequence[int], words: Sequence[int], rows: int, digit: int) -> Fields:
     """A product by ATHENA's algorithm 2 as printed: its errors, and the limbs that make it
     exact."""

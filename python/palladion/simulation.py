@@ -6,14 +6,19 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 from palladion import _native
+from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine
-from palladion.support import records
-from palladion.traces import Trace
+from palladion.runs import Progress
+from palladion.support import files, records
+from palladion.traces import Replayed, Trace
 
 
 @dataclass(frozen=True)
@@ -110,11 +115,103 @@ class Series:
         return records.to_json(self)
 
 
+@dataclass(frozen=True)
+class StreamSize:
+    """The size of an instruction stream."""
+
+    name: str
+    instructions: int
+    size: int
+    """Bytes of the instructions in their binary form."""
+
+
+class Streams:
+    """The instruction streams of a schedule: ``docs/machines.md`` has their forms."""
+
+    FILE = "streams.bin"
+    """Name of the binary file in a folder of streams."""
+
+    def __init__(self, native: _native.Streams, trace: Trace | None = None) -> None:
+        self._native, self._trace = native, trace
+
+    @property
+    def sizes(self) -> tuple[StreamSize, ...]:
+        """The size of each stream."""
+        return tuple(StreamSize(*row) for row in self._native.sizes())
+
+    @property
+    def fetched_bytes(self) -> int:
+        """Bytes that a machine fetches: each instruction once."""
+        return sum(one.size for one in self.sizes)
+
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write the binary file and a text for each stream. Returns the paths."""
+        texts = self._native.to_texts()
+        parts = {self.FILE: self._native.to_bytes()}
+        for place, (name, text) in enumerate(texts):
+            words = re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")
+            parts[f"{place:03}-{words}.txt"] = text.encode()
+        paths = tuple(Path(folder) / name for name in parts)
+        for path, content in zip(paths, parts.values(), strict=True):
+            files.write(path, content)
+        return paths
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], machine: Machine | str, trace: Trace) -> Streams:
+        """Read what :meth:`save` wrote: the binary file, or the texts of a folder.
+
+        Raises
+        ------
+        DataError
+            If a file cannot be read.
+        FormatError
+            If the streams are malformed, or contradict the machine, the trace or each other.
+        """
+        of = machine if isinstance(machine, Machine) else Machine.of(machine)
+        source = Path(path)
+        try:
+            if source.is_dir():
+                texts = [files.read(text).decode() for text in sorted(source.glob("*.txt"))]
+                return cls(_native.Streams.from_texts(of.text, trace.work, texts), trace)
+            content = files.read(source)
+            return cls(_native.Streams.from_bytes(of.text, trace.work, content), trace)
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path} has a file that is no text, expected texts of streams") from error
+        except FormatError as error:
+            raise FormatError(f"{path}: {error}") from error
+
+    def run(
+        self,
+        keys: _native.EvaluationKeys,
+        query: _native.Query,
+        progress: Progress | None = None,
+    ) -> Replayed:
+        """Execute the streams on ciphertexts, in the order of cycles.
+
+        Every operand is read from the row or register that the streams name. The answer has the
+        words of :meth:`palladion.CompiledModel.run` if the schedule is right.
+
+        Raises
+        ------
+        FormatError
+            If a place is read before it was written, or has another limb than the trace says; and
+            for traces of circuits.
+        UsageError
+            If keys or query are of another program, or the streams have no trace.
+        StoppedError
+            If ``progress`` returned False.
+        """
+        if self._trace is None:
+            raise UsageError("the streams are of a workload, expected those of a `Trace`: "
+                             "only it names the values of keys and query")  # fmt: skip
+        return Replayed(*self._native.execute(self._trace.native, keys, query, progress))
+
+
 class Simulation:
     """A schedule of a trace on a machine, which an independent checker has accepted."""
 
-    def __init__(self, native: _native.Simulation) -> None:
-        self._native = native
+    def __init__(self, native: _native.Simulation, trace: Trace | None = None) -> None:
+        self._native, self._trace = native, trace
 
     @cached_property
     def report(self) -> SimulationReport:
@@ -134,6 +231,21 @@ class Simulation:
             If the window is empty, or has more slices than a viewer opens.
         """
         return self._native.timeline(window)
+
+
+    @cached_property
+    def streams(self) -> Streams:
+        """The instruction streams, with rows and registers."""
+        return Streams(self._native.streams(), self._trace)
+
+    def run(
+        self,
+        keys: _native.EvaluationKeys,
+        query: _native.Query,
+        progress: Progress | None = None,
+    ) -> Replayed:
+        """As :meth:`Streams.run`, of the own streams."""
+        return self.streams.run(keys, query, progress)
 
 
 def simulate(
@@ -169,4 +281,5 @@ def simulate(
     """
     of = machine if isinstance(machine, Machine) else Machine.of(machine)
     work = trace.work if isinstance(trace, Trace) else trace
-    return Simulation(work.simulate(of.text, (order, eviction), progress))
+    own = trace if isinstance(trace, Trace) else None
+    return Simulation(work.simulate(of.text, (order, eviction), progress), own)

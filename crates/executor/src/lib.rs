@@ -6,7 +6,9 @@
 //! with a store of rows, such as a GPU, implements [`RowMachine`] alone, and [`Rows`] makes an
 //! executor of it. `docs/backends.md` says how to write a backend.
 //!
-//! *May use* `lower` for the names of keys, `exchange` for the keys of circuits, and `waves`. It
+//! [`execute`] runs the instruction streams of a schedule on a simulated machine.
+//!
+//! *May use* `sim` for the streams, `lower` for the names of keys, `exchange` for the keys of circuits, and `waves`. It
 //! knows no program and no checkpoint: these are outsides of the crate `runtime`.
 
 #![forbid(unsafe_code)]
@@ -24,6 +26,6 @@ pub use circuit::{CircuitOutside, replay_circuit};
 pub use error::{Error, Result};
 pub use executor::{Executor, Progress, Replay, Replayed};
 pub use outside::{Limb, Outside, Values};
-pub use replay::{Progress as ReplayProgress, Sources, replay};
+pub use replay::{Progress as ReplayProgress, Sources, execute, replay};
 pub use results::{Results, SwitchKeys, limbs_of, no_seed};
 pub use rows::{OnRows, RowMachine, Rows, cost, run_plan, type_of};

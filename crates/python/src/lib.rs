@@ -24,6 +24,8 @@ mod schemes;
 mod secret;
 mod security;
 mod simulate;
+mod streams;
+mod streams;
 mod terms;
 mod tfhe;
 mod traces;
@@ -84,6 +86,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::simulate_pbs, module)?)?;
     module.add_class::<vector::Workload>()?;
     module.add_class::<vector::Simulation>()?;
+    module.add_class::<streams::Streams>()?;
     module.add_function(wrap_pyfunction!(vector::machine_summary, module)?)?;
     module.add_function(wrap_pyfunction!(vector::machine_varied, module)?)?;
     module.add_function(wrap_pyfunction!(vector::machine_scaling, module)?)?;

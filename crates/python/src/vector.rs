@@ -13,6 +13,7 @@ use trace::Trace;
 use crate::error::UsageError;
 use crate::guard::{guard, guard_bytes, guard_with};
 use crate::program::{News, tell};
+use crate::streams::Streams;
 
 /// Name, family, sizes and areas of a machine, from its file. The machine may be of either family.
 #[pyfunction]
@@ -64,7 +65,7 @@ pub(crate) fn machine_scaling(py: Python<'_>, machine: &str) -> PyResult<String>
 /// The instructions on limbs of a trace, to be run on machines.
 #[pyclass(frozen, module = "palladion")]
 pub(crate) struct Workload {
-    work: Arc<Work>,
+    pub(crate) work: Arc<Work>,
 }
 
 impl Workload {
@@ -196,6 +197,11 @@ impl Simulation {
         });
         found.set_item("components", components.collect::<PyResult<Vec<_>>>()?)?;
         Ok(found)
+    }
+
+    /// The instruction streams, with rows and registers.
+    fn streams(&self, py: Python<'_>) -> PyResult<Streams> {
+        Streams::of(py, (&self.machine, &self.work), &self.schedule)
     }
 
     /// Shares of time by equal parts of the run: `cycles` of a part, `busy` by kind of unit,

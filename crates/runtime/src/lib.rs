@@ -28,7 +28,7 @@ pub use checkpoint::Checkpoint;
 pub use error::{Error, Result};
 pub use memory::Memory;
 pub use prepared::Prepared;
-pub use run_outside::{RunOutside, Save, answer_of, replay_run};
+pub use run_outside::{RunOutside, Save, answer_of, replay_run, scheduled_run};
 pub use server::{Event, Report, Server, StepReport, StepResult};
 pub use stored_keys::{KeyMemory, StoredKeys};
 pub use trace_text::{trace_from_text, trace_to_text};

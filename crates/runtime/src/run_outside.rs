@@ -5,11 +5,13 @@ use crate::error::Result;
 use crate::prepared::Prepared;
 use exchange::{EvaluationKeys, Exchange, Query, RawAnswer};
 use executor::{
-    Limb, Outside, ReplayProgress as Progress, Results, SwitchKeys, limbs_of, no_seed, replay,
+    Limb, Outside, ReplayProgress as Progress, Results, SwitchKeys, execute, limbs_of, no_seed,
+    replay,
 };
 use lower::names;
 use ring::sample::Seed;
 use ring::{Eval, Poly};
+use sim::vector::{Machine, Streams, Work};
 use trace::{Counts, Trace, Type};
 
 /// Keys and query of a run, and the results as they are stored.
@@ -49,6 +51,26 @@ pub fn replay_run(
     let mut outside = RunOutside::new(keys, query, &mut results);
     let counts = replay(trace, &mut outside, observe)?;
     Ok((answer_of(&results, exchange, query)?, counts))
+}
+
+/// Executes the streams of a schedule of a program's trace on a query: see [`executor::execute`].
+/// Returns the answer before it is hidden. It equals that of [`replay_run`].
+///
+/// # Errors
+/// As [`executor::execute`] and [`replay_run`].
+pub fn scheduled_run(
+    exchange: &Exchange,
+    (machine, trace): (&Machine, &Trace),
+    (work, streams): (&Work, &Streams),
+    (keys, query): (&EvaluationKeys, &Query),
+    observe: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<RawAnswer> {
+    query.check_program(exchange)?;
+    query.check_seeded()?;
+    let mut results = Results::default();
+    let mut outside = RunOutside::new(keys, query, &mut results);
+    execute(machine, (trace, work, streams), &mut outside, observe)?;
+    answer_of(&results, exchange, query)
 }
 
 /// The answer to a query before it is hidden, of the results that a run of its program has

@@ -6,7 +6,7 @@ use kernels::kernels;
 use ring::par_map;
 use std::ops::Range;
 use std::sync::Arc;
-use trace::{Op, Type};
+use trace::{ModulusId, Op, Type};
 
 /// Largest number of terms in one call to the kernel of matrix products.
 const MATRIX_TERMS: usize = 512;
@@ -42,6 +42,15 @@ impl Machine<'_> {
 
     /// Some rows of the matrix, as integers below the modulus.
     fn matrix(&self, op: &Op, range: Range<usize>) -> Vec<Vec<u64>> {
+        let Op::Combine { columns, .. } = op else {
+            unreachable!("the operation is a combination")
+        };
+        let row = |r: usize| (0..columns.len()).map(|k| self.entry(op, r, k)).collect();
+        range.map(row).collect()
+    }
+
+    /// An entry of the matrix, as an integer below the modulus.
+    fn entry(&self, op: &Op, r: usize, k: usize) -> u64 {
         let Op::Combine {
             list,
             first,
@@ -54,15 +63,28 @@ impl Machine<'_> {
             unreachable!("the operation is a combination")
         };
         let t = self.modulus(*modulus);
-        let entry = |r: usize, k: usize| {
-            // Beyond the end of all lists if the index is no word.
-            let place = r.checked_mul(columns.len());
-            let place = place.and_then(|place| place.checked_add(k)?.checked_add(*first));
-            let integer = t.from_i64(self.sources.listed(*list, place));
-            t.mul(t.mul(integer, rows[r]), columns[k])
-        };
-        let row = |r: usize| (0..columns.len()).map(|k| entry(r, k)).collect();
-        range.map(row).collect()
+        // Beyond the end of all lists if the index is no word.
+        let place = r.checked_mul(columns.len());
+        let place = place.and_then(|place| place.checked_add(k)?.checked_add(*first));
+        let integer = t.from_i64(self.sources.listed(*list, place));
+        t.mul(t.mul(integer, rows[r]), columns[k])
+    }
+
+    /// The sum of some terms of row `r` of a combination, from term `first` on, modulo one limb.
+    pub(super) fn combine_terms(
+        &self,
+        op: &Op,
+        (r, first): (usize, usize),
+        id: ModulusId,
+        limbs: &[&[u64]],
+    ) -> Vec<u64> {
+        let q = self.modulus(id);
+        let entries = (first..first + limbs.len()).map(|k| q.reduce(self.entry(op, r, k)));
+        let entries: Vec<u64> = entries.collect();
+        let mut sum = self.spare.stale();
+        let q = std::slice::from_ref(q);
+        kernels().mat_mul_into(q, &entries, (limbs, q[0].bits()), &mut [&mut sum]);
+        sum
     }
 
     /// Computes the rows modulo one limb, given by its place and its modulus.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 
 /// Number of bits of quotients. A conversion has at most 64 limbs.
 const QUOTIENT_BITS: u32 = 7;
+/// The sum of a quotient without terms.
+pub(super) const QUOTIENT_START: u64 = 1 << 55;
 
 /// Tables of a conversion.
 pub(super) enum Conversion {
@@ -39,6 +41,42 @@ impl Conversion {
                 let words = words.map(|&word| to[j].residue(from.center(word)));
                 Arc::new(spare.filled(words))
             }),
+        }
+    }
+}
+
+/// The parts of a conversion, each of which makes one limb from a few.
+impl Conversion {
+    /// Limb `i` of the source, as the quotient and the results read it.
+    pub(super) fn scale(&self, i: usize, limb: Vec<u64>) -> Vec<u64> {
+        match self {
+            Self::Primes(conversion) => conversion.scale(i, limb),
+            Self::Power(..) => limb,
+        }
+    }
+
+    /// Adds the terms of scaled limbs from `first` on to the sum of a quotient, which begins as
+    /// [`QUOTIENT_START`]. After the last limb the sum is the quotient. From a power of two, no
+    /// quotient is needed, and it is 0.
+    pub(super) fn quotient_terms(&self, scaled: &[&[u64]], first: usize, sum: &mut [u64]) {
+        match self {
+            Self::Primes(conversion) => conversion.quotient_terms(scaled, first, sum),
+            Self::Power(..) => sum.fill(0),
+        }
+    }
+
+    /// The sum of terms of limb `j` of the result, from term `first` on. The terms are the scaled
+    /// limbs, and then the quotient.
+    pub(super) fn terms_into(&self, out: &mut [u64], j: usize, limbs: &[&[u64]], first: usize) {
+        match self {
+            Self::Primes(of) => {
+                let row = &of.rows[j][first..first + limbs.len()];
+                of.to[j].combine_into(out, row, (limbs, of.bits));
+            }
+            Self::Power(from, to) => {
+                let words = out.iter_mut().zip(limbs[0]);
+                words.for_each(|(out, &word)| *out = to[j].residue(from.center(word)));
+            }
         }
     }
 }
@@ -80,13 +118,10 @@ impl FromPrimes {
     }
 
     fn convert(&self, limbs: &[Limb], spare: &Spare) -> Vec<Limb> {
-        let mut scaled = par_map(limbs.len(), |i| {
-            let mut y = spare.copy(&limbs[i]);
-            kernels().scalar_mul_assign(&self.from[i], &mut y, self.hat_inverse[i]);
-            y
-        });
+        let mut scaled = par_map(limbs.len(), |i| self.scale(i, spare.copy(&limbs[i])));
         let mut quotients = spare.stale();
-        self.quotients(&scaled, &mut quotients);
+        let rows: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
+        self.quotients(&rows, &mut quotients);
         scaled.push(quotients);
         let rows: Vec<&[u64]> = scaled.iter().map(Vec::as_slice).collect();
         let converted = par_map(self.to.len(), |j| {
@@ -98,21 +133,32 @@ impl FromPrimes {
         converted
     }
 
+    fn scale(&self, i: usize, mut y: Vec<u64>) -> Vec<u64> {
+        kernels().scalar_mul_assign(&self.from[i], &mut y, self.hat_inverse[i]);
+        y
+    }
+
     /// The quotient `v` of each coefficient. For one modulus it is 1 if `2 y_0 >= q_0`, otherwise
     /// 0. For several it is `(2^55 + sum_i ((y_i 2^(32 - b_i) rounded down) m_i >> 7)) >> 56`.
-    fn quotients(&self, scaled: &[Vec<u64>], sums: &mut [u64]) {
+    fn quotients(&self, scaled: &[&[u64]], sums: &mut [u64]) {
+        sums.fill(QUOTIENT_START);
+        self.quotient_terms(scaled, 0, sums);
+    }
+
+    /// Adds the terms of the limbs from `first` on to the sum of a quotient, which begins as
+    /// [`QUOTIENT_START`]. The last terms make the quotient of the sum.
+    fn quotient_terms(&self, scaled: &[&[u64]], first: usize, sums: &mut [u64]) {
         if let ([y], [q]) = (scaled, self.from.as_slice()) {
-            let quotients = sums.iter_mut().zip(y);
+            let quotients = sums.iter_mut().zip(*y);
             quotients.for_each(|(v, &y)| *v = u64::from(2 * y > q.value()));
             return;
         }
-        sums.fill(1 << 55);
-        for (y, q) in scaled.iter().zip(&self.from) {
+        for (y, q) in scaled.iter().zip(&self.from[first..]) {
             let (b, m) = (
                 q.bits(),
                 ((1u128 << (31 + q.bits())) / u128::from(q.value())) as u64,
             );
-            for (sum, &y) in sums.iter_mut().zip(y) {
+            for (sum, &y) in sums.iter_mut().zip(*y) {
                 // Both factors are below 2^32.
                 let y = if b <= 32 {
                     y << (32 - b)
@@ -122,6 +168,8 @@ impl FromPrimes {
                 *sum += (y * m) >> 7;
             }
         }
-        sums.iter_mut().for_each(|sum| *sum >>= 56);
+        if first + scaled.len() == self.from.len() {
+            sums.iter_mut().for_each(|sum| *sum >>= 56);
+        }
     }
 }

@@ -11,9 +11,11 @@ mod arithmetic;
 mod combine;
 mod convert;
 mod frame;
+mod limb;
 mod load;
 mod machine;
 mod operation;
+mod scheduled;
 mod sources;
 mod spare;
 mod value;
@@ -25,6 +27,7 @@ use frame::{Frame, Uses};
 use machine::Machine;
 use trace::{Counts, Op, Trace};
 
+pub use scheduled::execute;
 pub use sources::Sources;
 
 /// Progress of a replay.

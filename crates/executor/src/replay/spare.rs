@@ -26,7 +26,7 @@ impl Spare {
         limb.unwrap_or_else(|| vec![0; self.n])
     }
 
-    pub(super) fn copy(&self, limb: &Limb) -> Vec<u64> {
+    pub(super) fn copy(&self, limb: &[u64]) -> Vec<u64> {
         let mut words = self.stale();
         words.copy_from_slice(limb);
         words

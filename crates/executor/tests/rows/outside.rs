@@ -11,7 +11,8 @@ use trace::{Trace, Type};
 
 /// Values that were stored, by name.
 pub(crate) struct Values {
-    moduli: Vec<u64>,
+    /// The largest residue of each modulus.
+    greatest: Vec<u64>,
     /// A number for each query, which makes its values differ from the values of other queries.
     salt: u64,
     /// Names of the values that were loaded.
@@ -20,12 +21,11 @@ pub(crate) struct Values {
 }
 
 /// Random residues, the smallest and the largest.
-fn limb(name: &str, q: u64) -> Vec<u64> {
-    let seed = name.bytes().fold(q, |sum, byte| {
+fn limb(name: &str, greatest: u64) -> Vec<u64> {
+    let seed = name.bytes().fold(greatest, |sum, byte| {
         sum.wrapping_mul(257).wrapping_add(byte.into())
     });
     let mut rng = ChaCha20Rng::seed_from_u64(seed);
-    let greatest = q - 1;
     let mut words: Vec<u64> = (0..super::N)
         .map(|_| rng.random_range(0..=greatest))
         .collect();
@@ -36,8 +36,10 @@ fn limb(name: &str, q: u64) -> Vec<u64> {
 impl Values {
     /// No values yet. Those that the trace loads are residues of its moduli.
     pub(crate) fn of(trace: &Trace) -> Self {
+        let primes = trace.moduli.iter().map(|q| q - 1);
+        let powers = trace.powers.iter().map(|bits| u64::MAX >> (64 - bits));
         Self {
-            moduli: trace.moduli.clone(),
+            greatest: primes.chain(powers).collect(),
             salt: 0,
             asked: Vec::new(),
             stored: BTreeMap::new(),
@@ -58,7 +60,7 @@ impl Outside for Values {
             true => format!("{name} {}", self.salt),
             false => name.into(),
         };
-        let limbs = ty.limbs.iter().map(|id| limb(&salted, self.moduli[id]));
+        let limbs = ty.limbs.iter().map(|id| limb(&salted, self.greatest[id]));
         Ok(limbs.map(Arc::new).collect())
     }
 

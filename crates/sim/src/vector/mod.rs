@@ -2,7 +2,8 @@
 //!
 //! *Concept.* A [`Machine`] is data. [`Work`] is a trace flattened to instructions on single limbs.
 //! The [passes](schedule()) order the instructions, plan the contents of the scratchpad, and give
-//! each instruction its units and its first cycle. [`check()`] replays a schedule against machine
+//! each instruction its units and its first cycle. [`Streams`] are a schedule's instruction streams
+//! with rows and registers, and [`execute()`] runs them on words. [`check()`] replays a schedule against machine
 //! and work, and shares no code with the passes. [`Report`] has the time, energy and traffic of a
 //! schedule. [`Component`] and [`Series`] say when each unit and channel is busy, and
 //! [`timeline()`] writes a schedule to a file for a viewer.
@@ -11,6 +12,7 @@
 //! of the flattened trace exactly once.
 
 mod check;
+mod execute;
 mod machine;
 mod passes;
 mod report;
@@ -22,8 +24,11 @@ mod words;
 mod work;
 
 pub use check::{Violation, check};
+pub use execute::{
+    Action, Entry, Failure, Fault, Limb, Operand, Place, Stream, Streams, Words, execute,
+};
 pub use machine::{Cluster, Machine, Operation, Unit, integers, scaling, varied};
 pub use passes::{Assignment, Event, Eviction, Options, Order, Schedule, Spread, Stall, schedule};
 pub use report::{Bound, Component, Report, Series, StepReport, Together, Traffic};
 pub use timeline::{MAX_SLICES, timeline};
-pub use work::{Input, Kind, MAX_TERMS, Source, Work};
+pub use work::{Input, Kind, MAX_TERMS, Origin, Source, Work};

@@ -21,6 +21,10 @@ pub(super) struct Flattener<'a> {
     pub(super) inputs: Inputs,
     /// Index of the current instruction of the main body.
     group: u32,
+    /// For each body, the number of instructions of the bodies before it.
+    bases: Vec<u32>,
+    /// Number of the current instruction of the trace: see [`Origin::op`](super::Origin::op).
+    pub(super) op: u32,
 }
 
 impl Work {
@@ -43,16 +47,23 @@ impl Work {
                 .unwrap_or(0),
             ..Self::default()
         };
+        let mut bases = vec![0];
+        for body in &trace.subs {
+            bases.push(bases[bases.len() - 1] + body.instructions.len() as u32);
+        }
         let mut flattener = Flattener {
             trace,
             work,
             inputs: Inputs::default(),
             group: 0,
+            bases,
+            op: 0,
         };
-        flattener.body(&trace.main, Vec::new(), true);
+        flattener.body(trace.subs.len(), Vec::new());
         let mut work = flattener.work;
         let instructions = work.instructions() as u32;
-        for limb in work.pool.iter_mut().chain(&mut work.outputs) {
+        let stored = work.stores.iter_mut().flat_map(|(_, limbs)| limbs);
+        for limb in work.pool.iter_mut().chain(&mut work.outputs).chain(stored) {
             if *limb & OUTSIDE != 0 {
                 *limb = (*limb & !OUTSIDE) + instructions;
             }
@@ -125,22 +136,25 @@ fn check_length(trace: &Trace) -> Result<()> {
     Ok(())
 }
 
-impl<'a> Flattener<'a> {
-    /// Flattens a body. `parameters` has the limbs of each parameter. Returns the limbs of each
-    /// result.
-    fn body(&mut self, body: &'a Body, parameters: Vec<Vec<u32>>, main: bool) -> Vec<Vec<u32>> {
+impl Flattener<'_> {
+    /// Flattens the body with an index; the main body is the last. `parameters` has the limbs of
+    /// each parameter. Returns the limbs of each result.
+    fn body(&mut self, index: usize, parameters: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+        let trace = self.trace;
+        let body: &Body = trace.subs.get(index).unwrap_or(&trace.main);
         let mut values = parameters;
         let mut types: Vec<&Type> = body.parameters.iter().collect();
         for (place, instruction) in body.instructions.iter().enumerate() {
-            if main {
+            if index == trace.subs.len() {
                 self.group = place as u32;
             }
+            self.op = self.bases[index] + place as u32;
             if let Op::Call { sub, arguments } = &instruction.op {
                 let arguments = arguments
                     .iter()
                     .map(|&value| values[value].clone())
                     .collect();
-                let results = self.body(&self.trace.subs[*sub], arguments, false);
+                let results = self.body(*sub, arguments);
                 values.extend(results);
             } else {
                 self.operation(instruction, &types, &mut values);
@@ -168,16 +182,16 @@ impl<'a> Flattener<'a> {
         operands: impl IntoIterator<Item = u32>,
     ) -> u32 {
         let operands = self.operands(operands);
-        self.push_terms((kind, 1), modulus, NONE, operands)
+        self.push_terms((kind, 1), modulus, (NONE, 0), operands)
     }
 
     /// Adds an instruction of `terms` terms that continues the sum `sum`, or begins one if that is
-    /// `NONE`. Returns the limb that it produces.
+    /// `NONE`, of row `row` of a combination. Returns the limb that it produces.
     pub(super) fn push_terms(
         &mut self,
         (kind, terms): (Kind, usize),
         modulus: usize,
-        sum: u32,
+        (sum, row): (u32, u32),
         (first, count): (u32, u32),
     ) -> u32 {
         let work = &mut self.work;
@@ -188,6 +202,8 @@ impl<'a> Flattener<'a> {
         work.first.push(first);
         work.count.push(count);
         work.groups.push(self.group);
+        work.ops.push(self.op);
+        work.rows.push(row);
         (work.kinds.len() - 1) as u32
     }
 
@@ -197,6 +213,17 @@ impl<'a> Flattener<'a> {
         &mut self,
         kind: Kind,
         modulus: usize,
+        terms: (u32, usize),
+        width: usize,
+    ) -> u32 {
+        self.sum_of_row((kind, 0), modulus, terms, width)
+    }
+
+    /// As [`Flattener::sum`], for a row of a combination.
+    pub(super) fn sum_of_row(
+        &mut self,
+        (kind, row): (Kind, u32),
+        modulus: usize,
         (first, terms): (u32, usize),
         width: usize,
     ) -> u32 {
@@ -204,7 +231,7 @@ impl<'a> Flattener<'a> {
         for start in (0..terms).step_by(MAX_TERMS) {
             let some = (terms - start).min(MAX_TERMS);
             let operands = (first + (start * width) as u32, (some * width) as u32);
-            sum = self.push_terms((kind, some), modulus, sum, operands);
+            sum = self.push_terms((kind, some), modulus, (sum, row), operands);
         }
         sum
     }

@@ -40,6 +40,9 @@ pub struct Input {
     /// Index of the limb's modulus in the trace's table of moduli.
     pub modulus: u16,
     hint: u32,
+    /// Number of the trace's first instruction that brings the limb: see
+    /// [`Origin::op`](super::Origin::op).
+    pub op: u32,
 }
 
 impl Input {
@@ -64,7 +67,8 @@ enum Name {
 #[derive(Default)]
 pub(super) struct Inputs {
     names: HashMap<Name, u32>,
-    limbs: HashMap<(u32, u16), u32>,
+    /// By value, modulus, and the place among the limbs of a sample, on which its words depend.
+    limbs: HashMap<(u32, u16, u16), u32>,
     hints: HashMap<String, u32>,
 }
 
@@ -137,19 +141,21 @@ impl Flattener<'_> {
                 next
             })
         });
-        let inputs = &mut self.work.inputs;
-        let limb = |modulus| {
+        let (inputs, op) = (&mut self.work.inputs, self.op);
+        let limb = |(place, modulus): (usize, usize)| {
             let modulus = modulus as u16;
-            *known.entry((name, modulus)).or_insert_with(|| {
+            let place = if source.sampled() { place as u16 } else { 0 };
+            *known.entry((name, modulus, place)).or_insert_with(|| {
                 inputs.push(Input {
                     source,
                     modulus,
                     hint,
+                    op,
                 });
                 (inputs.len() - 1) as u32 | OUTSIDE
             })
         };
-        limbs.iter().map(limb).collect()
+        limbs.iter().enumerate().map(limb).collect()
     }
 }
 

@@ -47,6 +47,12 @@ pub struct Work {
     /// For each instruction, the index of the instruction of the trace's main body from which it
     /// comes.
     pub(super) groups: Vec<u32>,
+    /// For each instruction, the number of the instruction of the trace from which it comes, and
+    /// the row of a combination that it computes.
+    pub(super) ops: Vec<u32>,
+    pub(super) rows: Vec<u32>,
+    /// For each store, the number of its instruction of the trace, and its limbs.
+    pub(super) stores: Vec<(u32, Vec<u32>)>,
     /// For each step of the trace, the index of its first instruction in the main body.
     pub(super) step_starts: Vec<u32>,
     /// Names of the steps.
@@ -61,7 +67,48 @@ pub struct Work {
     pub(super) ends: Passes,
 }
 
+/// The instruction of a trace from which an instruction on limbs comes, and its part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// Number of the instruction, where those of all bodies are counted on: the sub-traces in
+    /// order, then the main body.
+    pub op: usize,
+    /// Row of the matrix, for a combination; 0 for all others.
+    pub row: usize,
+    /// Number of terms of the sum in the instructions before this one.
+    pub first_term: usize,
+    /// True if the first operand is the sum of the instructions before this one.
+    pub continues: bool,
+}
+
 impl Work {
+    /// The instruction of the trace from which an instruction comes.
+    pub fn origin(&self, instruction: usize) -> Origin {
+        let before = std::iter::successors(Some(instruction), |&i| {
+            let sum = self.continues[i];
+            (sum != NONE).then_some(sum as usize)
+        });
+        Origin {
+            op: self.ops[instruction] as usize,
+            row: self.rows[instruction] as usize,
+            first_term: before.skip(1).map(|i| self.terms(i)).sum(),
+            continues: self.continues[instruction] != NONE,
+        }
+    }
+
+    /// Index in the trace's table of moduli of the modulus of a limb.
+    pub fn modulus_of(&self, limb: u32) -> usize {
+        match self.input(limb) {
+            Some(input) => usize::from(input.modulus),
+            None => self.modulus(limb as usize),
+        }
+    }
+
+    /// The stores of the trace in order: the [number](Origin::op) of each, and its limbs.
+    pub fn stores(&self) -> &[(u32, Vec<u32>)] {
+        &self.stores
+    }
+
     /// Ring degree.
     pub fn n(&self) -> usize {
         self.n

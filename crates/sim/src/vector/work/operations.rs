@@ -30,6 +30,8 @@ impl Flattener<'_> {
         if let Op::Store { value, .. } = op {
             self.work.ends.stored += values[*value].len() as u64;
             self.work.outputs.extend(&values[*value]);
+            let store = (self.op, values[*value].clone());
+            self.work.stores.push(store);
             return;
         }
         let limbs = &result_types[0].limbs;
@@ -109,8 +111,9 @@ impl Flattener<'_> {
         let mut results = vec![Vec::with_capacity(limbs.len()); rows];
         for (place, modulus) in limbs.iter().enumerate() {
             let (first, _) = self.operands(columns.iter().map(|&value| values[value][place]));
-            for row in &mut results {
-                row.push(self.sum(Kind::Combine, modulus, (first, columns.len()), 1));
+            for (number, row) in results.iter_mut().enumerate() {
+                let of = (Kind::Combine, number as u32);
+                row.push(self.sum_of_row(of, modulus, (first, columns.len()), 1));
             }
         }
         results
@@ -137,7 +140,7 @@ impl Flattener<'_> {
             let operands = self.operands([limb]);
             return to
                 .iter()
-                .map(|modulus| self.push_terms((Kind::Convert, 2), modulus, NONE, operands))
+                .map(|modulus| self.push_terms((Kind::Convert, 2), modulus, (NONE, 0), operands))
                 .collect();
         }
         let scaled = from
