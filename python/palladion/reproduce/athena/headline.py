@@ -217,8 +217,8 @@ COLUMNS: Final = (
 )
 NOTES: Final = (
     "Source: arithmetic on cells of tables 1 and 5 to 9. A claim holds if the least and the "
-    "largest are the printed ends, rounded or cut off at the printed decimals; `up to` looks at the "
-    "largest, `at least` at the least. Nothing here is ours.",
+    "largest are the printed ends, rounded or cut off at the printed decimals; `up to` looks at "
+    "the largest, `at least` at the least. Nothing here is ours.",
     "MNIST w7a7 is 11 / 9.2 = 1.20 times as fast as SHARP, where the abstract has 1.5 at least. "
     "The ends 1.5 and 2.3 are those of w6a7, and so are 2.4 and 6.2.",
     "EDAP: 3.8 and 9.9 would be 2.4 and 6.2 times 1.6, but the areas of table 9 give 1.54. Figure "

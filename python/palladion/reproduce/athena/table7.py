@@ -13,8 +13,8 @@ from palladion.reproduce.athena.table6 import SOFTMAX
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 OTHERS_NOTE: Final = (
-    "CraterLake, ARK, BTS, SHARP: printed, of networks under CKKS by the paper's authors. Times of "
-    "all but ResNet-20 are scaled from it, and those of Athena are for other parameters."
+    "CraterLake, ARK, BTS, SHARP: printed, of networks under CKKS. Their times but for ResNet-20 "
+    "are scaled from it by the paper's authors."
 )
 WHY: Final = (
     "Why: the product has the time squared. A ratio below 1 is table 6's, squared, times a lower "
