@@ -17,16 +17,23 @@ from click.testing import CliRunner
 from palladion.cli.reproduce import reproduce, show
 from palladion.errors import DataError, UsageError
 from palladion.reproduce import PAPERS, Reproduction
-from palladion.reproduce.athena import fig4, fig12, table2, table4, table5
+from palladion.reproduce.athena import fig4, fig12, headline, table2, table3, table4, table5
 from palladion.reproduce.athena.measured import images_for
-from palladion.reproduce.athena.paper import BENCHMARKS
+from palladion.reproduce.athena.paper import BENCHMARKS, EDP, OTHERS
 from palladion.reproduce.athena.table2 import Convolution
 from palladion.reproduce.plot import draw
 from palladion.reproduce.reproduction import Column, Panel, Series
 
 from tests.test_mnist import idx, write
 
-MODULES = {"table2": table2, "table4": table4, "table5": table5, "fig4": fig4, "fig12": fig12}
+MODULES = {
+    "table2": table2,
+    "table4": table4,
+    "table5": table5,
+    "fig4": fig4,
+    "fig12": fig12,
+    "headline": headline,
+}
 
 
 def run(*arguments: object) -> Any:
@@ -193,6 +200,93 @@ def test_a_table_is_printed_and_written(tmp_path: Path, monkeypatch: pytest.Monk
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["athena-table2.csv"]
     rows = list(csv.DictReader(io.StringIO((tmp_path / "out/athena-table2.csv").read_text())))
     assert [row["athena_paper"] for row in rows] == ["6.25", "12.5"]
+
+
+def claims() -> dict[tuple[str, str], dict[str, Any]]:
+    """Rows of the headline ratios by the quotient and the precision."""
+    rows = json.loads(run("headline", "--json").stdout)["rows"]
+    assert all(row["source"] == "printed" for row in rows)
+    return {(row["claim"], row["precision"]): row for row in rows}
+
+
+def test_headline_ratios_by_hand() -> None:
+    rows = claims()
+    slow, fast = (rows["speed-up over the fastest", bits] for bits in ("w7a7", "w6a7"))
+    # Table 6, SHARP over Athena: MNIST 11 / 9.2 and 11 / 7.3, LeNet 56 / 26.6 and 56 / 24.1.
+    assert (slow["least"], slow["least_of"], slow["most"], slow["holds"]) == (
+        1.2,
+        "MNIST",
+        2.11,
+        "no",
+    )
+    assert (fast["least"], fast["most"], fast["holds"]) == (1.51, 2.32, "yes")
+    # Table 7 and the areas of table 9: 0.31 / 0.05 = 6.2, and 178.8 / 116.4 times that is 9.52.
+    assert rows["EDP over SHARP's", "w6a7"]["most"] == 6.2
+    assert rows["EDP over SHARP's", "w6a7"]["holds"] == "yes"
+    assert rows["EDAP over SHARP's", "w6a7"]["most"] == pytest.approx(9.52)
+    assert rows["EDAP over SHARP's", "w6a7"]["holds"] == "no"
+    # 93.85 - 93.51 = 0.34 points for ResNet-20.
+    assert rows["points that quantisation moves", "w6a7"]["most"] == 0.34
+    assert rows["sizes under CKKS", "-"]["least"] == 2.6  # 1900 / 720
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least", "most", "holds"),
+    [
+        (1.5, 2.3, 1.51, 2.32, True),
+        (1.5, 2.3, 1.46, 2.26, True),  # rounded
+        (1.5, 2.3, 1.59, 2.39, True),  # cut off
+        (1.5, 2.3, 1.20, 2.11, False),
+        (1.5, 2.3, 1.51, 2.41, False),
+        (1.5, None, 1.46, 9.0, True),
+        (1.5, None, 1.44, 9.0, False),
+        (None, 2.3, 0.1, 2.3, True),
+        (None, 2.3, 0.1, 2.0, False),
+    ],
+)
+def test_a_claim_holds_at_its_printed_decimals(
+    low: float | None, high: float | None, least: float, most: float, holds: bool
+) -> None:
+    claim = headline.Claim("1", "x", low, high, 1, lambda _: {})
+    assert claim.holds({"a": least, "b": most}) is holds
+
+
+def test_figures_of_the_other_accelerators() -> None:
+    assert {name: other.milliseconds["ResNet-20"] for name, other in OTHERS.items()} == {
+        "CraterLake": 321, "ARK": 125, "BTS": 1910, "SHARP": 99
+    }  # fmt: skip
+    assert {name: other.edp["MNIST"] for name, other in OTHERS.items()} == {
+        "CraterLake": 0.42, "ARK": 0.138, "BTS": 6.987, "SHARP": 0.012
+    }  # fmt: skip
+    assert EDP["w6a7"]["ResNet-56"] == 1.96
+
+
+def test_products_with_plaintexts_are_counted_for_each_call() -> None:
+    trace = """
+sub lift.1.t5 (%0: coeff 1..2):
+  return %0
+
+sub giant_steps.1 (%0: coeff 1..2, %1: eval 0..1, %2: eval 0..1):
+  %3: eval 0..1 = call lift.1.t5 %0
+  %4: eval 0..1 = dot %1 %3
+  %5: eval 0..1 = dot %2 %3
+  return %4 %5
+
+main:
+step a: pack:
+  %1: eval 0..1, %2: eval 0..1 = call giant_steps.1 %8 %9 %10
+  %3: eval 0..1, %4: eval 0..1 = call giant_steps.1 %8 %9 %10
+step a: table:
+  %5: eval 0..1, %6: eval 0..1, %7: eval 0..1 = combine %1 %3 list @3 first 0 rows 1 2 3
+  %11: eval 0..1, %12: eval 0..1, %13: eval 0..1 = combine %2 %4 list @3 first 0 rows 1 2 3
+  %14: eval 0..1 = dot %1 %2, %3 %4
+step b: dense:
+  %15: eval 0..1 = call lift.1.t5 %8
+  %16: eval 0..1 = dot %1 %15, %2 %3
+  %17: eval 0..1 = dot %15 %2, %3 %4
+"""
+    # Three results of two powers, each with a number; a plaintext for each giant step.
+    assert table3.plain_products(trace) == {"pack": 2, "table": 6, "dense": 1}
 
 
 def test_cells_without_a_value() -> None:

@@ -80,6 +80,15 @@ def test_table_6_of_a_small_network() -> None:
     assert "4.4 times the printed time" in note
 
 
+def test_energy_beside_the_other_accelerators() -> None:
+    chosen = ("--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)
+    (row,) = run("table7", *chosen)["rows"]
+    assert (row["paper_edp"], row["sharp"], row["source"]) == (0.005, 0.012, "simulated")
+    (row,) = run("fig11", *chosen)["rows"]
+    assert row["sharp"] == pytest.approx(0.012 * 178.8)
+    assert row["paper_edap"] == pytest.approx(0.005 * 116.4)
+
+
 def test_shares_are_of_the_whole() -> None:
     chosen = ("--benchmark", "MNIST", "--precision", "w6a7", "--models", MODELS)
     (row,) = run("fig9", *chosen)["rows"]
@@ -110,11 +119,19 @@ def test_savings_are_the_slowest_over_the_slowest() -> None:
 
 def test_sizes() -> None:
     rows = run("table1", "--benchmark", "MNIST", "--models", MODELS)["rows"]
-    assert [row["n"] for row in rows] == [1 << 15] * 3
+    ours = [row for row in rows if row["source"] == "predicted"]
+    assert [row["n"] for row in ours] == [1 << 15] * 2
+    assert len(rows) == 2 + 8
+    (same,) = (row for row in rows if row["method"] == "Athena" and row["network"] == "ResNet-20")
+    assert (same["ratio"], same["keys_ratio"]) == (1, 1)
     rows = run("table3", "--benchmark", "MNIST", "--models", MODELS)["rows"]
     by_step = {row["step"]: row for row in rows}
     assert by_step["linear"]["rotations"] == 0
     assert by_step["FBS"]["products"] > 0
+    assert by_step["FBS"]["tensors"] >= by_step["FBS"]["products"]
+    assert by_step["packing"]["plain_products"] > 0
+    assert by_step["S2C"]["plain_products"] == 0  # dense layers read slots
+    assert by_step["CKKS, ReLU"]["source"] == "printed"
     assert by_step["packing"]["rotations"] > 0
 
 

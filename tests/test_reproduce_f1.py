@@ -15,15 +15,23 @@ from palladion import _native
 from palladion.cli.reproduce import WIDTH, reproduce
 from palladion.errors import SecurityError, UsageError
 from palladion.reproduce import PAPERS
-from palladion.reproduce.f1 import fig5a, fig5b, fig5c, simulated, table
-from palladion.reproduce.f1.paper import AREA_MM2, COMPONENTS, FIGURE_5, SHARES, WATTS
+from palladion.reproduce.f1 import fig5a, fig5b, fig5c, simulated, speedup, table
+from palladion.reproduce.f1.paper import (
+    AREA_MM2,
+    COMPONENTS,
+    FIGURE_5,
+    GEOMETRIC_MEAN,
+    SHARES,
+    SPEEDUP_RANGE,
+    WATTS,
+)
 from palladion.reproduce.reproduction import Column
 from palladion.simulation import simulate
 from palladion.traces import Trace
 
 pytestmark = pytest.mark.long
 
-MODULES = {"fig5a": fig5a, "fig5b": fig5b, "fig5c": fig5c, "table": table}
+MODULES = {"fig5a": fig5a, "fig5b": fig5b, "fig5c": fig5c, "speedup": speedup, "table": table}
 SMALL = ("--benchmark", "lola-mnist", "--digit-limbs", "1")
 
 
@@ -112,6 +120,34 @@ def test_an_insecure_program_stands_below_the_secure_one() -> None:
     # An iteration: 8 ciphertexts, the same key switches whatever the limbs.
     for column in ("rotations", "relinearizations"):
         assert insecure[column] == row[column] > 0
+
+
+def test_printed_speedups_are_quotients_of_the_printed_times() -> None:
+    ratios = [speedup.printed_speedup(benchmark) for benchmark in FIGURE_5.values()]
+    assert (round(min(ratios)), round(max(ratios))) == SPEEDUP_RANGE
+    assert speedup.geometric_mean(ratios) == pytest.approx(GEOMETRIC_MEAN, rel=2e-3)
+
+
+def test_speedup_is_of_the_simulated_and_the_measured_time() -> None:
+    (row,) = rows("speedup", *SMALL, "--measure", "--runs", 1)
+    assert row["speedup"] == pytest.approx(row["measured_cpu_ms"] / row["simulated_ms"])
+    assert row["source"].startswith("simulated; measured, threads: ")
+    assert row["error"] < 2**-10
+    (row,) = rows("speedup", *SMALL)
+    assert row["speedup"] is row["measured_cpu_ms"] is row["error"] is None
+    assert (row["source"], row["like_f1"]) == ("simulated", "no")
+
+
+def test_a_program_like_f1_is_shown_with_its_key_switch() -> None:
+    line = ("--benchmark", "bgv-bootstrapping", "--digit-limbs", 1, "--digit-limbs", 6)
+    secure, like = rows("speedup", *line)
+    assert (secure["like_f1"], secure["digit_limbs"]) == ("no", 6)
+    assert (like["like_f1"], like["digit_limbs"], like["degree"]) == ("yes", 1, "2^14")
+    assert like["ratio"] == pytest.approx(like["simulated_ms"] / 2.40)
+
+
+def test_what_is_no_circuit_of_slots_is_not_measured() -> None:
+    assert speedup.measure("bgv-bootstrapping", 6, 1) is None
 
 
 def test_shares_of_traffic_add_up() -> None:

@@ -9,6 +9,7 @@ from palladion.reproduce.athena import (
     fig9,
     fig12,
     fig13,
+    headline,
     savings,
     table1,
     table2,
@@ -48,6 +49,7 @@ ATHENA = Paper(
         "table8": Item("Memories.", table8.run, ("models", "benchmark")),
         "table9": Item("Area and power.", table8.run_table_9, ("models", "benchmark")),
         "savings": Item("What our compiler saves on the accelerator.", savings.run, RUNS),
+        "headline": Item("The paper's ratios, from its own tables.", headline.run),
         "fig1": Item("Accuracy of expansions of ReLU and the sigmoid.", fig1.run, plots=True),
         "fig4": Item(
             "Largest accumulators against t/2, and activations that noise changes.",

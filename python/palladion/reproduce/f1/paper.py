@@ -99,6 +99,18 @@ FIGURE_5: Final = {
 }
 """Times of figure 5a; limbs are from the longer paper, arXiv 2109.05371, by memory."""
 
+SPEEDUP_RANGE: Final = (1195, 17412)
+"""Least and largest speed-up of F1 over the CPU. The text prints them, and the quotients of the
+times above agree: 1554 / 1.30 and 2960 / 0.17."""
+GEOMETRIC_MEAN: Final = 5432
+"""Of the seven speed-ups, as the text prints it. The rounded times give 5,427."""
+LIKE_F1: Final = (
+    "helr-f1-insecure",
+    "bgv-bootstrapping-f1-insecure",
+    "ckks-bootstrapping-f1-insecure",
+)
+"""Programs that have F1's degree and limbs, and do F1's task in its way."""
+
 NON_COMPULSORY: Final = (5.0, 18.0)
 """Percent that traffic exceeds the compulsory by, in all programs but LoLa-CIFAR."""
 INTERMEDIATES_CIFAR: Final = 75.0

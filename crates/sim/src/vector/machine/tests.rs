@@ -128,7 +128,7 @@ fn a_transfer_takes_whole_cycles() {
     let athena = Machine::named("athena").expect("built in");
     assert_eq!(
         (athena.limb_bytes(32768), athena.limb_bytes(17)),
-        (204_800, 107)
+        (147_456, 77)
     );
 }
 

@@ -34,12 +34,11 @@ fn by_definition(trace: &Trace, body: &Body, counts: &mut BTreeMap<(Kind, usize)
                 Op::Extract { values, .. } => add(Kind::Extract, limbs, values.len()),
                 Op::Convert { value, to } => {
                     let from = &types[*value].limbs;
-                    add(Kind::Scale, from, 1);
-                    add(
-                        Kind::Quotient,
-                        &Limbs::one(from.iter().next().expect("a limb")),
-                        from.len(),
-                    );
+                    if from.len() > 1 {
+                        add(Kind::Scale, from, 1);
+                        let first = from.iter().next().expect("a limb");
+                        add(Kind::Quotient, &Limbs::one(first), from.len());
+                    }
                     add(Kind::Convert, to, from.len() + 1);
                 }
                 Op::Round { .. } => add(Kind::Round, limbs, 1),
