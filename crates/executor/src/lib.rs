@@ -8,8 +8,9 @@
 //!
 //! [`execute`] runs the instruction streams of a schedule on a simulated machine.
 //!
-//! *May use* `sim` for the streams, `lower` for the names of keys, `exchange` for the keys of circuits, and `waves`. It
-//! knows no program and no checkpoint: these are outsides of the crate `runtime`.
+//! *May use* `sim` for the streams, `lower` for the names of keys, `exchange` for the keys of
+//! circuits, and `waves`. It knows no program and no checkpoint: these are outsides of the crate
+//! `runtime`.
 
 #![forbid(unsafe_code)]
 
@@ -25,7 +26,7 @@ mod rows;
 pub use circuit::{CircuitOutside, replay_circuit};
 pub use error::{Error, Result};
 pub use executor::{Executor, Progress, Replay, Replayed};
-pub use outside::{Limb, Outside, Values};
+pub use outside::{Limb, Outside, Values, type_of};
 pub use replay::{Progress as ReplayProgress, Sources, execute, replay};
 pub use results::{Results, SwitchKeys, limbs_of, no_seed};
-pub use rows::{OnRows, RowMachine, Rows, cost, run_plan, type_of};
+pub use rows::{OnRows, RowMachine, Rows, cost, run_plan};

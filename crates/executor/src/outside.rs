@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use ring::sample::Seed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use trace::Type;
+use trace::{Trace, Type};
 
 /// The `N` residues of a limb.
 pub type Limb = Arc<Vec<u64>>;
@@ -92,4 +92,13 @@ fn missing(kind: &str, name: &str) -> Error {
         found: "missing".into(),
         expected: "one of the names given".into(),
     }
+}
+
+/// The type of a value of the main body.
+///
+/// # Panics
+/// If the main body has no such value.
+pub fn type_of(trace: &Trace, value: usize) -> &Type {
+    let mut types = trace.main.instructions.iter().flat_map(|i| &i.types);
+    types.nth(value).expect("the trace is verified")
 }

@@ -6,11 +6,11 @@
 use crate::error::{Error, Result};
 use crate::executor::{Executor, Progress, check_queries};
 use crate::kept::Kept;
-use crate::outside::Outside;
+use crate::outside::{Outside, type_of};
 use crate::replay::Sources;
 use std::ops::Range;
 use std::sync::Arc;
-use trace::{Op, Trace, Type};
+use trace::{Op, Trace};
 use waves::{Kernel, Move, Plan, Wave, What};
 
 /// Share of the work after which progress is reported. The machine is waited for then.
@@ -219,15 +219,6 @@ fn give(
         outside.store(name, ty, limbs.collect())?;
     }
     Ok(())
-}
-
-/// The type of a value of the main body.
-///
-/// # Panics
-/// If the main body has no such value.
-pub fn type_of(trace: &Trace, value: usize) -> &Type {
-    let mut types = trace.main.instructions.iter().flat_map(|i| &i.types);
-    types.nth(value).expect("the trace is verified")
 }
 
 /// The executor of a kind of row machines.

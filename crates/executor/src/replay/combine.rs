@@ -74,7 +74,8 @@ impl Machine<'_> {
     pub(super) fn combine_terms(
         &self,
         op: &Op,
-        (r, first): (usize, usize),
+        r: usize,
+        first: usize,
         id: ModulusId,
         limbs: &[&[u64]],
     ) -> Vec<u64> {

@@ -6,8 +6,7 @@ use super::limb::Places;
 use super::machine::Machine;
 use super::words::{self, Source};
 use crate::error::{Error, Result};
-use crate::outside::{Limb, Outside};
-use crate::rows::type_of;
+use crate::outside::{Limb, Outside, type_of};
 use kernels::kernels;
 use sim::vector::{self, Failure, Kind, Origin, Streams, Words, Work};
 use std::collections::{HashMap, VecDeque};
@@ -247,8 +246,8 @@ impl Words for Units<'_> {
             Op::Convert { .. } => self.convert((kind, id), origin, operands),
             Op::Extract { .. } => self.extract(id, origin, operands),
             Op::Combine { .. } => {
-                let of = (origin.row, origin.first_term);
-                let words = self.machine.combine_terms(op, of, id, terms);
+                let (row, first) = (origin.row, origin.first_term);
+                let words = self.machine.combine_terms(op, row, first, id, terms);
                 self.add(id, words, sum)
             }
             Op::Dot { .. } => {

@@ -92,7 +92,7 @@ pub fn execute<W: Words>(
         }
         state.end_until(start)?;
         let entry = &streams.streams[stream].entries[index];
-        state.begin(words, (start, cluster), (stream, index), entry)?;
+        state.begin(words, (start, cluster), stream, index, entry)?;
     }
     state.end_until(u64::MAX)?;
     state.outputs(words)
@@ -109,7 +109,7 @@ struct State<'a> {
     memory: HashMap<u32, Held>,
     /// For each limb, the number of loads that are still to come.
     loads: HashMap<u32, usize>,
-    /// What ends in which cycle, by the index in `under_way`.
+    /// The ends by their cycle, as indices in `under_way`.
     ends: BinaryHeap<Reverse<(u64, End, usize)>>,
     under_way: HashMap<usize, Way>,
     next: usize,
@@ -183,10 +183,8 @@ impl<'a> State<'a> {
                         }
                     }
                 }
-                Some(Way::Written(limb, held)) => {
-                    if self.loads.contains_key(&limb) {
-                        self.memory.insert(limb, held);
-                    }
+                Some(Way::Written(limb, held)) if self.loads.contains_key(&limb) => {
+                    self.memory.insert(limb, held);
                 }
                 Some(Way::Arrive(row, register, held)) => {
                     if let Some((cluster, register)) = register {
@@ -196,7 +194,7 @@ impl<'a> State<'a> {
                         self.rows[row as usize] = Some(held);
                     }
                 }
-                None => {}
+                Some(Way::Written(..)) | None => {}
             }
         }
         Ok(())
@@ -206,7 +204,8 @@ impl<'a> State<'a> {
         &mut self,
         words: &mut W,
         (start, cluster): (u64, usize),
-        (stream, index): (usize, usize),
+        stream: usize,
+        index: usize,
         entry: &Entry,
     ) -> Result<(), Failure<W::Error>> {
         let place = || format!("{}, entry {index}", self.streams.streams[stream].name);

@@ -123,8 +123,8 @@ const AHEADS: [&[usize]; 2] = [&[64, usize::MAX], &[64]];
 const FEW: usize = 1 << 17;
 /// Sizes of regions to try, for short and for long programs.
 const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096, 8192]];
-/// How layers are walked, for short and for long programs: how their sums follow each other, and how
-/// many limbs at most change their basis at once.
+/// How layers are walked, for short and for long programs: how their sums follow each other, and
+/// how many limbs at most change their basis at once.
 const WALKS: [&[(Sums, usize)]; 2] = [
     &[(Sums::Whole, usize::MAX), (Sums::Parts, 192)],
     &[(Sums::Parts, usize::MAX), (Sums::Parts, 192)],

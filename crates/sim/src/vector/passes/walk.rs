@@ -5,9 +5,10 @@
 //! key switch then keeps the limbs of a digit, and the sums of all digits for one modulus, instead
 //! of all digits for all moduli. Sums that read the same limbs come together.
 //!
-//! A long sum is several instructions, each of which adds to the one before. All sums of one modulus
-//! can be made part by part: the first part of each, then the second part of each. What a part reads
-//! is then needed once for all sums, and only the sums so far stay. A table makes its products so.
+//! A long sum is several instructions, each of which adds to the one before. All sums of one
+//! modulus can be made part by part: the first part of each, then the second part of each. What a
+//! part reads is then needed once for all sums, and only the sums so far stay. A table makes its
+//! products so.
 
 use crate::vector::work::{NONE, Work};
 use std::collections::{BTreeSet, HashMap};

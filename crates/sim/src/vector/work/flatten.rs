@@ -182,7 +182,7 @@ impl Flattener<'_> {
         operands: impl IntoIterator<Item = u32>,
     ) -> u32 {
         let operands = self.operands(operands);
-        self.push_terms((kind, 1), modulus, (NONE, 0), operands)
+        self.push_terms((kind, 1), modulus, NONE, 0, operands)
     }
 
     /// Adds an instruction of `terms` terms that continues the sum `sum`, or begins one if that is
@@ -191,7 +191,8 @@ impl Flattener<'_> {
         &mut self,
         (kind, terms): (Kind, usize),
         modulus: usize,
-        (sum, row): (u32, u32),
+        sum: u32,
+        row: u32,
         (first, count): (u32, u32),
     ) -> u32 {
         let work = &mut self.work;
@@ -231,7 +232,7 @@ impl Flattener<'_> {
         for start in (0..terms).step_by(MAX_TERMS) {
             let some = (terms - start).min(MAX_TERMS);
             let operands = (first + (start * width) as u32, (some * width) as u32);
-            sum = self.push_terms((kind, some), modulus, (sum, row), operands);
+            sum = self.push_terms((kind, some), modulus, sum, row, operands);
         }
         sum
     }

@@ -140,7 +140,7 @@ impl Flattener<'_> {
             let operands = self.operands([limb]);
             return to
                 .iter()
-                .map(|modulus| self.push_terms((Kind::Convert, 2), modulus, (NONE, 0), operands))
+                .map(|modulus| self.push_terms((Kind::Convert, 2), modulus, NONE, 0, operands))
                 .collect();
         }
         let scaled = from
