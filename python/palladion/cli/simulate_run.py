@@ -9,6 +9,7 @@ from typing import TypedDict
 
 import click
 
+from palladion import _native
 from palladion.accelerators.pictures import PARTS, of_run
 from palladion.cli.common import FILE, FOLDER, OUTPUT, Command, json_option, print_json, print_rows
 from palladion.cli.machines import work_of, write_pictures
@@ -133,6 +134,7 @@ def run(
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
             work = work_of(given)
+        values = None if execution is None else read_values(work, execution, steps)
         steps.start_run()
         try:
             simulation = simulate(work, model, steps.count, order=order, eviction=eviction)
@@ -148,7 +150,12 @@ def run(
         if streams is not None:
             with steps.step("streams"):
                 written += map(str, simulation.streams.save(streams))
-        digest = None if execution is None else execute(work, simulation, execution, steps)
+        digest = None
+        if execution is not None and values is not None:
+            steps.start_run()
+            replayed = simulation.run(*values, steps.count)
+            files.write(execution.output, replayed.answer)
+            digest = {"raw_digest": replayed.raw_digest, "output": str(execution.output)}
         if plot is not None:
             with steps.step("pictures"):
                 title = f"{given.stem} on {shown}"
@@ -200,17 +207,13 @@ def execution_of(keys: Path | None, query: Path | None, output: Path | None) -> 
     return Execution(keys, query, output)
 
 
-def execute(
-    work: Trace, simulation: Simulation, execution: Execution, steps: Steps
-) -> dict[str, str]:
-    """Execute a schedule on words, and write the answer. Returns the fields of the report."""
+def read_values(
+    work: Trace, execution: Execution, steps: Steps
+) -> tuple[_native.EvaluationKeys, _native.Query]:
+    """The keys and the query of an execution, read before the schedule is searched."""
     with steps.step("read keys"):
         evaluation = files.parsed(execution.keys, work.keys, b"EKEY")
-    sent = files.parsed(execution.query, work.query, b"ENCI")
-    steps.start_run()
-    replayed = simulation.run(evaluation, sent, steps.count)
-    files.write(execution.output, replayed.answer)
-    return {"raw_digest": replayed.raw_digest, "output": str(execution.output)}
+    return evaluation, files.parsed(execution.query, work.query, b"ENCI")
 
 
 def stream_fields(simulation: Simulation, report: SimulationReport) -> StreamFields:
