@@ -9,7 +9,6 @@ from typing import TypedDict
 
 import click
 
-from palladion import _native
 from palladion.accelerators.pictures import PARTS, of_run
 from palladion.cli.common import FILE, FOLDER, OUTPUT, Command, json_option, print_json, print_rows
 from palladion.cli.machines import work_of, write_pictures
@@ -22,7 +21,6 @@ from palladion.simulation import Simulation, SimulationReport, simulate
 from palladion.support import files
 from palladion.support.destination import make_folder
 from palladion.support.text import short, size
-from palladion.traces import Trace
 
 
 class StreamFields(TypedDict):
@@ -134,7 +132,12 @@ def run(
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
             work = work_of(given)
-        values = None if execution is None else read_values(work, execution, steps)
+        values = None
+        if execution is not None:
+            # Read before the schedule is searched, which may take a minute.
+            with steps.step("read keys"):
+                evaluation = files.parsed(execution.keys, work.keys, b"EKEY")
+            values = evaluation, files.parsed(execution.query, work.query, b"ENCI")
         steps.start_run()
         try:
             simulation = simulate(work, model, steps.count, order=order, eviction=eviction)
@@ -205,15 +208,6 @@ def execution_of(keys: Path | None, query: Path | None, output: Path | None) -> 
         raise UsageError(f"to execute a schedule, {missing} is missing, expected --keys, --query "
                          "and --output together")  # fmt: skip
     return Execution(keys, query, output)
-
-
-def read_values(
-    work: Trace, execution: Execution, steps: Steps
-) -> tuple[_native.EvaluationKeys, _native.Query]:
-    """The keys and the query of an execution, read before the schedule is searched."""
-    with steps.step("read keys"):
-        evaluation = files.parsed(execution.keys, work.keys, b"EKEY")
-    return evaluation, files.parsed(execution.query, work.query, b"ENCI")
 
 
 def stream_fields(simulation: Simulation, report: SimulationReport) -> StreamFields:
