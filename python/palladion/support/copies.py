@@ -61,6 +61,7 @@ BOUND: Final = {
     "HybridClient": "a connection to a server: connect in the other process",
     "Inspector": "made with a secret key in the process that inspects",
     "Simulation": "made again of its trace and machine",
+    "Streams": "made again of their file: palladion.simulation.Streams.load",
     "Trace": "verified text: palladion.Trace has the text, and is pickled",
     "Waves": "made again of its program",
     "WavesOutside": "made again of its program",
