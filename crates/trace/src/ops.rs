@@ -185,8 +185,8 @@ crate::operations! {
             /// Limbs of the result. There is at least one, and none of them is a limb of the value.
             to: Limbs as Stated,
         } => Passes {
-            scalings: if read == 1 { 0 } else { read },
-            quotients: u64::from(read > 1),
+            scalings: read,
+            quotients: 1,
             conversion_terms: (read + 1) * made,
             ..NONE
         },

@@ -103,9 +103,8 @@ impl Machine<'_> {
         let conversion = self.conversion(&x.ty.limbs, to);
         let limbs = conversion.convert(&x.limbs, &self.spare);
         let passes = &mut self.counts.passes;
-        let several = x.len() > 1;
-        passes.scalings += if several { x.len() } else { 0 };
-        passes.quotients += u64::from(several);
+        passes.scalings += x.len();
+        passes.quotients += 1;
         passes.conversion_terms += (x.len() + 1) * limbs.len() as u64;
         let ty = Type::coeff(to.clone());
         Value { ty, limbs }

@@ -62,8 +62,9 @@ pub struct Work {
     pub(super) outputs: Vec<u32>,
     /// Names of the key-switch hints, by the numbers that inputs have for them.
     pub(super) hints: Vec<String>,
-    /// The trace's numbers of limbs that are loaded, taken from constants, expanded from seeds, and
-    /// stored. Repeated limbs count each time.
+    /// Passes of the trace that no instruction makes: limbs that are loaded, taken from constants,
+    /// expanded from seeds, and stored, where repeated limbs count each time, and the scalings and
+    /// quotients of conversions from one modulus.
     pub(super) ends: Passes,
 }
 

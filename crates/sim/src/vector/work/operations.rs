@@ -137,6 +137,9 @@ impl Flattener<'_> {
     /// and no limb with quotients has to stay.
     fn convert(&mut self, value: &[u32], from: &Limbs, to: &Limbs) -> Vec<u32> {
         if let [limb] = *value {
+            // The trace counts a scaling and a quotient, which no instruction here makes.
+            self.work.ends.scalings += 1;
+            self.work.ends.quotients += 1;
             let operands = self.operands([limb]);
             return to
                 .iter()
