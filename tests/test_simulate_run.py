@@ -133,7 +133,8 @@ def test_what_the_rule_of_eviction_is_worth(report: Reports) -> None:
         for kinds in (("results written", "results loaded"), ("hints again",))
     ]
     assert results[0] < 0.7 * results[1]
-    assert results[1] - results[0] > 10 * abs(hints[0] - hints[1])
+    # Sums that are made part by part leave few results to write, so hints matter more.
+    assert results[1] - results[0] > 3 * abs(hints[0] - hints[1])
     for found in (ours, lru):
         assert found["traffic_bytes"]["hints again"] > found["traffic_bytes"]["hints"]
         assert found["utilisation"]["prng"] > 0
