@@ -176,7 +176,9 @@ class Streams:
             content = files.read(source)
             return cls(_native.Streams.from_bytes(of.text, trace.work, content), trace)
         except UnicodeDecodeError as error:
-            raise FormatError(f"{path} has a file that is no text, expected texts of streams") from error
+            raise FormatError(
+                f"{path} has a file that is no text, expected texts of streams"
+            ) from error
         except FormatError as error:
             raise FormatError(f"{path}: {error}") from error
 
@@ -231,7 +233,6 @@ class Simulation:
             If the window is empty, or has more slices than a viewer opens.
         """
         return self._native.timeline(window)
-
 
     @cached_property
     def streams(self) -> Streams:

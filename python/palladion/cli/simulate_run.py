@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 import click
 
@@ -15,10 +17,20 @@ from palladion.cli.table import print_table
 from palladion.errors import FormatError, UsageError
 from palladion.machines import Machine
 from palladion.reproduce.plot import require
-from palladion.simulation import SimulationReport, simulate
+from palladion.simulation import Simulation, SimulationReport, simulate
 from palladion.support import files
 from palladion.support.destination import make_folder
 from palladion.support.text import short, size
+from palladion.traces import Trace
+
+
+class StreamFields(TypedDict):
+    """The fields of a report on the instruction streams."""
+
+    streams_bytes: int
+    streams_share: float
+    streams: dict[str, int]
+
 
 WIDTH = 98
 """Largest number of columns of a line of notes."""
@@ -80,6 +92,10 @@ def window_of(
     callback=window_of,
     help="Cycles of the timeline; default: all of them.",
 )
+@click.option("--keys", type=FILE, help="Evaluation keys: the schedule is executed on them.")
+@click.option("--query", type=FILE, help="Encrypted query on which it is executed.")
+@click.option("--output", type=OUTPUT, help="File to write the answer to.")
+@click.option("--streams", type=FOLDER, help="Folder for the instruction streams.")
 @json_option
 def run(
     given: Path,
@@ -89,6 +105,10 @@ def run(
     plot: Path | None,
     timeline: Path | None,
     window: tuple[int, int] | None,
+    keys: Path | None,
+    query: Path | None,
+    output: Path | None,
+    streams: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate a whole program on a vector machine: time, energy, traffic.
@@ -96,13 +116,19 @@ def run(
     TRACE_OR_PROGRAM is a trace that `lower` wrote, or a program that `compile` wrote. Every
     instruction on limbs gets a unit and a cycle. An independent checker accepts the schedule
     before anything is printed.
+
+    With --keys, --query and --output the instruction streams of the schedule are executed on the
+    encrypted query, in the order of cycles. The answer has the words of `run`.
     """
+    execution = execution_of(keys, query, output)
     if window is not None and timeline is None:
         raise UsageError("--timeline-cycles cuts a timeline, expected --timeline FILE beside it")
     model = Machine.of(machine)
     if plot is not None:
         require()
         make_folder(plot)
+    if streams is not None:
+        make_folder(streams)
     written: list[str] = []
     with Steps(quiet=as_json) as steps:
         with steps.step("read trace"):
@@ -119,6 +145,10 @@ def run(
             with steps.step("timeline"):
                 files.write(timeline, simulation.timeline(window))
             written.append(str(timeline))
+        if streams is not None:
+            with steps.step("streams"):
+                written += map(str, simulation.streams.save(streams))
+        digest = None if execution is None else execute(work, simulation, execution, steps)
         if plot is not None:
             with steps.step("pictures"):
                 title = f"{given.stem} on {shown}"
@@ -127,12 +157,70 @@ def run(
     if as_json:
         source = None if model.source is None else str(model.source)
         over_time = simulation.series(PARTS).to_json()
-        own = {"machine_file": source, "over_time": over_time, "files": written}
+        own = {"machine_file": source, "over_time": over_time, "files": written,
+               **stream_fields(simulation, report), **(digest or {})}  # fmt: skip
         print_json({**report.to_json(), **own})
         return
     show(report, shown)
+    fields = stream_fields(simulation, report)
+    click.echo(
+        f"streams: {size(fields['streams_bytes'])}, "
+        f"{100 * fields['streams_share']:.3f} % of the traffic if each instruction is fetched once"
+    )
+    if digest is not None:
+        click.echo(f"executed on words: {digest['output']}, raw digest {digest['raw_digest']}")
     for name in written:
         click.echo(f"written: {name}")
+
+
+@dataclass(frozen=True)
+class Execution:
+    """The files of an execution on words."""
+
+    keys: Path
+    query: Path
+    output: Path
+
+
+def execution_of(keys: Path | None, query: Path | None, output: Path | None) -> Execution | None:
+    """The files of an execution, if one is asked for.
+
+    Raises
+    ------
+    UsageError
+        If some of the three are missing.
+    """
+    if keys is None and query is None and output is None:
+        return None
+    if keys is None or query is None or output is None:
+        named = {"--keys": keys, "--query": query, "--output": output}
+        missing = ", ".join(name for name, path in named.items() if path is None)
+        raise UsageError(f"to execute a schedule, {missing} is missing, expected --keys, --query "
+                         "and --output together")  # fmt: skip
+    return Execution(keys, query, output)
+
+
+def execute(
+    work: Trace, simulation: Simulation, execution: Execution, steps: Steps
+) -> dict[str, str]:
+    """Execute a schedule on words, and write the answer. Returns the fields of the report."""
+    with steps.step("read keys"):
+        evaluation = files.parsed(execution.keys, work.keys, b"EKEY")
+    sent = files.parsed(execution.query, work.query, b"ENCI")
+    steps.start_run()
+    replayed = simulation.run(evaluation, sent, steps.count)
+    files.write(execution.output, replayed.answer)
+    return {"raw_digest": replayed.raw_digest, "output": str(execution.output)}
+
+
+def stream_fields(simulation: Simulation, report: SimulationReport) -> StreamFields:
+    """The size of the streams: bytes, and their share of all traffic with them."""
+    fetched = simulation.streams.fetched_bytes
+    return {
+        "streams_bytes": fetched,
+        "streams_share": fetched / max(report.traffic_total + fetched, 1),
+        "streams": {one.name: one.size for one in simulation.streams.sizes},
+    }
 
 
 def show(report: SimulationReport, machine: str) -> None:
