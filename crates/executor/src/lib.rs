@@ -8,8 +8,9 @@
 //!
 //! [`execute`] runs the instruction streams of a schedule on a simulated machine.
 //!
-//! *May use* `sim` for the streams, `lower` for the names of keys, `exchange` for the keys of circuits, and `waves`. It
-//! knows no program and no checkpoint: these are outsides of the crate `runtime`.
+//! *May use* `sim` for the streams, `lower` for the names of keys, `exchange` for the keys of
+//! circuits, and `waves`. It knows no program and no checkpoint: these are outsides of the crate
+//! `runtime`.
 
 #![forbid(unsafe_code)]
 

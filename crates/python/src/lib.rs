@@ -25,7 +25,6 @@ mod secret;
 mod security;
 mod simulate;
 mod streams;
-mod streams;
 mod terms;
 mod tfhe;
 mod traces;

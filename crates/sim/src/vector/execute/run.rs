@@ -39,6 +39,17 @@ struct Held {
     modulus: usize,
 }
 
+/// The first cycle of an entry. In a cycle, the instructions of a cluster begin in their turns.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Begin {
+    start: u64,
+    turn: u32,
+    stream: usize,
+    index: usize,
+    /// The cluster of a unit.
+    cluster: usize,
+}
+
 /// Something that happens at the end of an entry. Within a cycle, the first of these is done first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum End {
@@ -81,18 +92,23 @@ pub fn execute<W: Words>(
                 Action::Execute { turn, .. } => turn,
                 _ => 0,
             };
-            begins.push((start, turn, stream, index, cluster));
+            begins.push(Begin {
+                start,
+                turn,
+                stream,
+                index,
+                cluster,
+            });
         }
     }
     begins.sort_unstable();
     let mut state = State::new(machine, work, streams);
-    for (done, &(start, _, stream, index, cluster)) in begins.iter().enumerate() {
+    for (done, begin) in begins.iter().enumerate() {
         if !go_on(done, begins.len()) {
             return Err(Failure::Stopped);
         }
-        state.end_until(start)?;
-        let entry = &streams.streams[stream].entries[index];
-        state.begin(words, (start, cluster), (stream, index), entry)?;
+        state.end_until(begin.start)?;
+        state.begin(words, *begin)?;
     }
     state.end_until(u64::MAX)?;
     state.outputs(words)
@@ -109,7 +125,7 @@ struct State<'a> {
     memory: HashMap<u32, Held>,
     /// For each limb, the number of loads that are still to come.
     loads: HashMap<u32, usize>,
-    /// What ends in which cycle, by the index in `under_way`.
+    /// The ends of entries and of transfers, by the index in `under_way`.
     ends: BinaryHeap<Reverse<(u64, End, usize)>>,
     under_way: HashMap<usize, Way>,
     next: usize,
@@ -202,14 +218,17 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    fn begin<W: Words>(
-        &mut self,
-        words: &mut W,
-        (start, cluster): (u64, usize),
-        (stream, index): (usize, usize),
-        entry: &Entry,
-    ) -> Result<(), Failure<W::Error>> {
-        let place = || format!("{}, entry {index}", self.streams.streams[stream].name);
+    fn begin<W: Words>(&mut self, words: &mut W, begin: Begin) -> Result<(), Failure<W::Error>> {
+        let Begin {
+            start,
+            stream,
+            index,
+            cluster,
+            ..
+        } = begin;
+        let entry: &Entry = &self.streams.streams[stream].entries[index];
+        let streams = self.streams;
+        let place = || format!("{}, entry {index}", streams.streams[stream].name);
         let end = start + entry.busy;
         match &entry.action {
             Action::Join { .. } => {}

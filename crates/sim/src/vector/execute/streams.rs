@@ -21,7 +21,7 @@ pub struct Operand {
     pub keep: Option<u32>,
 }
 
-/// What a part of a machine does.
+/// An action of a part of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A unit computes a limb.
@@ -75,7 +75,7 @@ pub struct Entry {
     pub stall: u64,
     /// Cycles that the part is busy.
     pub busy: u64,
-    /// What it does.
+    /// The action of the part.
     pub action: Action,
 }
 

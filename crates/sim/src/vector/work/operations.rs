@@ -112,9 +112,10 @@ impl Flattener<'_> {
         for (place, modulus) in limbs.iter().enumerate() {
             let (first, _) = self.operands(columns.iter().map(|&value| values[value][place]));
             for (number, row) in results.iter_mut().enumerate() {
-                let of = (Kind::Combine, number as u32);
-                row.push(self.sum_of_row(of, modulus, (first, columns.len()), 1));
+                self.row = number as u32;
+                row.push(self.sum(Kind::Combine, modulus, (first, columns.len()), 1));
             }
+            self.row = 0;
         }
         results
     }
