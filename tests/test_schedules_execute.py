@@ -31,7 +31,8 @@ def small() -> circuit.Written:
 def executed(c: circuit.Written, machine: str, **options: Any) -> Streams:
     """Execute a circuit on a machine and compare all results with its own run."""
     rng = np.random.default_rng(7)
-    secret = ckks.keygen(c.params) if "ckks" in c.params.schemes else palladion.bgv.keygen(c.params)
+    schemes: dict[str, Any] = {"ckks": ckks, "bgv": palladion.bgv}
+    secret = schemes[c.params.schemes[0]].keygen(c.params)
     values = {name: rng.integers(-3, 4, 8) for name, level in c.inputs.items()}
     plain = {name: values[name] for name, level in c.inputs.items() if level is None}
     inputs = {**c.encrypt(secret, {n: x for n, x in values.items() if n not in plain}), **plain}

@@ -216,7 +216,6 @@ class Streams:
                              "only it names the values of keys and query")  # fmt: skip
         return Replayed(*self._native.execute(self._trace.native, keys, query, progress))
 
-
     def run_circuit(
         self,
         circuit: Written,

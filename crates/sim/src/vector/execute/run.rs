@@ -199,10 +199,8 @@ impl<'a> State<'a> {
                         }
                     }
                 }
-                Some(Way::Written(limb, held)) => {
-                    if self.loads.contains_key(&limb) {
-                        self.memory.insert(limb, held);
-                    }
+                Some(Way::Written(limb, held)) if self.loads.contains_key(&limb) => {
+                    self.memory.insert(limb, held);
                 }
                 Some(Way::Arrive(row, register, held)) => {
                     if let Some((cluster, register)) = register {
@@ -212,7 +210,8 @@ impl<'a> State<'a> {
                         self.rows[row as usize] = Some(held);
                     }
                 }
-                None => {}
+                // Memory keeps no words that nobody reads again.
+                Some(Way::Written(..)) | None => {}
             }
         }
         Ok(())
