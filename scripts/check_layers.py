@@ -138,7 +138,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "manifest": {"deployment", "identity", "support.build"},
     "encryption": {"facts", "nn", "support.events"},
     "client": {"encryption", "key_files", "runs", "support.memory"},
-    "deployment": {"choices", "client", "traces"},
+    "deployment": {"choices", "client", "machines", "traces"},
     "search": {"deployment"},
     "hybrid": {"nn", "runs"},
     "model": {"deployment", "hybrid", "measure.inspected"},

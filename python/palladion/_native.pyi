@@ -287,6 +287,14 @@ class Streams:
             If ``progress`` returned False.
         """
 
+    def execute_circuit(
+        self,
+        trace: CircuitTrace,
+        outside: WavesOutside,
+        progress: Callable[[str, float, float], object] | None = None,
+    ) -> None:
+        """As :meth:`execute`, for a circuit: its outputs are stored into the outside."""
+
 def algorithm_2(digits: Sequence[int], words: Sequence[int], rows: int, digit: int) -> Fields:
     """A product by ATHENA's algorithm 2 as printed: its errors, and the limbs that make it
     exact."""

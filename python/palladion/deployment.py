@@ -16,6 +16,7 @@ from palladion.client import BYTES, Client
 from palladion.errors import UsageError
 from palladion.facts import Costs, Facts
 from palladion.key_files import KeyFile
+from palladion.machines import Machine, SpatialSummary
 from palladion.nn.ends.boundary import Boundary
 from palladion.nn.integers.network import IntNetwork
 from palladion.runs import Answer, Progress
@@ -344,6 +345,28 @@ class CompiledModel:
 
 NAMED: Final = ("small", "medium", "large")
 """Profiles of this package: the parameters that MNIST, LeNet-5 and ResNet-20 get by themselves."""
+
+
+def words_of_machine(machine: Machine) -> int:
+    """Bits of the words for which a network is compiled to run on a machine.
+
+    Raises
+    ------
+    FormatError
+        If the machine's file is no machine.
+    UsageError
+        If no network runs on it.
+    """
+    summary = machine.summary()
+    title = machine.titled(summary.name)
+    if isinstance(summary, SpatialSummary):
+        raise UsageError(f"{title} is an array of tiles, which runs bootstrapping of TFHE and no "
+                         "networks: name a machine of vector units, such as athena")  # fmt: skip
+    if summary.word_bits < WORD_SIZES[0]:
+        raise UsageError(f"{title} has words of {summary.word_bits} bits, and a network needs "
+                         f"{WORD_SIZES[0]}: a product of its residuals takes that much "
+                         "(docs/adr/0020), so such a machine runs circuits alone")  # fmt: skip
+    return min(summary.word_bits, WORD_SIZES[-1])
 
 
 def is_named(source: Profile | None) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from palladion import _native
 from palladion.errors import FormatError, UsageError
@@ -19,6 +20,13 @@ from palladion.machines import Machine
 from palladion.runs import Progress
 from palladion.support import files, records
 from palladion.traces import Replayed, Trace
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from palladion.circuit.predictions import Lowered
+    from palladion.circuit.written import Ciphertext, Written
+    from palladion.schemes.keys import EvaluationKeys
 
 
 @dataclass(frozen=True)
@@ -197,7 +205,7 @@ class Streams:
         ------
         FormatError
             If a place is read before it was written, or has another limb than the trace says; and
-            for traces of circuits.
+            for traces of circuits, which :meth:`run_circuit` executes.
         UsageError
             If keys or query are of another program, or the streams have no trace.
         StoppedError
@@ -207,6 +215,34 @@ class Streams:
             raise UsageError("the streams are of a workload, expected those of a `Trace`: "
                              "only it names the values of keys and query")  # fmt: skip
         return Replayed(*self._native.execute(self._trace.native, keys, query, progress))
+
+    def run_circuit(
+        self,
+        circuit: Written,
+        lowered: Lowered,
+        inputs: Mapping[str, Ciphertext | ArrayLike],
+        keys: EvaluationKeys,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """As :meth:`run`, of the trace of a circuit.
+
+        The ciphertexts have the same bytes as from the circuit's own ``run``. Inputs that are
+        plaintexts have the values with which the circuit was lowered.
+
+        Raises
+        ------
+        FormatError
+            As :meth:`run`, and if the streams are not those of the lowered circuit.
+        MissingKeyError, UsageError
+            As the circuit's own ``run``.
+        StoppedError
+            If ``progress`` returned False.
+        """
+        own = {name: circuit.given(name, value) for name, value in inputs.items()}
+        of = (circuit.native, circuit.params.native)
+        outside = _native.WavesOutside.of_circuit(*of, own, keys.native)
+        self._native.execute_circuit(lowered.circuit, outside, progress)
+        return {name: circuit.made(one, keys) for name, one in outside.outputs().items()}
 
 
 class Simulation:

@@ -8,6 +8,7 @@ use sim::Error;
 use sim::vector::{Machine, Schedule, Streams as Inner, Work};
 use std::sync::Arc;
 
+use crate::circuit::written::CircuitTrace;
 use crate::error::FormatError;
 use crate::guard::{guard, guard_with};
 use crate::keys::EvaluationKeys;
@@ -15,6 +16,7 @@ use crate::messages::Query;
 use crate::program::{News, check_keys_of_trace, check_query_of_trace, hex, tell};
 use crate::traces::Trace;
 use crate::vector::Workload;
+use crate::waves::WavesOutside;
 
 /// The instruction streams of a schedule of a program on a machine.
 #[pyclass(frozen, module = "palladion")]
@@ -122,12 +124,7 @@ impl Streams {
             |line| -> runtime::Result<_> {
                 let mut observe = |done: usize, all: usize| {
                     // Reporting every entry would take longer than the entries.
-                    !done.is_multiple_of(64)
-                        || line.tell(News::Progress {
-                            step: "execute".into(),
-                            done: done as f64,
-                            total: all as f64,
-                        })
+                    !done.is_multiple_of(64) || line.tell(executed(done, all))
                 };
                 let keys = keys.read()?;
                 let of = (&self.machine, &trace.trace);
@@ -141,5 +138,39 @@ impl Streams {
             },
         )?;
         Ok((PyBytes::new(py, &answer), digest))
+    }
+
+    /// Executes the streams of a circuit's trace. Its values come from the outside and go to it.
+    #[pyo3(signature = (trace, outside, progress=None))]
+    fn execute_circuit(
+        &self,
+        py: Python<'_>,
+        trace: &CircuitTrace,
+        outside: &WavesOutside,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        let mut stored = outside.stored()?;
+        let stored = &mut *stored;
+        guard_with(
+            py,
+            |py, news| tell(py, progress.as_ref(), None, news),
+            |line| -> executor::Result<()> {
+                let mut observe = |done: usize, all: usize| {
+                    !done.is_multiple_of(64) || line.tell(executed(done, all))
+                };
+                let mut save = |_| true;
+                let mut border = outside.of_stored(stored, &mut save);
+                let of = (&*trace.trace, &*self.work, &self.streams);
+                executor::execute(&self.machine, of, &mut *border, &mut observe)
+            },
+        )
+    }
+}
+
+fn executed(done: usize, all: usize) -> News {
+    News::Progress {
+        step: "execute".into(),
+        done: done as f64,
+        total: all as f64,
     }
 }

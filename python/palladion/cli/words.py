@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from palladion.cli.common import Command
-from palladion.deployment import WORD_SIZES
+from palladion.deployment import WORD_SIZES, words_of_machine
 from palladion.errors import UsageError
-from palladion.machines import Machine, SpatialSummary
+from palladion.machines import Machine
 
 
 def words_options(command: Command) -> Command:
@@ -54,14 +54,4 @@ def words_of(words: int | None, machine: str | None) -> int | None:
         return words
     if words is not None:
         raise UsageError("--machine with --words: the words are those of the machine")
-    described = Machine.of(machine)
-    summary = described.summary()
-    title = described.titled(summary.name)
-    if isinstance(summary, SpatialSummary):
-        raise UsageError(f"{title} is an array of tiles, which runs bootstrapping of TFHE and no "
-                         "networks: name a machine of vector units, such as athena")  # fmt: skip
-    if summary.word_bits < WORD_SIZES[0]:
-        raise UsageError(f"{title} has words of {summary.word_bits} bits, and a network needs "
-                         f"{WORD_SIZES[0]}: a product of its residuals takes that much "
-                         "(docs/adr/0020), so such a machine runs circuits alone")  # fmt: skip
-    return min(summary.word_bits, WORD_SIZES[-1])
+    return words_of_machine(Machine.of(machine))

@@ -4,6 +4,7 @@ use super::machine::Machine;
 use super::value::{Value, slices};
 use kernels::kernels;
 use ring::par_map;
+use sim::vector::Origin;
 use std::ops::Range;
 use std::sync::Arc;
 use trace::{ModulusId, Op, Type};
@@ -70,17 +71,18 @@ impl Machine<'_> {
         t.mul(t.mul(integer, rows[r]), columns[k])
     }
 
-    /// The sum of some terms of row `r` of a combination, from term `first` on, modulo one limb.
+    /// The sum of some terms of a row of a combination, from the origin's first term on, modulo one
+    /// limb.
     pub(super) fn combine_terms(
         &self,
         op: &Op,
-        r: usize,
-        first: usize,
+        origin: Origin,
         id: ModulusId,
         limbs: &[&[u64]],
     ) -> Vec<u64> {
         let q = self.modulus(id);
-        let entries = (first..first + limbs.len()).map(|k| q.reduce(self.entry(op, r, k)));
+        let terms = origin.first_term..origin.first_term + limbs.len();
+        let entries = terms.map(|k| q.reduce(self.entry(op, origin.row, k)));
         let entries: Vec<u64> = entries.collect();
         let mut sum = self.spare.stale();
         let q = std::slice::from_ref(q);

@@ -6,7 +6,7 @@ use super::limb::Places;
 use super::machine::Machine;
 use super::words::{self, Source};
 use crate::error::{Error, Result};
-use crate::outside::{Limb, Outside, type_of};
+use crate::outside::{Limb, Outside};
 use kernels::kernels;
 use sim::vector::{self, Failure, Kind, Origin, Streams, Words, Work};
 use std::collections::{HashMap, VecDeque};
@@ -57,19 +57,20 @@ pub fn execute(
         },
     })?;
     for (op, limbs) in work.stores() {
-        let Op::Store { name, value } = &units.ops[*op as usize].instruction.op else {
+        let Described { instruction, from } = &units.ops[*op as usize];
+        let (Op::Store { name, .. }, Some(ty)) = (&instruction.op, *from) else {
             unreachable!("the number is that of a store")
         };
         let limbs = limbs.iter().map(|limb| outputs[limb].clone()).collect();
-        units.outside.store(name, type_of(trace, *value), limbs)?;
+        units.outside.store(name, ty, limbs)?;
     }
     units.outside.end_step()
 }
 
-/// An instruction of the trace, and the limbs of its first operand.
+/// An instruction of the trace, and the type of its first operand.
 struct Described<'a> {
     instruction: &'a Instruction,
-    from: Option<Limbs>,
+    from: Option<&'a Type>,
 }
 
 /// The arithmetic units of a machine.
@@ -142,10 +143,7 @@ impl<'a> Units<'a> {
         operands: &[&[u64]],
     ) -> Vec<u64> {
         let Described { instruction, from } = &self.ops[origin.op];
-        let (from, to) = (
-            from.as_ref().expect("described"),
-            &instruction.types[0].limbs,
-        );
+        let (from, to) = (&from.expect("described").limbs, &instruction.types[0].limbs);
         let conversion = self.machine.conversion(from, to);
         let place = |limbs: &Limbs| limbs.position(id).expect("a modulus of the instruction");
         let spare = &self.machine.spare;
@@ -160,7 +158,7 @@ impl<'a> Units<'a> {
                 conversion.quotient_terms(terms, origin.first_term, &mut out);
                 out
             }
-            // A conversion from one modulus compares by itself: `Work` has no quotient for it.
+            // `Work` has no instruction for the quotient of a conversion from one modulus.
             _ if from.len() == 1 => {
                 let mut quotient = vec![QUOTIENT_START; self.machine.n()];
                 conversion.quotient_terms(terms, 0, &mut quotient);
@@ -240,14 +238,13 @@ impl Words for Units<'_> {
         let origin = self.work.origin(instruction);
         let Described { instruction, from } = &self.ops[origin.op];
         let Instruction { op, types } = *instruction;
-        let from = from.as_ref().and_then(|limbs| limbs.iter().next());
+        let from = from.and_then(|ty| ty.limbs.iter().next());
         let (sum, terms) = operands.split_at(usize::from(origin.continues));
         Ok(match op {
             Op::Convert { .. } => self.convert((kind, id), origin, operands),
             Op::Extract { .. } => self.extract(id, origin, operands),
             Op::Combine { .. } => {
-                let (row, first) = (origin.row, origin.first_term);
-                let words = self.machine.combine_terms(op, row, first, id, terms);
+                let words = self.machine.combine_terms(op, origin, id, terms);
                 self.add(id, words, sum)
             }
             Op::Dot { .. } => {
@@ -279,7 +276,7 @@ impl Words for Units<'_> {
     }
 }
 
-/// The instructions of all bodies, the main body last, with the limbs of their first operands.
+/// The instructions of all bodies, the main body last, with the types of their first operands.
 fn described(trace: &Trace) -> Vec<Described<'_>> {
     let mut all = Vec::new();
     for body in trace.subs.iter().chain([&trace.main]) {
@@ -287,7 +284,7 @@ fn described(trace: &Trace) -> Vec<Described<'_>> {
         for instruction in &body.instructions {
             let mut from = None;
             instruction.op.for_each_operand(|value| {
-                from.get_or_insert_with(|| types[value].limbs.clone());
+                from.get_or_insert(types[value]);
             });
             all.push(Described { instruction, from });
             types.extend(&instruction.types);

@@ -1,7 +1,7 @@
 //! Changed streams end in other words or a refusal, unless the change is without effect.
 
 use super::{Case, fault, machine};
-use sim::vector::{Action, Place, Streams};
+use sim::vector::{Action, Entry, Kind, Place, Streams};
 use trace::{Trace, TraceBuilder, Type};
 
 /// A trace in which no two operands are alike: sums, differences and products of a chain.
@@ -98,6 +98,47 @@ fn change(
     }
 }
 
+/// Returns true if a change of the first entry may be without effect: the operands of a product
+/// change places, the limb of a load is not read from its row, or the next entry reads no row or
+/// register that the entry writes. Others that arrive later may be written.
+fn equivalent(entries: &[Entry], sort: usize) -> bool {
+    match (sort, &entries[0].action) {
+        (0, Action::Execute { kind, .. }) => *kind == Kind::Mul,
+        (2 | 4 | 6, Action::Load { .. }) => true,
+        (3, one) => {
+            let (one, other) = (places(one), places(&entries[1].action));
+            // Equal places: only the numbers of two subtractions modulo one prime differ.
+            one == other || !one.0.iter().any(|place| other.1.contains(place))
+        }
+        _ => false,
+    }
+}
+
+/// The places that an action writes, and those that it reads.
+fn places(action: &Action) -> (Vec<Place>, Vec<Place>) {
+    match action {
+        Action::Execute {
+            operands,
+            row,
+            register,
+            ..
+        } => {
+            let kept = operands.iter().filter_map(|operand| operand.keep);
+            let registers = kept.chain(*register).map(Place::Register);
+            let written = registers.chain(row.map(Place::Row));
+            (
+                written.collect(),
+                operands.iter().map(|operand| operand.from).collect(),
+            )
+        }
+        Action::Load { row, .. } | Action::Generate { row, .. } => {
+            (vec![Place::Row(*row)], Vec::new())
+        }
+        Action::Write { row, .. } => (Vec::new(), vec![Place::Row(*row)]),
+        Action::Join { .. } => (Vec::new(), Vec::new()),
+    }
+}
+
 #[test]
 fn changed_streams_give_other_words_or_are_refused() {
     let case = Case::new(machine(9, 2), chain()).unwrap();
@@ -119,14 +160,21 @@ fn changed_streams_give_other_words_or_are_refused() {
                     Ok(outside) if outside.stored != good => words += 1,
                     Ok(_) => {
                         harmless[sort] += 1;
-                        let entry = &case.streams.streams[stream].entries[index];
-                        println!("{what}: {} {index} {entry:?}", of.name);
+                        let entries = &of.entries[index..];
+                        assert!(equivalent(entries, sort), "{what}: {} {index}", of.name);
                     }
                 }
             }
         }
     }
-    println!("{words} wrong, {refused} refused, {harmless:?} of {all:?} without effect");
+    assert!(
+        harmless[3] < all[3] / 2,
+        "{} of {} exchanges",
+        harmless[3],
+        all[3]
+    );
+    // The words of one limb that is loaded again are then found in registers alone.
+    assert_eq!([harmless[2], harmless[4], harmless[6]], [1; 3]);
     assert!(words > 0 && refused > 0, "{words} and {refused}");
 }
 

@@ -52,7 +52,7 @@ enum Source {
 }
 
 #[derive(Default)]
-pub(super) struct Stored {
+pub(crate) struct Stored {
     results: Results,
     values: Values,
 }
@@ -65,14 +65,14 @@ impl WavesOutside {
 
     /// The values that a run has stored. The function does not wait for another thread that has
     /// them: a waiting thread would keep the interpreter from that thread.
-    pub(super) fn stored(&self) -> PyResult<MutexGuard<'_, Stored>> {
+    pub(crate) fn stored(&self) -> PyResult<MutexGuard<'_, Stored>> {
         let words = "these values are being used by another thread: make some for each run";
         let stored = self.stored.try_lock();
         stored.map_err(|_| UsageError::new_err(words))
     }
 
     /// This outside for a run. `save` gets the bytes of checkpoints.
-    pub(super) fn of_stored<'a>(
+    pub(crate) fn of_stored<'a>(
         &'a self,
         stored: &'a mut Stored,
         save: &'a mut Save<'a>,

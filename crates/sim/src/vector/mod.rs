@@ -2,12 +2,11 @@
 //!
 //! *Concept.* A [`Machine`] is data. [`Work`] is a trace flattened to instructions on single limbs.
 //! The [passes](schedule()) order the instructions, plan the contents of the scratchpad, and give
-//! each instruction its units and its first cycle. [`Streams`] are a schedule's instruction streams
-//! with rows and registers, and [`execute()`] runs them on words. [`check()`] replays a schedule
-//! against machine and work, and shares no code with the passes. [`Report`] has the time, energy
-//! and traffic of a schedule. [`Component`] and [`Series`] say when each unit and channel is busy,
-//! and
-//! [`timeline()`] writes a schedule to a file for a viewer.
+//! each instruction its units and its first cycle. [`check()`] replays a schedule against machine
+//! and work, and shares no code with the passes. [`Streams`] are the instruction streams of a
+//! schedule with rows and registers, and [`execute()`] runs them on words. [`Report`] has the time,
+//! energy and traffic of a schedule. [`Component`] and [`Series`] say when each unit and channel is
+//! busy, and [`timeline()`] writes a schedule to a file for a viewer.
 //!
 //! *May use* the trace. No cryptography is known here. *Invariant*: a schedule has each instruction
 //! of the flattened trace exactly once.

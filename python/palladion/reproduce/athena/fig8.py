@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from palladion.deployment import CompiledModel
+from palladion.deployment import CompiledModel, words_of_machine
 from palladion.errors import PalladionError
+from palladion.machines import Machine
 from palladion.measure.accuracy import Steps
-from palladion.reproduce.athena.simulated import network_of, word_bits
+from palladion.reproduce.athena.simulated import network_of
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 from palladion.simulation import simulate
 
@@ -28,7 +29,9 @@ def run(benchmarks: Sequence[str], models: Path, steps: Steps) -> Reproduction:
         for machine in MACHINES:
             try:
                 with steps.step(f"compile {name} for {machine}"):
-                    program = CompiledModel.of_network(network, words=word_bits(machine))
+                    program = CompiledModel.of_network(
+                        network, words=words_of_machine(Machine.of(machine))
+                    )
                     trace = program.lower()
                 steps.start_run()
                 found = simulate(trace, machine, steps.count).report

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from palladion.deployment import CompiledModel
+from palladion.deployment import CompiledModel, words_of_machine
 from palladion.errors import UsageError
-from palladion.machines import Machine, SpatialSummary
+from palladion.machines import Machine
 from palladion.measure.accuracy import Steps
 from palladion.nn.integers.network import IntNetwork
 from palladion.reproduce.athena.paper import BENCHMARKS
@@ -123,20 +123,13 @@ def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
     network = network_of(benchmark, precision, models)
     label = f"{benchmark} {precision}"
     with steps.step(f"compile {label}"):
-        program = CompiledModel.of_network(network, words=word_bits(MACHINE))
+        program = CompiledModel.of_network(network, words=words_of_machine(Machine.of(MACHINE)))
     with steps.step(f"lower {label}"):
         trace = program.lower()
         _ = trace.work
     steps.start_run()
     report = simulate(trace, MACHINE, steps.count).report
     return Run(benchmark, precision, report, calls(trace.text), entries_of(network))
-
-
-def word_bits(machine: str) -> int:
-    """Bits of the words of a vector machine of ours, for which its programs are compiled."""
-    summary = Machine.of(machine).summary()
-    assert not isinstance(summary, SpatialSummary), f"{machine} runs no networks"
-    return summary.word_bits
 
 
 def entries_of(network: IntNetwork) -> tuple[int, ...]:

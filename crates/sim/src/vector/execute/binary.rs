@@ -8,10 +8,9 @@
 //! stream   = text(name) count { entry }
 //! entry    = code stall busy fields
 //! text     = length, then that many bytes of UTF-8
-//! fields   = instruction turn result register count { operand }    code 0 to 13: an operation
-//!          | instruction                                           code 14: join
-//!          | limb row                                              code 15 to 17: load, generate,
-//!                                                                  write
+//! fields   = instruction turn result register count { operand }    code 0 to 13
+//!          | instruction                           code 14: join
+//!          | limb row                              code 15 to 17: load, generate, write
 //! operand  = 4 number + 2 (is a register) + (is kept), then the register that keeps it, if any
 //! result, register = 0 for none, or number + 1
 //! ```

@@ -15,8 +15,6 @@ mod binary;
 mod fault;
 mod run;
 mod streams;
-#[cfg(test)]
-mod tests;
 mod text;
 mod verify;
 

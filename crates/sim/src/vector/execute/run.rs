@@ -39,6 +39,17 @@ struct Held {
     modulus: usize,
 }
 
+/// The first cycle of an entry. In a cycle, the instructions of a cluster begin in their turns.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Begin {
+    start: u64,
+    turn: u32,
+    stream: usize,
+    index: usize,
+    /// The cluster of a unit.
+    cluster: usize,
+}
+
 /// Something that happens at the end of an entry. Within a cycle, the first of these is done first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum End {
@@ -81,18 +92,23 @@ pub fn execute<W: Words>(
                 Action::Execute { turn, .. } => turn,
                 _ => 0,
             };
-            begins.push((start, turn, stream, index, cluster));
+            begins.push(Begin {
+                start,
+                turn,
+                stream,
+                index,
+                cluster,
+            });
         }
     }
     begins.sort_unstable();
     let mut state = State::new(machine, work, streams);
-    for (done, &(start, _, stream, index, cluster)) in begins.iter().enumerate() {
+    for (done, begin) in begins.iter().enumerate() {
         if !go_on(done, begins.len()) {
             return Err(Failure::Stopped);
         }
-        state.end_until(start)?;
-        let entry = &streams.streams[stream].entries[index];
-        state.begin(words, (start, cluster), stream, index, entry)?;
+        state.end_until(begin.start)?;
+        state.begin(words, *begin)?;
     }
     state.end_until(u64::MAX)?;
     state.outputs(words)
@@ -109,19 +125,19 @@ struct State<'a> {
     memory: HashMap<u32, Held>,
     /// For each limb, the number of loads that are still to come.
     loads: HashMap<u32, usize>,
-    /// The ends by their cycle, as indices in `under_way`.
+    /// The ends of entries and of transfers, by the index in `under_way`.
     ends: BinaryHeap<Reverse<(u64, End, usize)>>,
-    under_way: HashMap<usize, Way>,
+    under_way: HashMap<usize, Effect>,
     next: usize,
 }
 
-/// Words on their way.
-enum Way {
+/// The effect of an entry when it ends.
+enum Effect {
     /// Rows that an entry reads, with the words that it found.
     Read(String, Vec<(u32, Limb)>),
-    /// The address in memory.
+    /// A limb that is written to memory.
     Written(u32, Held),
-    /// The row, and the register of a cluster.
+    /// A limb that arrives in a row, and in a register of a cluster.
     Arrive(Option<u32>, Option<(usize, u32)>, Held),
 }
 
@@ -152,7 +168,7 @@ impl<'a> State<'a> {
         }
     }
 
-    fn end_at(&mut self, cycle: u64, end: End, way: Way) {
+    fn end_at(&mut self, cycle: u64, end: End, way: Effect) {
         self.ends.push(Reverse((cycle, end, self.next)));
         self.under_way.insert(self.next, way);
         self.next += 1;
@@ -169,7 +185,7 @@ impl<'a> State<'a> {
                 break;
             };
             match self.under_way.remove(&index) {
-                Some(Way::Read(place, rows)) => {
+                Some(Effect::Read(place, rows)) => {
                     for (row, words) in rows {
                         let held = self.rows[row as usize].as_ref();
                         if !held.is_some_and(|held| Arc::ptr_eq(&held.words, &words)) {
@@ -183,10 +199,10 @@ impl<'a> State<'a> {
                         }
                     }
                 }
-                Some(Way::Written(limb, held)) if self.loads.contains_key(&limb) => {
+                Some(Effect::Written(limb, held)) if self.loads.contains_key(&limb) => {
                     self.memory.insert(limb, held);
                 }
-                Some(Way::Arrive(row, register, held)) => {
+                Some(Effect::Arrive(row, register, held)) => {
                     if let Some((cluster, register)) = register {
                         self.registers[cluster][register as usize] = Some(held.clone());
                     }
@@ -194,21 +210,24 @@ impl<'a> State<'a> {
                         self.rows[row as usize] = Some(held);
                     }
                 }
-                Some(Way::Written(..)) | None => {}
+                // Memory keeps no words that nobody reads again.
+                Some(Effect::Written(..)) | None => {}
             }
         }
         Ok(())
     }
 
-    fn begin<W: Words>(
-        &mut self,
-        words: &mut W,
-        (start, cluster): (u64, usize),
-        stream: usize,
-        index: usize,
-        entry: &Entry,
-    ) -> Result<(), Failure<W::Error>> {
-        let place = || format!("{}, entry {index}", self.streams.streams[stream].name);
+    fn begin<W: Words>(&mut self, words: &mut W, begin: Begin) -> Result<(), Failure<W::Error>> {
+        let Begin {
+            start,
+            stream,
+            index,
+            cluster,
+            ..
+        } = begin;
+        let entry: &Entry = &self.streams.streams[stream].entries[index];
+        let streams = self.streams;
+        let place = || format!("{}, entry {index}", streams.streams[stream].name);
         let end = start + entry.busy;
         match &entry.action {
             Action::Join { .. } => {}
@@ -226,7 +245,7 @@ impl<'a> State<'a> {
                 };
                 self.loaded(limb);
                 let ready = end.saturating_add(self.machine.memory_latency());
-                self.end_at(ready, End::Arrive, Way::Arrive(Some(row), None, held));
+                self.end_at(ready, End::Arrive, Effect::Arrive(Some(row), None, held));
             }
             &Action::Generate { limb, row } => {
                 let held = self.input(words, limb)?;
@@ -235,14 +254,14 @@ impl<'a> State<'a> {
                     .generation(self.work.n())
                     .map_or(0, |(_, latency)| latency);
                 let ready = end.saturating_add(latency);
-                self.end_at(ready, End::Arrive, Way::Arrive(Some(row), None, held));
+                self.end_at(ready, End::Arrive, Effect::Arrive(Some(row), None, held));
             }
             &Action::Write { limb, row } => {
                 let modulus = self.work.modulus_of(limb);
                 let held = self.read(&place, cluster, Place::Row(row), modulus)?;
                 let rows = vec![(row, held.words.clone())];
-                self.end_at(end, End::Read, Way::Read(place(), rows));
-                self.end_at(end, End::Written, Way::Written(limb, held));
+                self.end_at(end, End::Read, Effect::Read(place(), rows));
+                self.end_at(end, End::Written, Effect::Written(limb, held));
             }
             Action::Execute {
                 kind,
@@ -272,7 +291,7 @@ impl<'a> State<'a> {
                             Place::Row(row) => Some((row, held.words.clone())),
                             Place::Register(_) => None,
                         });
-                let way = Way::Read(place(), of_rows.collect());
+                let way = Effect::Read(place(), of_rows.collect());
                 for (&Operand { keep, .. }, held) in operands.iter().zip(read) {
                     if let Some(keep) = keep {
                         self.registers[cluster][keep as usize] = Some(held);
@@ -281,7 +300,7 @@ impl<'a> State<'a> {
                 self.end_at(end, End::Read, way);
                 let ready = end.saturating_add(self.latency(*kind));
                 let register = register.map(|register| (cluster, register));
-                self.end_at(ready, End::Arrive, Way::Arrive(*row, register, held));
+                self.end_at(ready, End::Arrive, Effect::Arrive(*row, register, held));
             }
         }
         Ok(())

@@ -21,7 +21,7 @@ pub struct Operand {
     pub keep: Option<u32>,
 }
 
-/// The action of a part of a machine.
+/// An action of a part of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A unit computes a limb.
@@ -75,7 +75,7 @@ pub struct Entry {
     pub stall: u64,
     /// Cycles that the part is busy.
     pub busy: u64,
-    /// Its action.
+    /// The action of the part.
     pub action: Action,
 }
 

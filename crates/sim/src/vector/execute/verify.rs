@@ -47,7 +47,7 @@ impl Streams {
                         "a number of cycles of 64 bits",
                     ));
                 };
-                let one = One {
+                let one = Verifier {
                     machine,
                     work,
                     part,
@@ -112,15 +112,15 @@ fn pairs(mut joins: Vec<(u64, u64, u32, Part)>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// An entry that is looked at.
-struct One<'a> {
+/// Verifies the entries of a part of the machine.
+struct Verifier<'a> {
     machine: &'a Machine,
     work: &'a Work,
     part: Part,
     place: &'a str,
 }
 
-impl One<'_> {
+impl Verifier<'_> {
     fn fault<T>(
         &self,
         what: &'static str,

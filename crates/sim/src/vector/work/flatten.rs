@@ -25,6 +25,8 @@ pub(super) struct Flattener<'a> {
     bases: Vec<u32>,
     /// Number of the current instruction of the trace: see [`Origin::op`](super::Origin::op).
     pub(super) op: u32,
+    /// Row of the current combination; 0 outside of combinations.
+    pub(super) row: u32,
 }
 
 impl Work {
@@ -58,6 +60,7 @@ impl Work {
             group: 0,
             bases,
             op: 0,
+            row: 0,
         };
         flattener.body(trace.subs.len(), Vec::new());
         let mut work = flattener.work;
@@ -182,17 +185,16 @@ impl Flattener<'_> {
         operands: impl IntoIterator<Item = u32>,
     ) -> u32 {
         let operands = self.operands(operands);
-        self.push_terms((kind, 1), modulus, NONE, 0, operands)
+        self.push_terms((kind, 1), modulus, NONE, operands)
     }
 
     /// Adds an instruction of `terms` terms that continues the sum `sum`, or begins one if that is
-    /// `NONE`, of row `row` of a combination. Returns the limb that it produces.
+    /// `NONE`. Returns the limb that it produces.
     pub(super) fn push_terms(
         &mut self,
         (kind, terms): (Kind, usize),
         modulus: usize,
         sum: u32,
-        row: u32,
         (first, count): (u32, u32),
     ) -> u32 {
         let work = &mut self.work;
@@ -204,7 +206,7 @@ impl Flattener<'_> {
         work.count.push(count);
         work.groups.push(self.group);
         work.ops.push(self.op);
-        work.rows.push(row);
+        work.rows.push(self.row);
         (work.kinds.len() - 1) as u32
     }
 
@@ -214,17 +216,6 @@ impl Flattener<'_> {
         &mut self,
         kind: Kind,
         modulus: usize,
-        terms: (u32, usize),
-        width: usize,
-    ) -> u32 {
-        self.sum_of_row((kind, 0), modulus, terms, width)
-    }
-
-    /// As [`Flattener::sum`], for a row of a combination.
-    pub(super) fn sum_of_row(
-        &mut self,
-        (kind, row): (Kind, u32),
-        modulus: usize,
         (first, terms): (u32, usize),
         width: usize,
     ) -> u32 {
@@ -232,7 +223,7 @@ impl Flattener<'_> {
         for start in (0..terms).step_by(MAX_TERMS) {
             let some = (terms - start).min(MAX_TERMS);
             let operands = (first + (start * width) as u32, (some * width) as u32);
-            sum = self.push_terms((kind, some), modulus, sum, row, operands);
+            sum = self.push_terms((kind, some), modulus, sum, operands);
         }
         sum
     }

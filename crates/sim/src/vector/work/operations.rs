@@ -112,9 +112,10 @@ impl Flattener<'_> {
         for (place, modulus) in limbs.iter().enumerate() {
             let (first, _) = self.operands(columns.iter().map(|&value| values[value][place]));
             for (number, row) in results.iter_mut().enumerate() {
-                let of = (Kind::Combine, number as u32);
-                row.push(self.sum_of_row(of, modulus, (first, columns.len()), 1));
+                self.row = number as u32;
+                row.push(self.sum(Kind::Combine, modulus, (first, columns.len()), 1));
             }
+            self.row = 0;
         }
         results
     }
@@ -143,7 +144,7 @@ impl Flattener<'_> {
             let operands = self.operands([limb]);
             return to
                 .iter()
-                .map(|modulus| self.push_terms((Kind::Convert, 2), modulus, NONE, 0, operands))
+                .map(|modulus| self.push_terms((Kind::Convert, 2), modulus, NONE, operands))
                 .collect();
         }
         let scaled = from
