@@ -505,10 +505,12 @@ fn of_lower(error: &::lower::Error) -> Fault {
 }
 
 fn of_executor(error: &executor::Error) -> Fault {
-    use executor::Error::{Replay, Stopped, Trace};
+    use executor::Error::{Other, Replay, Stopped, Trace};
     match error {
         Trace(error) => of_trace(error),
         Replay { .. } => Fault::File,
+        // Instruction streams come from a file.
+        Other(error) if error.is::<sim::vector::Fault>() => Fault::File,
         Stopped { .. } => Fault::Stop,
         _ => Fault::Internal,
     }

@@ -4,11 +4,13 @@
 //!     cargo run --release -p palladion-sim --example passes -- mnist.trace f1
 //!
 //! The machine is a name or a file. Each schedule is checked. With `--timeline`, where the cycles go with all passes on:
-//! bounds, traffic by kind, and how busy each part is over time, in tenths.
+//! bounds, traffic by kind, results that are never read, and how busy each part is over time, in
+//! tenths.
 
 use palladion_sim::vector::{
     Event, Eviction, Machine, Options, Order, Report, Spread, Work, check, schedule,
 };
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::time::Instant;
 use trace::Trace;
@@ -98,6 +100,25 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// For each operation, how many results no output depends on, and how many there are.
+fn unread(work: &Work) -> BTreeMap<&'static str, (usize, usize)> {
+    let mut read = vec![false; work.limbs()];
+    for &output in work.outputs() {
+        read[output as usize] = true;
+    }
+    let mut counts: BTreeMap<_, (usize, usize)> = BTreeMap::new();
+    for i in (0..work.instructions()).rev() {
+        let (unread, all) = counts.entry(work.kind(i).name()).or_default();
+        *all += 1;
+        if read[i] {
+            work.operands(i).for_each(|limb| read[limb as usize] = true);
+        } else {
+            *unread += 1;
+        }
+    }
+    counts
+}
+
 /// Columns of the timeline.
 const COLUMNS: usize = 100;
 
@@ -123,6 +144,9 @@ fn timeline_of(machine: &Machine, work: &Work) -> Result<(), Box<dyn Error>> {
         println!("{name:16} {:9} limbs", limbs(bytes));
     }
     println!("{:?}", report.stalls);
+    for (kind, (unread, all)) in unread(work) {
+        println!("{kind}: {unread} of {all} results are never read");
+    }
 
     let units = machine.units().len();
     let rows = ["ports", "loads", "again", "writes"];

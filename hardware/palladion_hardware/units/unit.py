@@ -13,7 +13,8 @@ import numpy as np
 from palladion_hardware.circuit import Circuit
 from palladion_hardware.circuit.model import Cycle
 from palladion_hardware.circuit.nodes import Words
-from palladion_hardware.units.numbers import largest_prime
+from palladion_hardware.errors import ParameterError
+from palladion_hardware.units.numbers import largest_prime, log2
 
 EXTREMES = ("all 0", "all q - 1", "one 1", "random", "random again")
 """The inputs of every check."""
@@ -36,6 +37,23 @@ class Shape:
     round_bits: int = 16
     product_cycles: int = 2
     """Cycles of a product of two words: see the stages of a multiplier."""
+
+    def square(self) -> tuple[int, int]:
+        """log2 of the lanes and of the degree, for units that see a polynomial as a square of
+        vectors.
+
+        Raises
+        ------
+        ParameterError
+            If the degree is below the lanes or above their square, or one is no power of two.
+        """
+        lanes, degree = log2(self.lanes, "lanes"), log2(self.degree, "degree")
+        if not 1 <= lanes <= degree <= 2 * lanes:
+            raise ParameterError(
+                f"degree {self.degree} on {self.lanes} lanes: expected lanes from 2 on, and a "
+                "degree from the lanes to their square; take more lanes for a larger degree"
+            )
+        return lanes, degree
 
 
 @dataclass

@@ -19,7 +19,6 @@ from palladion_hardware.pieces.affine import permute
 from palladion_hardware.pieces.arithmetic import negate_where
 from palladion_hardware.pieces.stream import Stream, read_stream
 from palladion_hardware.pieces.transpose import transpose
-from palladion_hardware.units.numbers import log2
 from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
 
 
@@ -37,13 +36,7 @@ class F1Automorphism(Unit):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
-        self.lane_bits = log2(shape.lanes, "lanes")
-        self.degree_bits = log2(shape.degree, "degree")
-        if not 1 <= self.lane_bits <= self.degree_bits <= 2 * self.lane_bits:
-            raise ParameterError(
-                f"degree {shape.degree} on {shape.lanes} lanes: expected lanes from 2 on, and a "
-                "degree from the lanes to their square; take more lanes for a larger degree"
-            )
+        self.lane_bits, self.degree_bits = shape.square()
         self.q = self.modulus(order=2)
         if self.q >> shape.word:
             raise ParameterError(f"modulus {self.q} is wider than {shape.word} bits")

@@ -33,7 +33,6 @@ from palladion_hardware.pieces.stream import Stream, read_stream
 from palladion_hardware.pieces.transpose import transpose
 from palladion_hardware.units.numbers import (
     inverse_transform,
-    log2,
     reversed_bits,
     root_of_unity,
     transform,
@@ -54,13 +53,7 @@ class F1Ntt(Unit):
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
-        self.layers = log2(shape.lanes, "lanes")
-        self.degree_bits = log2(shape.degree, "degree")
-        if not 1 <= self.layers <= self.degree_bits <= 2 * self.layers:
-            raise ParameterError(
-                f"degree {shape.degree} on {shape.lanes} lanes: expected lanes from 2 on, and a "
-                "degree from the lanes to their square; take more lanes for a larger degree"
-            )
+        self.layers, self.degree_bits = shape.square()
         if shape.word > 32:
             raise ParameterError(
                 f"words of {shape.word} bits: expected at most 32, since the judge multiplies in "

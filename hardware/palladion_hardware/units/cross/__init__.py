@@ -1,1 +1,0 @@
-"""Units of CROSS (section 6.4)."""

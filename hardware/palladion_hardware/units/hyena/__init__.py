@@ -1,1 +1,0 @@
-"""Units of Hyena (SP 2024, section 6)."""
