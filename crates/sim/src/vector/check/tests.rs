@@ -38,7 +38,7 @@ fn mutate(
         unreachable!("an issue")
     };
     let i = instruction as usize;
-    Some(match random.below(17) {
+    Some(match random.below(18) {
         0 => {
             remove(schedule, issue);
             "an instruction is left out"
@@ -149,6 +149,18 @@ fn mutate(
         15 => {
             schedule.held[i] ^= INSIDE;
             "a result leaves the register file, or does not, in another time"
+        }
+        16 => {
+            let release = releases[random.below(releases.len())];
+            let Event::Release(limb) = Event::unpack(schedule.events[release]) else {
+                unreachable!("a release")
+            };
+            let again = |&fetch: &usize| {
+                fetch > release && schedule.events[fetch] == Event::Fetch(limb).pack()
+            };
+            let fetch = fetches.iter().copied().find(again)?;
+            schedule.starts[release] = schedule.starts[fetch] + 1;
+            "a limb comes again before it has left"
         }
         _ => {
             let place = random.below(schedule.events.len());

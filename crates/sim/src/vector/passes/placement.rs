@@ -217,7 +217,8 @@ impl<'a> Placer<'a> {
                 self.costs.memory_latency,
             ),
         };
-        let start = room.max(*channel);
+        // A limb that comes again comes after it has left.
+        let start = room.max(*channel).max(self.held[limb as usize]);
         *channel = start + cycles;
         let ready = start + cycles + latency;
         self.ready[limb as usize] = ready;
