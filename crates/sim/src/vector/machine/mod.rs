@@ -220,6 +220,31 @@ impl Machine {
         &self.clusters
     }
 
+    /// Machines with fewer units of one kind in all clusters: half of them, a quarter, and so on down
+    /// to one.
+    pub(in crate::vector) fn with_fewer_units(&self) -> Vec<Self> {
+        let most = |unit: usize| {
+            self.clusters
+                .iter()
+                .map(move |cluster| cluster.units[unit])
+                .max()
+        };
+        let halved = |unit: usize| {
+            let halves = std::iter::successors(most(unit), |&most| Some(most / 2));
+            halves
+                .skip(1)
+                .take_while(|&most| most > 0)
+                .map(move |most| {
+                    let mut fewer = self.clone();
+                    for cluster in &mut fewer.clusters {
+                        cluster.units[unit] = cluster.units[unit].min(most);
+                    }
+                    fewer
+                })
+        };
+        (0..self.units.len()).flat_map(halved).collect()
+    }
+
     /// Indices in [`Machine::units`] of the units that an operation occupies, one unit of each kind
     /// at once. [`Operation::Sample`] has none if the machine loads the limbs of seeds from memory.
     pub fn uses(&self, operation: Operation) -> &[usize] {

@@ -13,16 +13,26 @@ use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::Work;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The result of list scheduling: events in the order of their beginnings, and for each instruction
 /// its cluster.
 pub(super) struct Listed {
+    /// The tick in which the last event begins.
+    pub(super) ticks: u64,
     pub(super) order: Vec<u32>,
     pub(super) clusters: Vec<u16>,
 }
 
-/// Orders the events of a graph by list scheduling.
-pub(super) fn order(machine: &Machine, work: &Work, graph: &Graph, profile: Profile) -> Listed {
+/// Orders the events of a graph by list scheduling. Returns `None` if this takes more ticks than
+/// `limit`, which other threads may lower.
+pub(super) fn order(
+    machine: &Machine,
+    work: &Work,
+    graph: &Graph,
+    profile: Profile,
+    limit: &AtomicU64,
+) -> Option<Listed> {
     let model = Model::new(machine, work, profile);
     let mut list = List {
         work,
@@ -44,12 +54,16 @@ pub(super) fn order(machine: &Machine, work: &Work, graph: &Graph, profile: Prof
     }
     while list.order.len() < graph.events.len() {
         list.dispatch();
+        if list.model.now() > limit.load(Ordering::Relaxed) {
+            return None;
+        }
         list.tick();
     }
-    Listed {
+    Some(Listed {
+        ticks: list.model.now(),
         order: list.order,
         clusters: list.model.clusters,
-    }
+    })
 }
 
 /// Events by rank, the lowest first.

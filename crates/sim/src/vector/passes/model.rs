@@ -110,6 +110,11 @@ impl<'a> Model<'a> {
         }
     }
 
+    /// The current tick.
+    pub(super) fn now(&self) -> u64 {
+        self.now as u64
+    }
+
     /// Number of classes of operations that occupy the same units.
     pub(super) fn classes(&self) -> usize {
         self.classes.len()
