@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from palladion import ckks
@@ -180,13 +181,20 @@ def test_an_operation_runs_through_xla() -> None:
 
 
 def test_table_7_has_the_printed_ratios() -> None:
-    for row, (shape, times), printed in zip(rows("table7"), TABLE_7.items(), SPEEDUPS, strict=True):
+    of = {(row["shape"], row["source"]): row for row in rows("table7")}
+    assert len(of) == 3 * len(TABLE_7)
+    for (shape, times), printed in zip(TABLE_7.items(), SPEEDUPS, strict=True):
+        name = " x ".join(map(str, shape))
+        row, model = of[name, "printed, TPUv4"], of[name, "model, TPUv4"]
+        assert (row["convolution_us"], row["bat_us"]) == times
         assert row["speedup"] == pytest.approx(times[0] / times[1])
         assert row["printed_speedup"] == printed
-        assert row["giga_byte_products"] == pytest.approx(16 * shape[0] * shape[1] * shape[2] / 1e9)
-        # No printed time is below the peak.
+        products = shape[0] * shape[1] * shape[2] / 1e9
+        assert row["bat_giga_products"] == pytest.approx(16 * products)
+        assert row["convolution_giga_products"] == pytest.approx(28 * products)
+        # No printed time of BAT is below the peak.
         assert row["used_percent"] < 100
-        assert row["tpuv4_us"] <= row["bat_us"]
+        assert model["bat_us"] <= row["bat_us"]
 
 
 def test_table_8_follows_from_the_areas() -> None:
@@ -210,6 +218,23 @@ def test_tables_and_plots_are_written(tmp_path: Path) -> None:
     }
 
 
-def test_a_matrix_product_is_measured() -> None:
+@pytest.mark.parametrize("way", table7.WAYS)
+def test_a_matrix_product_is_measured_and_is_that_of_integers(way: str) -> None:
     pytest.importorskip("jax")
-    assert table7.seconds((8, 16, 32), 1) > 0
+    assert table7.seconds((8, 16, 32), way, 1) > 0
+    rng, q = np.random.default_rng(3), table7.PRIME
+    extreme = np.array([0, 1, q // 2, q // 2 + 1, q - 1])
+    for draw in (lambda *size: rng.integers(q, size=size), lambda *s: rng.choice(extreme, s)):
+        left, right = draw(9, 300).astype(np.uint64), draw(300, 7).astype(np.uint32)
+        expected = (left.astype(object) @ right.astype(object)) % q  # in Python's integers
+        assert np.asarray(table7.prepare(left, right, way)()).tolist() == expected.tolist()
+
+
+def test_both_ways_are_rows_when_they_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax")
+    monkeypatch.setattr(table7, "MEASURED", 1 << 24)
+    measured = [
+        row for row in rows("table7", "--measure", "--runs", 1) if row["source"] == "measured here"
+    ]
+    assert [row["shape"] for row in measured] == ["256 x 256 x 256"]
+    assert measured[0]["speedup"] == measured[0]["convolution_us"] / measured[0]["bat_us"]

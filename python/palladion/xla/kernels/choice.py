@@ -26,6 +26,7 @@ from palladion.xla.kernels.chunks import MulChunks, ScaleAligned
 from palladion.xla.kernels.combine import Combine
 from palladion.xla.kernels.constant_geometry import ConstantGeometryIntt, ConstantGeometryNtt
 from palladion.xla.kernels.convert import Convert
+from palladion.xla.kernels.convolution import Convolution
 from palladion.xla.kernels.digit import Digit
 from palladion.xla.kernels.extract import Extract
 from palladion.xla.kernels.kernel import Kernel
@@ -42,6 +43,7 @@ __all__ = ["OPERATIONS", "Choice", "choose_kernels", "root", "variant"]
 RESIDUES: Final[tuple[Product, ...]] = (
     Aligned("s8"),
     Aligned("bf16"),
+    Convolution(),
     Parts("f64", 31),
     Parts("u64", 31),
 )

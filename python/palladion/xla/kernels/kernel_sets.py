@@ -25,6 +25,12 @@ KERNEL_SETS: Final[Mapping[str, Mapping[str, str]]] = {
         "combine": "chunks-s8",
         "convert": "bat-bf16",
     },
+    "conv": {
+        "ntt": "mat-conv-s8",
+        "intt": "mat-conv-s8",
+        "combine": "chunks-s8",
+        "convert": "conv-s8",
+    },
     "bytes": {
         "ntt": "mat-bat-s8",
         "intt": "mat-bat-s8",
@@ -61,7 +67,8 @@ KERNEL_SETS: Final[Mapping[str, Mapping[str, str]]] = {
     "pallas-tpu": {"ntt": "pallas-mosaic", "intt": "pallas-mosaic", "dot": "pallas-mosaic"},
 }
 """Variants by set and operation. ``bat`` is CROSS's way for matrices, and ``bytes`` cuts products
-word by word into bytes too. ``default`` ignores what ``palladion xla tune`` kept."""
+word by word into bytes too. ``conv`` has
+convolutions of digits in the place of BAT. ``default`` ignores what ``palladion xla tune`` kept."""
 
 
 def kernel_set(name: str) -> Mapping[str, str]:
