@@ -14,7 +14,7 @@ from palladion import ckks
 from palladion.circuit import Circuit
 from palladion.cli.reproduce import WIDTH, reproduce
 from palladion.reproduce import PAPERS
-from palladion.reproduce.cross import fig4, table5, table6, table7, table8
+from palladion.reproduce.cross import fig4, fig10b, table5, table6, table7, table8
 from palladion.reproduce.cross.measured import on_cpu
 from palladion.reproduce.cross.model import TPU_V4, Chip, Work
 from palladion.reproduce.cross.operations import SETS, WRITTEN, Set, operation
@@ -24,7 +24,14 @@ from tests.rings import is_prime
 
 pytestmark = pytest.mark.long
 
-MODULES = {"table5": table5, "table6": table6, "table7": table7, "table8": table8, "fig4": fig4}
+MODULES = {
+    "table5": table5,
+    "table6": table6,
+    "table7": table7,
+    "table8": table8,
+    "fig4": fig4,
+    "fig10b": fig10b,
+}
 ARGUMENTS = {"table5": ("--set", "cross-6")}
 SMALL = Set("small-insecure", 10, (6, 28), (2, 29), 2)
 
@@ -208,6 +215,25 @@ def test_shares_add_up() -> None:
     for row in rows("fig4"):
         kinds = ("transforms", "basis_changes", "products", "sums")
         assert sum(row[kind] for kind in kinds) == pytest.approx(100)
+
+
+def test_figure_10b_has_its_best_batch_where_sums_stop_to_fit() -> None:
+    found = {row["batch"]: row for row in rows("fig10b")}
+    assert [*found] == [*fig10b.BATCHES]
+    for row in found.values():
+        # 16 products for each of 2 x 256 products of residues of a word, two operations each.
+        assert row["least_per_second"] == pytest.approx(275e12 / (2 * 16 * 512 * 65536))
+        assert row["in_turn_per_second"] < row["least_per_second"]
+        assert row["here_bat_per_second"] is None
+    best = max(found, key=lambda batch: found[batch]["in_turn_per_second"])
+    assert best == 64
+    assert found[64]["megabytes"] < 128 < found[128]["megabytes"]
+
+
+@pytest.mark.parametrize("kernel", fig10b.KERNELS)
+def test_a_batch_of_transforms_is_measured(kernel: str) -> None:
+    pytest.importorskip("jax")
+    assert fig10b.measure(kernel, 256, 4, 1) > 0
 
 
 def test_tables_and_plots_are_written(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """CROSS: Leveraging ASIC AI Chips for Homomorphic Encryption (Tong et al., arXiv, TPUv4)."""
 
-from palladion.reproduce.cross import fig4, table5, table6, table7, table8
+from palladion.reproduce.cross import fig4, fig10b, table5, table6, table7, table8
 from palladion.reproduce.reproduction import Item, Paper
 
 CROSS = Paper(
@@ -21,5 +21,11 @@ CROSS = Paper(
         ),
         "table8": Item("Area of modular reduction in a TPU's vector unit.", table8.run),
         "fig4": Item("What operations spend their time on.", fig4.run, plots=True),
+        "fig10b": Item(
+            "Transforms a second by the rows of a batch.",
+            fig10b.run,
+            ("measured", "runs"),
+            plots=True,
+        ),
     },
 )
