@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from palladion import ckks
+from palladion import _native, ckks
 from palladion.circuit import Circuit
 from palladion.cli.reproduce import WIDTH, reproduce
+from palladion.errors import UsageError
 from palladion.reproduce import PAPERS
 from palladion.reproduce.cross import fig4, fig10b, table5, table6, table7, table8
-from palladion.reproduce.cross.measured import on_cpu
+from palladion.reproduce.cross.measured import on_cpu, profiles
 from palladion.reproduce.cross.model import TPU_V4, Chip, Work
 from palladion.reproduce.cross.operations import SETS, WRITTEN, Set, operation
 from palladion.reproduce.cross.paper import AREAS, OPERATIONS, SPEEDUPS, TABLE_5, TABLE_7
+from palladion.reproduce.cross.programs import of_examples
 
 from tests.rings import is_prime
 
@@ -212,9 +215,44 @@ def test_table_8_follows_from_the_areas() -> None:
 
 
 def test_shares_add_up() -> None:
-    for row in rows("fig4"):
+    found = rows("fig4")
+    assert {row["set"] for row in found} == {"cross-6-insecure", "secure", "bfv"}
+    for row in found:
         kinds = ("transforms", "basis_changes", "products", "sums")
         assert sum(row[kind] for kind in kinds) == pytest.approx(100)
+        assert row["source"] == "counted"
+
+
+def test_times_of_kinds_are_those_of_all_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax")
+    text = operation(SMALL, SMALL.params(), "product").text
+    (profile,) = profiles(text, 1)
+    known = {kernel for kernels in fig4.KINDS.values() for kernel in kernels}
+    assert {name.split()[0] for name in profile} <= known
+    monkeypatch.setattr(fig4, "profiles", lambda *_: [profile])
+    assert sum(fig4.times(text, 1).values()) == pytest.approx(sum(profile.values()))
+    assert fig4.times(text, 1)["transforms"] > 0 < fig4.times(text, 1)["basis changes"]
+
+
+def test_table_6_counts_its_programs_and_measures_them(tmp_path: Path) -> None:
+    """F1's programs have the counts of the traces that `palladion reproduce f1` simulates."""
+    for row in rows("table6"):
+        if row["program"] is None:
+            assert (row["source"], row["here_ms"]) == ("printed", None)
+            continue
+        name = row["program"].removeprefix("f1: ")
+        _, made = _native.benchmark_trace(name, table6.BENCHMARKS[name][2])
+        work = Work.of(1 << made["log_n"], 32, made["counts"])
+        assert row["transforms"] == work.transforms
+        assert row["limbs"] == made["limbs"]
+        assert row["giga_byte_products"] == pytest.approx(work.byte_products / 1e9)
+    examples = Path(__file__).parent.parent / "examples"
+    lola = of_examples("lola-mnist", examples)
+    assert lola.seconds(1) > 0
+    assert lola.work().transforms > 1000
+    assert not {"files", "layers", "lola_mnist"} & set(sys.modules)
+    with pytest.raises(UsageError, match=r"has no lenet\.py, expected the examples"):
+        of_examples("lenet", tmp_path)
 
 
 def test_figure_10b_has_its_best_batch_where_sums_stop_to_fit() -> None:
