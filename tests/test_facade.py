@@ -118,6 +118,8 @@ def test_a_run_resumes_on_its_target_and_others_are_refused(path: Path) -> None:
         (lambda: program.run(keys, query, target="tpu"), "'tpu', expected one of cpu, cuda, xla"),
         (lambda: Target("cpu", device="gpu"), "target cpu, which has no choice"),
         (lambda: Target("xla", device="abacus"), "'abacus', expected one of cpu, gpu, tpu"),
+        (lambda: Target("cpu", kernels="bat"), "kernels bat of the target cpu, which has no"),
+        (lambda: Target("xla", kernels="fast"), "set of kernels 'fast', expected one of default"),
         (lambda: Target("xla", devices=0), "0 devices, expected at least 1"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -105,6 +105,9 @@ def test_devices_are_of_the_target_xla() -> None:
 
     run = CliRunner().invoke
     assert "--devices is for the target xla" in str(run(show, ["--devices", "8"]).exception)
+    assert "--kernels is for the target xla" in str(run(show, ["--kernels", "bat"]).exception)
+    unknown = run(show, ["--target", "xla", "--kernels", "fast"]).exception
+    assert "no set of kernels 'fast', expected one of default, bat" in str(unknown)
     asked = ["--target", "xla", "--device", "cpu", "--devices", "8"]
     assert run(show, asked).stdout == "xla cpu 8\n"
     assert run(show, []).stdout == "cpu None None\n"

@@ -4,26 +4,37 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
-from palladion import ckks
+from palladion import _native, ckks
 from palladion.circuit import Circuit
 from palladion.cli.reproduce import WIDTH, reproduce
+from palladion.errors import UsageError
 from palladion.reproduce import PAPERS
-from palladion.reproduce.cross import fig4, table5, table6, table7, table8
-from palladion.reproduce.cross.measured import on_cpu
+from palladion.reproduce.cross import fig4, fig10b, table5, table6, table7, table8
+from palladion.reproduce.cross.measured import on_cpu, profiles
 from palladion.reproduce.cross.model import TPU_V4, Chip, Work
 from palladion.reproduce.cross.operations import SETS, WRITTEN, Set, operation
 from palladion.reproduce.cross.paper import AREAS, OPERATIONS, SPEEDUPS, TABLE_5, TABLE_7
+from palladion.reproduce.cross.programs import of_examples
 
 from tests.rings import is_prime
 
 pytestmark = pytest.mark.long
 
-MODULES = {"table5": table5, "table6": table6, "table7": table7, "table8": table8, "fig4": fig4}
+MODULES = {
+    "table5": table5,
+    "table6": table6,
+    "table7": table7,
+    "table8": table8,
+    "fig4": fig4,
+    "fig10b": fig10b,
+}
 ARGUMENTS = {"table5": ("--set", "cross-6")}
 SMALL = Set("small-insecure", 10, (6, 28), (2, 29), 2)
 
@@ -180,13 +191,20 @@ def test_an_operation_runs_through_xla() -> None:
 
 
 def test_table_7_has_the_printed_ratios() -> None:
-    for row, (shape, times), printed in zip(rows("table7"), TABLE_7.items(), SPEEDUPS, strict=True):
+    of = {(row["shape"], row["source"]): row for row in rows("table7")}
+    assert len(of) == 3 * len(TABLE_7)
+    for (shape, times), printed in zip(TABLE_7.items(), SPEEDUPS, strict=True):
+        name = " x ".join(map(str, shape))
+        row, model = of[name, "printed, TPUv4"], of[name, "model, TPUv4"]
+        assert (row["convolution_us"], row["bat_us"]) == times
         assert row["speedup"] == pytest.approx(times[0] / times[1])
         assert row["printed_speedup"] == printed
-        assert row["giga_byte_products"] == pytest.approx(16 * shape[0] * shape[1] * shape[2] / 1e9)
-        # No printed time is below the peak.
+        products = shape[0] * shape[1] * shape[2] / 1e9
+        assert row["bat_giga_products"] == pytest.approx(16 * products)
+        assert row["convolution_giga_products"] == pytest.approx(28 * products)
+        # No printed time of BAT is below the peak.
         assert row["used_percent"] < 100
-        assert row["tpuv4_us"] <= row["bat_us"]
+        assert model["bat_us"] <= row["bat_us"]
 
 
 def test_table_8_follows_from_the_areas() -> None:
@@ -197,9 +215,63 @@ def test_table_8_follows_from_the_areas() -> None:
 
 
 def test_shares_add_up() -> None:
-    for row in rows("fig4"):
+    found = rows("fig4")
+    assert {row["set"] for row in found} == {"cross-6-insecure", "secure", "bfv"}
+    for row in found:
         kinds = ("transforms", "basis_changes", "products", "sums")
         assert sum(row[kind] for kind in kinds) == pytest.approx(100)
+        assert row["source"] == "counted"
+
+
+def test_times_of_kinds_are_those_of_all_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax")
+    text = operation(SMALL, SMALL.params(), "product").text
+    (profile,) = profiles(text, 1)
+    known = {kernel for kernels in fig4.KINDS.values() for kernel in kernels}
+    assert {name.split()[0] for name in profile} <= known
+    monkeypatch.setattr(fig4, "profiles", lambda *_: [profile])
+    assert sum(fig4.times(text, 1).values()) == pytest.approx(sum(profile.values()))
+    assert fig4.times(text, 1)["transforms"] > 0 < fig4.times(text, 1)["basis changes"]
+
+
+def test_table_6_counts_its_programs_and_measures_them(tmp_path: Path) -> None:
+    """F1's programs have the counts of the traces that `palladion reproduce f1` simulates."""
+    for row in rows("table6"):
+        if row["program"] is None:
+            assert (row["source"], row["here_ms"]) == ("printed", None)
+            continue
+        name = row["program"].removeprefix("f1: ")
+        _, made = _native.benchmark_trace(name, table6.BENCHMARKS[name][2])
+        work = Work.of(1 << made["log_n"], 32, made["counts"])
+        assert row["transforms"] == work.transforms
+        assert row["limbs"] == made["limbs"]
+        assert row["giga_byte_products"] == pytest.approx(work.byte_products / 1e9)
+    examples = Path(__file__).parent.parent / "examples"
+    lola = of_examples("lola-mnist", examples)
+    assert lola.seconds(1) > 0
+    assert lola.work().transforms > 1000
+    assert not {"files", "layers", "lola_mnist"} & set(sys.modules)
+    with pytest.raises(UsageError, match=r"has no lenet\.py, expected the examples"):
+        of_examples("lenet", tmp_path)
+
+
+def test_figure_10b_has_its_best_batch_where_sums_stop_to_fit() -> None:
+    found = {row["batch"]: row for row in rows("fig10b")}
+    assert [*found] == [*fig10b.BATCHES]
+    for row in found.values():
+        # 16 products for each of 2 x 256 products of residues of a word, two operations each.
+        assert row["least_per_second"] == pytest.approx(275e12 / (2 * 16 * 512 * 65536))
+        assert row["in_turn_per_second"] < row["least_per_second"]
+        assert row["here_bat_per_second"] is None
+    best = max(found, key=lambda batch: found[batch]["in_turn_per_second"])
+    assert best == 64
+    assert found[64]["megabytes"] < 128 < found[128]["megabytes"]
+
+
+@pytest.mark.parametrize("kernel", fig10b.KERNELS)
+def test_a_batch_of_transforms_is_measured(kernel: str) -> None:
+    pytest.importorskip("jax")
+    assert fig10b.measure(kernel, 256, 4, 1) > 0
 
 
 def test_tables_and_plots_are_written(tmp_path: Path) -> None:
@@ -210,6 +282,23 @@ def test_tables_and_plots_are_written(tmp_path: Path) -> None:
     }
 
 
-def test_a_matrix_product_is_measured() -> None:
+@pytest.mark.parametrize("way", table7.WAYS)
+def test_a_matrix_product_is_measured_and_is_that_of_integers(way: str) -> None:
     pytest.importorskip("jax")
-    assert table7.seconds((8, 16, 32), 1) > 0
+    assert table7.seconds((8, 16, 32), way, 1) > 0
+    rng, q = np.random.default_rng(3), table7.PRIME
+    extreme = np.array([0, 1, q // 2, q // 2 + 1, q - 1])
+    for draw in (lambda *size: rng.integers(q, size=size), lambda *s: rng.choice(extreme, s)):
+        left, right = draw(9, 300).astype(np.uint64), draw(300, 7).astype(np.uint32)
+        expected = (left.astype(object) @ right.astype(object)) % q  # in Python's integers
+        assert np.asarray(table7.prepare(left, right, way)()).tolist() == expected.tolist()
+
+
+def test_both_ways_are_rows_when_they_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("jax")
+    monkeypatch.setattr(table7, "MEASURED", 1 << 24)
+    measured = [
+        row for row in rows("table7", "--measure", "--runs", 1) if row["source"] == "measured here"
+    ]
+    assert [row["shape"] for row in measured] == ["256 x 256 x 256"]
+    assert measured[0]["speedup"] == measured[0]["convolution_us"] / measured[0]["bat_us"]

@@ -9,6 +9,7 @@ import palladion
 import pytest
 from palladion import _native, xla
 from palladion.errors import UsageError
+from palladion.xla.kernels.kernel_sets import KERNEL_SETS
 
 from tests.conftest import Command, Halves, refused
 from tests.random_traces import random_trace
@@ -53,7 +54,7 @@ def test_random_traces_give_the_words_of_a_replay(
         name: [kernel for kernel in kernels if choice.fits(kernel, "cpu")][variant]
         for name, kernels in choice.OPERATIONS.items()
     }
-    monkeypatch.setattr(stages, "choose_kernels", lambda _device: kept)
+    monkeypatch.setattr(stages, "choose_kernels", lambda *_: kept)
     rng = np.random.default_rng(seed)
     text, values = given(rng, n, 1 << 16)
     seeds = {"seed": bytes(range(32))}
@@ -71,6 +72,23 @@ def test_random_traces_give_the_words_of_a_replay(
         for index, limb in enumerate(limbs):
             theirs, ours = (np.frombuffer(data, np.uint64) for data in (limb, found[name][index]))
             np.testing.assert_array_equal(ours, theirs, err_msg=f"{name}, limb {index}")
+
+
+@pytest.mark.parametrize("named", [name for name in KERNEL_SETS if "pallas" not in name])
+def test_every_set_of_kernels_gives_the_words_of_a_replay(named: str) -> None:
+    xla.enable()
+    from palladion.waves.plan import Plan
+    from palladion.xla import device
+    from palladion.xla.executor import Executor
+
+    text, values = given(np.random.default_rng(5), 16, 1 << 16)
+    seeds = {"seed": bytes(range(32))}
+    replayed = _native.WavesOutside.of_values(values, seeds)
+    ran = _native.WavesOutside.of_values(values, seeds)
+    waves = _native.Waves.of_text(text, 50)
+    waves.replay(replayed)
+    Executor(Plan(waves), device.chosen_device("cpu"), named).run(ran)
+    assert ran.values() == replayed.values()
 
 
 def test_moduli_below_16_bits_are_refused_by_name() -> None:

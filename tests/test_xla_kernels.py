@@ -22,6 +22,7 @@ from palladion.xla import enable  # noqa: E402
 from palladion.xla.kernels import choice, permute, tune  # noqa: E402
 from palladion.xla.kernels.bat import Aligned  # noqa: E402
 from palladion.xla.kernels.convert import Bases  # noqa: E402
+from palladion.xla.kernels.kernel_sets import KERNEL_SETS  # noqa: E402
 from palladion.xla.kernels.mat import MatNtt  # noqa: E402
 from palladion.xla.kernels.pallas import OfPallas  # noqa: E402
 from palladion.xla.kernels.words import HIGH, Division, Residues  # noqa: E402
@@ -468,6 +469,25 @@ def test_the_fastest_kernels_are_kept_for_their_device(
     assert choice.choose_kernels(device)["ntt"].name == "butterflies-u64"
     choice.file(kept.device).write_text("{")
     assert choice.choose_kernels(device)["ntt"].name == "butterflies-u64"
+
+
+def test_a_set_of_kernels_names_variants_and_ignores_a_kept_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for names in KERNEL_SETS.values():
+        for operation, name in names.items():
+            assert choice.variant(operation, name).name == name
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    device = jax.devices("cpu")[0]
+    other = {"ntt": "constant-geometry", "mul": "chunks"}
+    choice.Choice(choice.name_of(device), jax.__version__, 16, other).save()
+    named = {name: kernel.name for name, kernel in choice.choose_kernels(device, "bat").items()}
+    assert {**named, **KERNEL_SETS["bat"]} == named
+    assert named["mul"] == choice.choose_kernels(device, "default")["mul"].name == "barrett-u64"
+    with pytest.raises(UsageError, match="pallas-triton of ntt is not for a cpu, expected one of"):
+        choice.choose_kernels(device, "pallas-gpu")
+    with pytest.raises(UsageError, match="no set of kernels 'fast', expected one of default, bat,"):
+        choice.choose_kernels(device, "fast")
 
 
 @pytest.mark.parametrize(("unit", "platform"), [("gpu", "cuda"), ("tpu", "tpu")])

@@ -101,6 +101,22 @@ def test_a_run_goes_on_from_a_checkpoint_of_the_cpu(
     assert report["resumed_steps"] == layers.index(layers[-1])
 
 
+@pytest.mark.parametrize("named", ["bat", "u32"])
+def test_a_named_set_of_kernels_gives_the_same_integers(
+    command: Command, ran: Ran, tmp_path: Path, named: str
+) -> None:
+    """In the last layer, which is enough to have all its kernels."""
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.write_bytes(ran.saved[-1])
+    line = ["run", "--program", ran.program, "--output", tmp_path / "answer", "--checkpoint",
+            checkpoint, "--target", "xla", "--device", "cpu", "--json", *ran.given]  # fmt: skip
+    refused(command(*line, "--kernels", "fast"), "no set of kernels 'fast', expected one of")
+    result = command(*line, "--kernels", named)
+    assert result.returncode == 0, result.stderr
+    report = json.loads(result.stdout)
+    assert (report["raw_digest"], report["kernel_set"]) == (ran.digest, named)
+
+
 def test_a_second_run_compiles_nothing(
     command: Command, ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -46,6 +46,8 @@ class RunReport:
     """Programs of XLA."""
     compiled: int | None = None
     """Programs that were not in the cache."""
+    kernel_set: str | None = None
+    """Name of the set of kernels, if one was asked for."""
 
     def to_json(self) -> records.Json:
         """As data for JSON."""

@@ -16,6 +16,7 @@ from palladion import _native
 from palladion.errors import UsageError
 from palladion.runs import Answer, Progress, RunReport
 from palladion.support import events, records
+from palladion.xla.kernels.kernel_sets import kernel_set
 
 if TYPE_CHECKING:  # slow to import, and not needed on the CPU
     import jax
@@ -56,8 +57,8 @@ class Target:
     Raises
     ------
     UsageError
-        If there is no such target or kind of device, or if devices are given for the CPU's own
-        kernels, which need none.
+        If there is no such target, kind of device or set of kernels, or if one of these is asked of
+        another target than ``xla``, which has no choice.
     """
 
     name: str = "cpu"
@@ -67,6 +68,9 @@ class Target:
     """Kind of the device of ``xla``: ``cpu``, ``gpu`` or ``tpu``; ``None`` for JAX's choice."""
     devices: int | None = None
     """Number of devices of ``xla`` that share the limbs; ``None`` for one that has all."""
+    kernels: str | None = None
+    """Set of kernels of ``xla``: see :data:`palladion.xla.kernels.kernel_sets.KERNEL_SETS`.
+    ``None`` for those that ``palladion xla tune`` kept, or the device's defaults."""
 
     def __post_init__(self) -> None:
         if self.name not in NAMES:
@@ -75,6 +79,13 @@ class Target:
             raise UsageError(
                 f"a device of the target {self.name}, which has no choice: take the target xla"
             )
+        if self.kernels is not None:
+            if self.name != "xla":
+                raise UsageError(
+                    f"the kernels {self.kernels} of the target {self.name}, which has no choice: "
+                    "take the target xla"
+                )
+            kernel_set(self.kernels)
         if self.device not in (None, *DEVICES):
             raise UsageError(f"the device {self.device!r}, expected one of {', '.join(DEVICES)}")
         if self.devices is not None and self.devices < 1:
@@ -135,13 +146,14 @@ class Target:
             device = self._device()
             from palladion.xla.run import prepare_run
 
-            return OnDevice(prepare_run(program, device, checkpoint, saving=saving))
+            run = prepare_run(program, device, checkpoint, saving=saving, kernels=self.kernels)
+            return OnDevice(run)
         if saving or checkpoint is not None:
             raise UsageError("a checkpoint is for one device, and several share these limbs")
         self.place()
         from palladion.xla.mesh.mesh_run import MeshRun
 
-        return OnDevices(MeshRun.of(program, self.devices, self.device))
+        return OnDevices(MeshRun.of(program, self.devices, self.device, kernels=self.kernels))
 
     def prepare_trace(self, trace: _native.Trace) -> Replay:
         """Bring the trace of a program to the target.
@@ -165,7 +177,7 @@ class Target:
             device = self._device()
             from palladion.xla.run import Prepared as OnXla
 
-            prepared = OnXla.of(waves, "the replay", device)
+            prepared = OnXla.of(waves, "the replay", device, self.kernels)
 
         def replay(
             keys: _native.EvaluationKeys, query: _native.Query, progress: Progress | None = None

@@ -66,6 +66,11 @@ OPTIONS: Final[dict[str, Decorator]] = {
         callback=folder_of_models,
         help="Folder of integer networks, as the folder models of the repository; default models.",
     ),
+    "examples": click.option(
+        "--examples",
+        type=THERE,
+        help="Folder examples of Palladion's repository: also its own programs.",
+    ),
     "onnx": click.option("--onnx", type=FILE, help="ONNX model to quantise."),
     "onnx_folder": click.option(
         "--onnx", "onnx_folder", type=THERE, help="Folder of ONNX models, for accuracy in floats."

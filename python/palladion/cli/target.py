@@ -11,6 +11,7 @@ from palladion.cli.progress import Steps
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.targets import CPU, Prepared, Target
+from palladion.xla.kernels.kernel_sets import KERNEL_SETS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -36,15 +37,16 @@ def prepare(
 
 
 def target_options(command: Command) -> Command:
-    """``--target``, ``--device`` and ``--devices``, given to the command as ``target``."""
+    """``--target`` and its options, given to the command as ``target``."""
 
     def chosen(context: click.Context, _option: click.Parameter, device: str | None) -> Target:
         name, devices = context.params.pop("target_name"), context.params.pop("target_devices")
-        if name != "xla" and device is not None:
-            raise UsageError("--device is for the target xla: give --target xla with it")
-        if name != "xla" and devices is not None:
-            raise UsageError("--devices is for the target xla: give --target xla with it")
-        return Target(name, device, devices)
+        kernels = context.params.pop("target_kernels")
+        asked = {"--device": device, "--devices": devices, "--kernels": kernels}
+        for option, value in asked.items():
+            if name != "xla" and value is not None:
+                raise UsageError(f"{option} is for the target xla: give --target xla with it")
+        return Target(name, device, devices, kernels)
 
     device = click.option(
         "--device",
@@ -70,4 +72,13 @@ def target_options(command: Command) -> Command:
         is_eager=True,
         help="Devices of the target xla that share the limbs of a query. Default: one has all.",
     )
-    return target(devices(device(command)))
+    kernels = click.option(
+        "--kernels",
+        "target_kernels",
+        metavar="NAME",
+        is_eager=True,
+        help="Set of kernels of the target xla: "
+        f"{', '.join(KERNEL_SETS)} (docs/xla.md). All give the same integers. Default: those that "
+        "`palladion xla tune` kept, or those of the device.",
+    )
+    return target(devices(kernels(device(command))))

@@ -30,19 +30,21 @@ LOADED: Final = 64
 class Executor:
     """A plan with its tables on a device. A stage is compiled when it first runs.
 
-    Runs use an executor one after the other.
+    ``kernels`` is the name of a set of kernels, if one is asked for. Runs use an executor one after
+    the other.
     """
 
-    def __init__(self, plan: Plan, device: jax.Device) -> None:
+    def __init__(self, plan: Plan, device: jax.Device, kernels: str | None = None) -> None:
         self.plan: Final = plan
         self.device: Final = device
+        self.kernels: Final = kernels
         self._tables: dict[object, Any] = {}
         self._stages = [self._prepared(stage) for stage in plan.stages]
         self._write = jax.jit(write_block, donate_argnums=0)
 
     def _prepared(self, stage: Stage) -> Callable[[Array, int, int], Array]:
         """The function ``(store, first, count) -> store`` that runs instructions of a stage."""
-        work = stages.work(self.plan, stage, self.device)
+        work = stages.work(self.plan, stage, self.device, self.kernels)
         if work.key not in self._tables:
             self._tables[work.key] = jax.device_put(work.tables(), self.device)
         size = chunk(self.device, stage, self.plan.n)

@@ -28,18 +28,24 @@ class Prepared:
     device_memory_bytes: int
 
     @staticmethod
-    def of(waves: _native.Waves, label: str, device: jax.Device) -> Prepared:
+    def of(
+        waves: _native.Waves, label: str, device: jax.Device, kernels: str | None = None
+    ) -> Prepared:
         """Bring the tables of a plan to the device. Errors call the run ``label``.
+
+        ``kernels`` is the name of a set of kernels: see :mod:`palladion.xla.kernels.kernel_sets`.
 
         Raises
         ------
         BudgetError
             If the device has too little memory.
+        UsageError
+            If there is no such set of kernels, or one of its kernels is for other devices.
         """
         compilations.keep()
         plan = Plan(waves)
         needed = check_memory(plan, device, label)
-        return Prepared(Executor(plan, device), needed)
+        return Prepared(Executor(plan, device, kernels), needed)
 
     def execute(
         self,
@@ -54,8 +60,8 @@ class Prepared:
 
         It has ``seconds`` and ``steps``, as the report of :meth:`palladion.Program.run`, and
         ``device``, ``device_memory_bytes``, ``waves``, ``executables``, and ``compiled``: the
-        number of executables that the cache did not have. With ``profile`` it also has
-        ``kernels``: the seconds of each stage.
+        number of executables that the cache did not have. If a set of kernels was asked for, it has
+        ``kernel_set``. With ``profile`` it also has ``kernels``: the seconds of each stage.
 
         Raises
         ------
@@ -75,6 +81,7 @@ class Prepared:
             "executables": len(plan.stages),
             "compiled": compilations.count() - before,
             **({"kernels": report.kernels} if profile else {}),
+            **({"kernel_set": self.executor.kernels} if self.executor.kernels else {}),
         }
 
 
@@ -84,7 +91,11 @@ def prepare_run(
     checkpoint: bytes | None = None,
     *,
     saving: bool = False,
+    kernels: str | None = None,
 ) -> Run:
-    """Plan a program for a device: see :meth:`palladion.waves.program_run.Run.of`."""
-    prepare_waves = partial(Prepared.of, device=device)
+    """Plan a program for a device: see :meth:`palladion.waves.program_run.Run.of`.
+
+    ``kernels`` is as for :meth:`Prepared.of`.
+    """
+    prepare_waves = partial(Prepared.of, device=device, kernels=kernels)
     return Run.of(program, prepare_waves, checkpoint, saving=saving)

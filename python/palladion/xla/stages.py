@@ -36,12 +36,14 @@ class Work:
     key: object
 
 
-def work(plan: Plan, stage: Stage, device: jax.Device) -> Work:
-    """The function and the tables of a stage, with the kernel that the device uses."""
+def work(plan: Plan, stage: Stage, device: jax.Device, kernels: str | None = None) -> Work:
+    """The function and the tables of a stage, with the kernel that the device uses.
+
+    ``kernels`` is the name of a set of kernels, if one is asked for."""
     name, primes = stage.kernel, plan.primes
     if name == "combine" and stage.tables["matrices"].max(initial=0) >= NARROW:
         name = "combine-wide"
-    of = choose_kernels(device).get(name)
+    of = choose_kernels(device, kernels).get(name)
     if of is None:
         raise InternalError(f"no kernel {name}, expected one of a plan")
     tables, form, key = partial(of.tables, primes), partial(run_on_rows, of.apply), name

@@ -42,6 +42,15 @@ def on_cpu(params: ckks.Params, operations: Sequence[str], runs: int) -> dict[st
 
 def through_xla(operation: Operation, runs: int) -> float:
     """Median seconds of the waves of an operation on JAX's device, on random residues."""
+    return statistics.median(sum(each.values()) for each in profiles(operation.text, runs))
+
+
+def profiles(text: str, runs: int) -> list[dict[str, float]]:
+    """Seconds of each stage of a trace in some runs through XLA, on random residues.
+
+    A run waits for every wave. A stage is named by its kernel and the rows that it reads and
+    writes, such as ``ntt 1 to 1``. Stages that bring values to the device and back are left out.
+    """
     from palladion import xla
 
     xla.enable()
@@ -49,14 +58,14 @@ def through_xla(operation: Operation, runs: int) -> float:
     from palladion.xla.device import chosen_device
     from palladion.xla.executor import Executor
 
-    waves = _native.Waves.of_text(operation.text)
+    waves = _native.Waves.of_text(text)
     executor = Executor(Plan(waves), chosen_device())
     outside = random_values(waves)
     taken = []
     for _ in range(runs + 1):
         kernels = executor.run(outside, profile=True).kernels
-        taken.append(sum(t for name, t in kernels.items() if name not in BETWEEN))
-    return statistics.median(taken[1:])
+        taken.append({name: each for name, each in kernels.items() if name not in BETWEEN})
+    return taken[1:]
 
 
 def random_values(waves: Any) -> _native.WavesOutside:

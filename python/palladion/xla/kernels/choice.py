@@ -1,8 +1,9 @@
 """Lists every variant of every kernel, and chooses one for a device.
 
-Without a measurement a device uses the defaults below. ``palladion xla tune`` measures all
-variants and keeps the fastest ones in a file of the user's cache, with the device and JAX's version
-for which they hold."""
+A run can name a set of :mod:`palladion.xla.kernels.kernel_sets`. Otherwise a device uses what
+``palladion xla tune`` kept. It measures all variants and keeps the fastest ones in a file of the
+user's cache, with the device and JAX's version for which they hold. Without such a file a device
+uses the defaults below."""
 
 from __future__ import annotations
 
@@ -25,9 +26,11 @@ from palladion.xla.kernels.chunks import MulChunks, ScaleAligned
 from palladion.xla.kernels.combine import Combine
 from palladion.xla.kernels.constant_geometry import ConstantGeometryIntt, ConstantGeometryNtt
 from palladion.xla.kernels.convert import Convert
+from palladion.xla.kernels.convolution import Convolution
 from palladion.xla.kernels.digit import Digit
 from palladion.xla.kernels.extract import Extract
 from palladion.xla.kernels.kernel import Kernel
+from palladion.xla.kernels.kernel_sets import KERNEL_SETS, kernel_set
 from palladion.xla.kernels.mat import MatIntt, MatNtt
 from palladion.xla.kernels.modular import Add, Dot, Mul, Scale, Sub
 from palladion.xla.kernels.pallas_dot import PallasDot
@@ -40,6 +43,7 @@ __all__ = ["OPERATIONS", "Choice", "choose_kernels", "root", "variant"]
 RESIDUES: Final[tuple[Product, ...]] = (
     Aligned("s8"),
     Aligned("bf16"),
+    Convolution(),
     Parts("f64", 31),
     Parts("u64", 31),
 )
@@ -93,12 +97,7 @@ OPERATIONS: Final[Mapping[str, tuple[Any, ...]]] = {
 DEFAULTS: Final[Mapping[str, Mapping[str, str]]] = {
     "cpu": {},
     "gpu": {},
-    "tpu": {
-        "ntt": "mat-bat-s8",
-        "intt": "mat-bat-s8",
-        "combine": "chunks-s8",
-        "convert": "bat-s8",
-    },
+    "tpu": KERNEL_SETS["bat"],
 }
 """Default variants by platform and operation. Otherwise it is the first of :data:`OPERATIONS`."""
 
@@ -178,10 +177,24 @@ def name_of(device: Any) -> str:
     return f"{device.platform} {device.device_kind}"
 
 
-def choose_kernels(device: Any | None = None) -> dict[str, Kernel]:
-    """A kernel for each operation, for a device of JAX or its first one."""
+def choose_kernels(device: Any | None = None, named: str | None = None) -> dict[str, Kernel]:
+    """A kernel for each operation, for a device of JAX or its first one.
+
+    ``named`` is a set of :data:`KERNEL_SETS`. Without it what ``palladion xla tune`` kept is
+    chosen.
+
+    Raises
+    ------
+    UsageError
+        If there is no such set, or if one of its kernels is for other devices.
+    """
     device = device or jax.devices()[0]
-    kept, defaults = load_choice(name_of(device)), DEFAULTS.get(device.platform, {})
+    defaults = DEFAULTS.get(device.platform, {})
+    if named is not None:
+        names = {**{name: of[0].name for name, of in OPERATIONS.items()}, **defaults}
+        names |= kernel_set(named)
+        return {name: variant(name, names[name], device.platform) for name in OPERATIONS}
+    kept = load_choice(name_of(device))
     choices = {}
     for operation, kernels in OPERATIONS.items():
         known = {kernel.name for kernel in kernels if fits(kernel, device.platform)}

@@ -67,11 +67,11 @@ def map_over_devices(
 class MeshExecutor(Executor):
     """A plan on a mesh. The waves are the same as on one device, and devices share their work."""
 
-    def __init__(self, plan: Plan, mesh: Mesh) -> None:
+    def __init__(self, plan: Plan, mesh: Mesh, kernels: str | None = None) -> None:
         self.mesh: Final = mesh
         self.split: Final = split(plan, mesh.shape["limbs"])
         self._shares = iter(self.split.shares)
-        super().__init__(plan, mesh.devices[0, 0])
+        super().__init__(plan, mesh.devices[0, 0], kernels)
         self._ordinals = number_waves(plan)
         self._write = self._jitted(write_rows, LIMBS, STORE)
         self._bring = self._jitted(partial(bring, self.split.scratch), P(), LIMBS, P())
@@ -85,7 +85,7 @@ class MeshExecutor(Executor):
 
     def _prepared(self, _: Any) -> Callable[[Array, int, int], Array]:
         share = next(self._shares)
-        work = stages.work(self.plan, share.stage, self.device)
+        work = stages.work(self.plan, share.stage, self.device, self.kernels)
         if work.key not in self._tables:
             self._tables[work.key] = self._put(work.tables(), P())
         size = chunk(self.device, share.stage, self.plan.n)

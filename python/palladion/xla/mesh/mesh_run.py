@@ -28,9 +28,15 @@ class MeshRun:
 
     @staticmethod
     def of(
-        program: _native.Program, devices: int, kind: str | None = None, queries: int = 1
+        program: _native.Program,
+        devices: int,
+        kind: str | None = None,
+        queries: int = 1,
+        kernels: str | None = None,
     ) -> MeshRun:
         """Plan a program for devices of a kind, and for a number of queries at the same time.
+
+        ``kernels`` is as for :meth:`palladion.xla.run.Prepared.of`.
 
         Raises
         ------
@@ -38,11 +44,11 @@ class MeshRun:
             If a device has too little memory.
         UsageError
             If there are fewer devices, they are no multiple of the queries, or a modulus of the
-            program has more than 32 bits.
+            program has more than 32 bits, or there is no such set of kernels.
         """
         mesh = mesh_of(several_devices(devices, kind), queries)
         compilations.keep()
-        executor = MeshExecutor(Plan(_native.Waves.of_program(program)), mesh)
+        executor = MeshExecutor(Plan(_native.Waves.of_program(program)), mesh, kernels)
         label = f"a run of {program.facts()['network']} on {devices} devices"
         store = 4 * executor.plan.n * executor.split.rows
         return MeshRun(program, executor, check_bytes(store, executor.device, label, devices))
@@ -86,4 +92,5 @@ class MeshRun:
             "waves": len(executor.plan.waves),
             "executables": len(executor.plan.stages),
             "compiled": compilations.count() - before,
+            **({"kernel_set": executor.kernels} if executor.kernels else {}),
         }
