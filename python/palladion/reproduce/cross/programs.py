@@ -17,6 +17,7 @@ from palladion.circuit import Written, benchmark
 from palladion.errors import UsageError
 from palladion.reproduce.cross.measured import median
 from palladion.reproduce.cross.model import Work
+from palladion.support.records import Json
 
 FOLDER: Final = "real_data"
 """The folder of the applications among the repository's examples."""
@@ -111,9 +112,7 @@ def samples_of_digits() -> tuple[Any, Any]:
 @contextmanager
 def importable(place: Path) -> Iterator[None]:
     """Let modules of a folder be imported in the body, and forget them afterwards."""
-    kept: dict[str, Any] = {
-        name: sys.modules.pop(name) for name in OWN_MODULES if name in sys.modules
-    }
+    kept: Json = {name: sys.modules.pop(name) for name in OWN_MODULES if name in sys.modules}
     sys.path.insert(0, str(place))
     try:
         yield

@@ -220,8 +220,8 @@ impl Machine {
         &self.clusters
     }
 
-    /// Machines with fewer units of one kind in all clusters: half of them, a quarter, and so on down
-    /// to one.
+    /// Machines with fewer units of one kind in all clusters: half of them, a quarter, and so on
+    /// down to one.
     pub(in crate::vector) fn with_fewer_units(&self) -> Vec<Self> {
         let most = |unit: usize| {
             self.clusters

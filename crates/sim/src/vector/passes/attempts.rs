@@ -26,8 +26,8 @@ const WALKS: [&[(Sums, usize)]; 2] = [
     &[(Sums::Whole, usize::MAX), (Sums::Parts, 192)],
     &[(Sums::Parts, usize::MAX), (Sums::Parts, 192)],
 ];
-/// Windows and reserves to try, for short and for long programs. All orders are tried with the first,
-/// and [the best](BEST) with the others.
+/// Windows and reserves to try, for short and for long programs. All orders are tried with the
+/// first, and [the best](BEST) with the others.
 const ROOMS: [&[Room]; 2] = [
     &[
         Room(1024, 8),
@@ -49,8 +49,8 @@ const LONG: usize = 1024;
 /// and the program is short.
 const STREAMED: u32 = 6;
 
-/// The room of a plan: number of places by which an instruction may begin ahead, and a divisor `d`, where
-/// `1/d` of the scratchpad stays free for loads ahead of time.
+/// The room of a plan: number of places by which an instruction may begin ahead, and a divisor `d`,
+/// where `1/d` of the scratchpad stays free for loads ahead of time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Room(pub(super) usize, pub(super) usize);
 
@@ -85,9 +85,10 @@ pub(super) fn rooms(work: &Work, options: Options) -> Vec<Room> {
     }
 }
 
-/// Plans orders, each with its place in [`orders`], for a number of slots. If all orders are there, one
-/// that is made of them is planned too. Returns the plans with the fewest transfers first. Of
-/// a long program it returns the first alone, and no plan whose transfers take `limit` cycles or more.
+/// Plans orders, each with its place in [`orders`], for a number of slots. If all orders are there,
+/// one that is made of them is planned too. Returns the plans with the fewest transfers first. Of a
+/// long program it returns the first alone, and no plan whose transfers take `limit` cycles or
+/// more.
 pub(super) fn plans(
     machine: &Machine,
     work: &Work,

@@ -2,9 +2,9 @@
 //!
 //! For each capacity and model machine, the [`FINALISTS`] plans that take the fewest ticks get
 //! cycles on the machine, and the fastest schedule is taken. Ticks depend on the units of the
-//! machine alone, so a machine with more of anything else has the same finalists: it is never slower
-//! (docs/adr/0024). Of all 644 plans of a small network on `f1`, the plan of the fastest schedule
-//! was the third by its ticks (docs/notes/vector-machines.md).
+//! machine alone, so a machine with more of anything else has the same finalists: it is never
+//! slower (docs/adr/0024). Of all 644 plans of a small network on `f1`, the plan of the fastest
+//! schedule was the third by its ticks (docs/notes/vector-machines.md).
 
 use super::attempts::{self, Attempt, BEST, Room};
 use super::graph::Graph;
@@ -212,8 +212,8 @@ pub(super) fn search(
     Ok(fastest.expect("something is tried"))
 }
 
-/// Lists the best plans of each model machine on models with fewer units. A list scheduler may do worse
-/// with more units, and these orders serve for more of them too.
+/// Lists the best plans of each model machine on models with fewer units. A list scheduler may do
+/// worse with more units, and these orders serve for more of them too.
 fn on_fewer_units(
     machine: &Machine,
     work: &Work,
