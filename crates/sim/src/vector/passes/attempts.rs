@@ -3,32 +3,41 @@
 //! Which of them are tried depends on the program and on the scratchpad, and on nothing else of the
 //! machine (docs/adr/0024).
 
-use super::layers::{self, Within};
+use super::layers::{self, Walk, Within};
 use super::movement::{self, Uses};
-use super::walk::{self, Sums};
+use super::walk::Sums;
 use super::{Eviction, Options, Order, Spread, order};
 use crate::vector::machine::Machine;
 use crate::vector::work::Work;
 use rayon::prelude::*;
 
-/// Numbers of operations by which an operation may come earlier for its hint. All candidates below
-/// are from docs/notes/vector-machines.md.
-const AHEADS: [&[usize]; 2] = [&[64, usize::MAX], &[64]];
+/// Numbers of operations by which an operation may come earlier for its hint, by [`row`]. All
+/// candidates below are from docs/notes/vector-machines.md.
+const AHEADS: [&[usize]; 3] = [&[64, usize::MAX], &[64], &[64, usize::MAX]];
 /// Largest number of instructions for which all regions, windows and orders are tried, and each is
 /// listed on the model machines. For longer programs fewer are tried, and only the order with the
 /// least traffic on the memory channel is listed.
 const FEW: usize = 1 << 17;
-/// Sizes of regions to try, for short and for long programs.
-const REGIONS: [&[usize]; 2] = [&[0, 1, 4096], &[1, 4096, 8192]];
-/// How layers are walked, for short and for long programs: how their sums follow each other, and
-/// how many limbs at most change their basis at once.
-const WALKS: [&[(Sums, usize)]; 2] = [
-    &[(Sums::Whole, usize::MAX), (Sums::Parts, 192)],
-    &[(Sums::Parts, usize::MAX), (Sums::Parts, 192)],
+/// Sizes of regions to try, by [`row`].
+const REGIONS: [&[usize]; 3] = [&[0, 1, 4096], &[1, 4096, 8192], &[1, 4096]];
+/// How layers are walked, by [`row`].
+const WALKS: [&[Walk]; 3] = [
+    &[
+        walk(Sums::Whole, usize::MAX),
+        walk(Sums::Parts, 192),
+        AT_ONCE,
+    ],
+    &[walk(Sums::Parts, usize::MAX), walk(Sums::Parts, 192)],
+    &[walk(Sums::Whole, usize::MAX), AT_ONCE],
 ];
-/// Windows and reserves to try, for short and for long programs. All orders are tried with the
+/// The walk in which no sum waits.
+const AT_ONCE: Walk = Walk {
+    late: false,
+    ..walk(Sums::Whole, usize::MAX)
+};
+/// Windows and reserves to try, by [`row`]. All orders are tried with the
 /// first, and [the best](BEST) with the others.
-const ROOMS: [&[Room]; 2] = [
+const ROOMS: [&[Room]; 3] = [
     &[
         Room(1024, 8),
         Room(1024, 4),
@@ -39,11 +48,12 @@ const ROOMS: [&[Room]; 2] = [
         Room(64, 8),
     ],
     &[Room(64, 8)],
+    &[Room(16, 8), Room(64, 8)],
 ];
 /// For each model machine, the number of orders that are tried with all windows and reserves.
 pub(super) const BEST: usize = 3;
-/// Mean number of instructions per step of a long program from which layers are searched in each
-/// step by itself.
+/// Mean number of instructions per step from which a program is a network. Layers are then searched
+/// in each step by itself: the steps of a circuit are one operation each.
 const LONG: usize = 1024;
 /// Eighths of the limbs of hints that stream through the scratchpad. Used if hints are loaded again
 /// and the program is short.
@@ -69,18 +79,19 @@ pub(super) fn is_short(work: &Work) -> bool {
     work.instructions() <= FEW
 }
 
-/// The column of a table of attempts: 0 for short programs, 1 for long ones.
-fn length(work: &Work) -> usize {
-    usize::from(!is_short(work))
+/// The row of a table of attempts: 0 for short programs, 1 for long networks, 2 for long circuits.
+fn row(work: &Work) -> usize {
+    let circuit = work.instructions() < LONG * work.steps().len();
+    match is_short(work) {
+        true => 0,
+        false => 1 + usize::from(circuit),
+    }
 }
 
 /// The windows and reserves to try.
 pub(super) fn rooms(work: &Work, options: Options) -> Vec<Room> {
     match options.spread {
-        Spread::Window => one_or_all(
-            options.window.map(|size| Room(size, 8)),
-            ROOMS[length(work)],
-        ),
+        Spread::Window => one_or_all(options.window.map(|size| Room(size, 8)), ROOMS[row(work)]),
         Spread::Pressure => vec![Room(usize::MAX, 8)],
     }
 }
@@ -123,7 +134,7 @@ pub(super) fn plans(
         let transfers: Vec<&[usize]> = plans.iter().map(|(_, plan)| &plan.0[..]).collect();
         plans.push((None, plan(&mixed(work, orders, &transfers), 0)));
     }
-    if length(work) == 0 && options.eviction == Eviction::Belady {
+    if is_short(work) && options.eviction == Eviction::Belady {
         let again: Vec<&(usize, &Vec<u32>)> = orders
             .iter()
             .zip(&plans)
@@ -143,7 +154,7 @@ pub(super) fn plans(
     let mut plans: Vec<Attempt> = plans.into_iter().map(attempt).collect();
     // The sort is stable, so that the first of equal plans is the same on every computer.
     plans.sort_by_key(|plan| plan.transfers);
-    if length(work) == 1 {
+    if !is_short(work) {
         plans.truncate(1);
         plans.retain(|plan| (plan.transfers as u64) * machine.transfer(work.n()) < limit);
     }
@@ -175,36 +186,35 @@ fn mixed(work: &Work, orders: &[(usize, &Vec<u32>)], transfers: &[&[usize]]) -> 
 
 /// Lists the orders of instructions to try, each once.
 pub(super) fn orders(work: &Work, options: Options) -> Vec<Vec<u32>> {
-    let many = length(work);
+    let row = row(work);
     let base_orders: Vec<Vec<u32>> = match options.order {
         Order::Program => vec![(0..work.instructions() as u32).collect()],
-        Order::Hints => AHEADS[many]
+        Order::Hints => AHEADS[row]
             .iter()
             .map(|&ahead| order::by_hints(work, ahead))
             .collect(),
     };
-    let regions = one_or_all(options.region, REGIONS[many]);
+    let regions = one_or_all(options.region, REGIONS[row]);
     let walked = base_orders.iter().flat_map(|base| {
         regions.iter().map(|&region| match region {
             0 => base.clone(),
-            size => walk::by_results(work, base, size),
+            size => super::walk::by_results(work, base, size),
         })
     });
-    let short = work.instructions() < LONG * work.steps().len();
-    let within: &[Within] = match (many, short) {
-        (0, _) => &[
+    let within: &[Within] = match row {
+        0 => &[
             Within::Step,
             Within::Program,
             Within::Streams(2),
             Within::Streams(usize::MAX),
         ],
-        (_, true) => &[Within::Program],
-        (_, false) => &[Within::Step],
+        1 => &[Within::Step],
+        _ => &[Within::Program],
     };
     let layered = base_orders.iter().flat_map(|base| {
-        let walks = WALKS[many].iter();
-        let all = walks.flat_map(|&(sums, most)| within.iter().map(move |&one| (one, sums, most)));
-        all.map(|walk| layers::by_layers(work, base, walk))
+        let walks = WALKS[row].iter();
+        let all = walks.flat_map(|&walk| within.iter().map(move |&one| (one, walk)));
+        all.map(|(within, walk)| layers::by_layers(work, base, within, walk))
     });
     let all: Vec<Vec<u32>> = match options.region {
         Some(_) => walked.collect(),
@@ -217,6 +227,14 @@ pub(super) fn orders(work: &Work, options: Options) -> Vec<Vec<u32>> {
         }
     }
     different
+}
+
+const fn walk(sums: Sums, most: usize) -> Walk {
+    Walk {
+        sums,
+        most,
+        late: true,
+    }
 }
 
 fn one_or_all<T: Copy>(one: Option<T>, all: &[T]) -> Vec<T> {

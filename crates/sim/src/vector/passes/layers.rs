@@ -25,17 +25,25 @@ pub(super) enum Within {
     Streams(usize),
 }
 
-/// Orders instructions by the layers of their operations. Operations of a layer are walked together
-/// while they change the basis of at most `most` limbs: those stay until the last modulus, as the
-/// rows of a packing do.
-pub(super) fn by_layers(
-    work: &Work,
-    order: &[u32],
-    (within, sums, most): (Within, Sums, usize),
-) -> Vec<u32> {
+/// How layers are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Walk {
+    /// How the sums of a modulus follow each other.
+    pub(super) sums: Sums,
+    /// Operations of a layer are walked together while they change the basis of at most so many
+    /// limbs. They stay until the last modulus, as the rows of a packing do.
+    pub(super) most: usize,
+    /// True if sums wait for their first reader. The tables of networks gain by it, and a circuit of
+    /// many products that are added up holds all of them until then.
+    pub(super) late: bool,
+}
+
+/// Orders instructions by the layers of their operations.
+pub(super) fn by_layers(work: &Work, order: &[u32], within: Within, walk: Walk) -> Vec<u32> {
+    let Walk { sums, most, late } = walk;
     let group = |instruction: &u32| work.groups[*instruction as usize];
     let operations: Vec<&[u32]> = order.chunk_by(|a, b| group(a) == group(b)).collect();
-    let layers = layers(work, &operations, within);
+    let layers = layers(work, &operations, within, late);
     let mut sorted: Vec<usize> = (0..operations.len()).collect();
     sorted.sort_by_key(|&place| (layers[place], place));
     let mut regions = vec![0; work.instructions()];
@@ -85,7 +93,7 @@ struct Layer {
 }
 
 /// The layer of each operation. Operands of an operation are in earlier layers or in its own.
-fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
+fn layers(work: &Work, operations: &[&[u32]], within: Within, late: bool) -> Vec<Layer> {
     let mut owner = vec![NONE; work.instructions()];
     let mut layers: Vec<Layer> = Vec::with_capacity(operations.len());
     // For each operation, the only operation that reads it, or `NONE` if there are several.
@@ -140,7 +148,9 @@ fn layers(work: &Work, operations: &[&[u32]], within: Within) -> Vec<Layer> {
             layers[place] = layers[next as usize];
         }
     }
-    sums_with_first_reader(work, operations, &owner, &mut layers);
+    if late {
+        sums_with_first_reader(work, operations, &owner, &mut layers);
+    }
     if let Within::Streams(most) = within {
         stream(work, operations, &mut layers, most);
     }

@@ -275,8 +275,12 @@ fn layers_have_every_instruction_once_behind_what_it_reads() {
             .into_iter()
             .flat_map(|one| walks.map(|walk| (one, walk)))
         {
-            let walk = (within, sums, most);
-            let order = layers::by_layers(&work, &program_order, walk);
+            let walk = layers::Walk {
+                sums,
+                most,
+                late: seed % 2 == 0,
+            };
+            let order = layers::by_layers(&work, &program_order, within, walk);
             let mut place = vec![usize::MAX; work.instructions()];
             for (at, &i) in order.iter().enumerate() {
                 place[i as usize] = at;
@@ -312,8 +316,12 @@ fn sums_of_a_layer_are_made_part_by_part() {
     let work = Work::new(&builder.finish().expect("a trace")).expect("short enough");
     let order: Vec<u32> = (0..work.instructions() as u32).collect();
     let walked = |sums| {
-        let walk = (layers::Within::Step, sums, usize::MAX);
-        layers::by_layers(&work, &order, walk)
+        let walk = layers::Walk {
+            sums,
+            most: usize::MAX,
+            late: true,
+        };
+        layers::by_layers(&work, &order, layers::Within::Step, walk)
     };
     assert_eq!(walked(Sums::Whole), [0, 1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(walked(Sums::Parts), [0, 3, 6, 1, 4, 7, 2, 5, 8]);
