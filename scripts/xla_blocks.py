@@ -61,12 +61,12 @@ def main() -> None:
                 def call(tables: Any, which: Any, rows: Any, one: Any = one) -> Any:
                     return jax.lax.map(lambda own: one(tables, *own), (which, rows))
 
-                given = jax.device_put((tables, np.zeros((LOOPED, 1), np.int32), rows))
-                compiled = jax.jit(call).lower(*given).compile()
-                result = np.asarray(compiled(*given))
+                operands = jax.device_put((tables, np.zeros((LOOPED, 1), np.int32), rows))
+                compiled = jax.jit(call).lower(*operands).compile()
+                result = np.asarray(compiled(*operands))
                 expected = result if expected is None else expected
                 assert np.array_equal(result, expected), "blocks change no word"
-                seconds = median(lambda f=compiled, x=given: f(*x).block_until_ready(), 5)  # type: ignore[misc]
+                seconds = median(lambda f=compiled, x=operands: f(*x).block_until_ready(), 5)  # type: ignore[misc]
                 print(f"{n:6} {source:3} {target:3} {way.name:10} block {block:6} "
                       f"{1e3 * seconds / LOOPED:8.2f} ms", flush=True)  # fmt: skip
 

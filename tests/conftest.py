@@ -116,7 +116,7 @@ class Halves:
         return cls(root / "client", root / "server")
 
     def encrypt(self, command: Command, picture: Path) -> None:
-        """Moves the secret that keygen wrote to the client, who encrypts a picture."""
+        """Move the secret key from keygen's folder to the client's, and encrypt a picture."""
         (self.server / "secret.key").rename(self.secret)
         sent = command(
             "encrypt", "--client", self.terms, "--secret", self.secret,
@@ -137,8 +137,8 @@ def picture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def halves(command: Command, picture: Path, tmp_path_factory: pytest.TempPathFactory) -> Halves:
     """Keys and one query, with the secret key in another folder than all that the server reads."""
     halves = Halves.folders(tmp_path_factory.mktemp("halves"))
-    made = command("keygen", "--output", halves.server)
-    assert made.returncode == 0, made.stderr
+    keygen = command("keygen", "--output", halves.server)
+    assert keygen.returncode == 0, keygen.stderr
     (halves.server / "program.client").rename(halves.terms)
     halves.encrypt(command, picture)
     return halves

@@ -215,9 +215,9 @@ def test_table_8_follows_from_the_areas() -> None:
 
 
 def test_shares_add_up() -> None:
-    found = rows("fig4")
-    assert {row["set"] for row in found} == {"cross-6-insecure", "secure", "bfv"}
-    for row in found:
+    shares = rows("fig4")
+    assert {row["set"] for row in shares} == {"cross-6-insecure", "secure", "bfv"}
+    for row in shares:
         kinds = ("transforms", "basis_changes", "products", "sums")
         assert sum(row[kind] for kind in kinds) == pytest.approx(100)
         assert row["source"] == "counted"
@@ -241,10 +241,10 @@ def test_table_6_counts_its_programs_and_measures_them(tmp_path: Path) -> None:
             assert (row["source"], row["here_ms"]) == ("printed", None)
             continue
         name = row["program"].removeprefix("f1: ")
-        _, made = _native.benchmark_trace(name, table6.BENCHMARKS[name][2])
-        work = Work.of(1 << made["log_n"], 32, made["counts"])
+        _, summary = _native.benchmark_trace(name, table6.BENCHMARKS[name][2])
+        work = Work.of(1 << summary["log_n"], 32, summary["counts"])
         assert row["transforms"] == work.transforms
-        assert row["limbs"] == made["limbs"]
+        assert row["limbs"] == summary["limbs"]
         assert row["giga_byte_products"] == pytest.approx(work.byte_products / 1e9)
     examples = Path(__file__).parent.parent / "examples"
     lola = of_examples("lola-mnist", examples)
@@ -256,16 +256,16 @@ def test_table_6_counts_its_programs_and_measures_them(tmp_path: Path) -> None:
 
 
 def test_figure_10b_has_its_best_batch_where_sums_stop_to_fit() -> None:
-    found = {row["batch"]: row for row in rows("fig10b")}
-    assert [*found] == [*fig10b.BATCHES]
-    for row in found.values():
+    batches = {row["batch"]: row for row in rows("fig10b")}
+    assert [*batches] == [*fig10b.BATCHES]
+    for row in batches.values():
         # 16 products for each of 2 x 256 products of residues of a word, two operations each.
         assert row["least_per_second"] == pytest.approx(275e12 / (2 * 16 * 512 * 65536))
         assert row["in_turn_per_second"] < row["least_per_second"]
         assert row["here_bat_per_second"] is None
-    best = max(found, key=lambda batch: found[batch]["in_turn_per_second"])
+    best = max(batches, key=lambda batch: batches[batch]["in_turn_per_second"])
     assert best == 64
-    assert found[64]["megabytes"] < 128 < found[128]["megabytes"]
+    assert batches[64]["megabytes"] < 128 < batches[128]["megabytes"]
 
 
 @pytest.mark.parametrize("kernel", fig10b.KERNELS)

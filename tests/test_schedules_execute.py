@@ -134,11 +134,11 @@ def narrow_halves(
     halves.server.mkdir()
     (root / "network.json").write_text(palladion.mnist_network().to_json())
     of = ("--machine", "athena", "--output", halves.program)
-    made = command("compile", root / "network.json", *of)
-    assert made.returncode == 0, made.stderr
+    compiled = command("compile", root / "network.json", *of)
+    assert compiled.returncode == 0, compiled.stderr
     (halves.server / "program.client").rename(halves.terms)
-    made = command("keygen", "--client", halves.terms, "--output", halves.server)
-    assert made.returncode == 0, made.stderr
+    keygen = command("keygen", "--client", halves.terms, "--output", halves.server)
+    assert keygen.returncode == 0, keygen.stderr
     halves.encrypt(command, picture)
     return halves
 

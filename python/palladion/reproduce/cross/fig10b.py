@@ -80,8 +80,9 @@ def measure(name: str, n: int, batch: int, runs: int) -> float:
     import numpy as np
 
     from palladion.xla.kernels.choice import variant
+    from palladion.xla.kernels.tune import primes
 
-    q = next(q for q in range((1 << 28) - 2 * n + 1, 1 << 27, -2 * n) if is_probable_prime(q))
+    (q,) = primes(n, 1, below=1 << 28)
     kernel = variant("ntt", name)
     tables = kernel.tables(np.array([q], np.uint32), n)
     values = np.random.default_rng(1).integers(q, size=(batch, n), dtype=np.uint32)
@@ -89,11 +90,6 @@ def measure(name: str, n: int, batch: int, runs: int) -> float:
     placed = jax.device_put((tables, prime, values))
     compiled = jax.jit(kernel.apply).lower(*placed).compile()
     return median(lambda: compiled(*placed).block_until_ready(), runs)
-
-
-def is_probable_prime(q: int) -> bool:
-    """Fermat's test to five bases, which is enough for a measurement."""
-    return all(pow(base, q - 1, q) == 1 for base in (2, 3, 5, 7, 11))
 
 
 def run(measured: bool, runs: int, steps: Steps) -> Reproduction:

@@ -63,8 +63,8 @@ def traces() -> Iterator[tuple[str, str, str, Work]]:
     for name in SHOWN:
         params = SETS[name].params()
         for each in OPERATIONS:
-            made = operation(SETS[name], params, each)
-            yield SETS[name].name, each, made.text, made.work
+            trace = operation(SETS[name], params, each)
+            yield SETS[name].name, each, trace.text, trace.work
     exact = bfv_params()
     for each in BFV_OPERATIONS:
         circuit = Circuit(exact, name=each)

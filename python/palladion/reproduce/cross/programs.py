@@ -57,8 +57,8 @@ class Program:
         secret = ckks.keygen(self.params)
         keys = c.keys(secret)
         names = [name for name, level in c.inputs.items() if level is not None]
-        given = c.encrypt(secret, {name: rng.uniform(-0.01, 0.01, c.slots) for name in names})
-        return median(lambda: c.run({**given, **self.plain}, keys), runs) / self.iterations
+        ciphertexts = c.encrypt(secret, {name: rng.uniform(-0.01, 0.01, c.slots) for name in names})
+        return median(lambda: c.run({**ciphertexts, **self.plain}, keys), runs) / self.iterations
 
 
 def of_benchmark(name: str, digit_limbs: int) -> Program:

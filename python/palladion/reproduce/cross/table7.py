@@ -151,8 +151,8 @@ def prepare(left: Any, right: Any, way: str) -> Callable[[], Any]:
         own = residues.rows(only, 1)
         return by.product(table, by.centre(words, modulus), "left", own)
 
-    given = (table, right, np.full((1, 1), PRIME, np.uint32), np.zeros(1, np.int32))
-    compiled, placed = jax.jit(product), jax.device_put(given)
+    operands = (table, right, np.full((1, 1), PRIME, np.uint32), np.zeros(1, np.int32))
+    compiled, placed = jax.jit(product), jax.device_put(operands)
     return lambda: compiled(*placed)
 
 

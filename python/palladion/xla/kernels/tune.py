@@ -42,10 +42,10 @@ class Measured:
     note: str = ""
 
 
-def primes(n: int, count: int) -> list[int]:
-    """The largest primes below 0xFEFEFEFF with a transform of degree ``n``."""
+def primes(n: int, count: int, below: int = 0xFEFEFEFF) -> list[int]:
+    """The largest primes below a bound with a transform of degree ``n``."""
     chosen: list[int] = []
-    q = (0xFEFEFEFF - 2) // (2 * n) * (2 * n) + 1
+    q = (below - 2) // (2 * n) * (2 * n) + 1
     while len(chosen) < count:
         # Fermat's test to five bases is enough for a measurement.
         if all(pow(base, q - 1, q) == 1 for base in (2, 3, 5, 7, 11)):

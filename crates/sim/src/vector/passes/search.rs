@@ -220,9 +220,12 @@ fn on_fewer_units(
     finalists: &[Finalists],
     capacity: usize,
 ) -> Vec<(Arc<Plan>, Listed)> {
+    if !attempts::is_short(work) {
+        return Vec::new();
+    }
     let fewer = machine.with_fewer_units();
     let mut all: Vec<(Arc<Plan>, Profile, &Machine)> = Vec::new();
-    for one in finalists.iter().filter(|_| attempts::is_short(work)) {
+    for one in finalists {
         let best = one.best.lock().expect("no thread panics");
         for finalist in best.iter().take(RELISTED) {
             let plan = || Arc::clone(&finalist.plan);
