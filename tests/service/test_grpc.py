@@ -459,12 +459,16 @@ def test_a_job_that_takes_longer(small: Linear, tmp_path: Path) -> None:
         with pytest.raises(grpc.RpcError) as ended:
             caller.infer(request, name, timeout=2.5)
         check(ended.value, "DEADLINE_EXCEEDED", job)
-        call = stub.ModelInfer.future(request, metadata=(*caller.metadata, name), timeout=60)
-        stub.ServerReady(messages.ServerReadyRequest(), timeout=60)  # so the other has come, too
-        call.cancel()
-        counted = 'ModelInfer",status="CANCELLED"}'
+
+        def cancelled() -> bool:
+            call = stub.ModelInfer.future(request, metadata=(*caller.metadata, name), timeout=60)
+            with pytest.raises(grpc.FutureTimeoutError):
+                call.result(timeout=1)  # until it waits: one whose message is read has no job yet
+            call.cancel()
+            return 'ModelInfer",status="CANCELLED"}' in http.get("/metrics").text
+
         with running.http() as http:
-            wait_until(lambda: counted in http.get("/metrics").text)
+            wait_until(cancelled)
             (only,) = http.get("/v2/jobs").json()["jobs"]
         assert (only["id"], only["state"]) == (job, "queued")
         call = stub.ModelInfer.future(request, metadata=(*caller.metadata, name), timeout=60)

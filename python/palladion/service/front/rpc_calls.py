@@ -56,6 +56,9 @@ READERS_OF_TENANT: Final = 4
 
 READ_SECONDS: Final = 120.0
 """Time in which a message must have come."""
+CANCELLED_SECONDS: Final = 0.1
+"""The wait after a message that did not come. If the client cancelled the call, its task is
+cancelled meanwhile, and the call is not counted as one without a message."""
 
 MARGIN: Final = 1.0
 """Seconds before a client's own deadline in which a call that waits is answered."""
@@ -306,6 +309,7 @@ async def read(context: Context, kind: Any) -> Message:
         raise RequestError(f"no whole message came in {READ_SECONDS:.0f} seconds") from error
     name = kind.DESCRIPTOR.name
     if data is grpc.aio.EOF:
+        await asyncio.sleep(CANCELLED_SECONDS)
         raise RequestError(f"the call has no message, expected a {name}")
     try:
         return await run_in_threadpool(kind.FromString, data)
