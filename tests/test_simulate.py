@@ -125,7 +125,7 @@ def test_sizes_of_ones_own() -> None:
     ("options", "words"),
     [
         (("--ring-degree", "4096"), r"4096.*512, 1024, 2048"),
-        (("--set", "II", "--digits", "4x8"), r"versal: .*tiles.*fewer `elements`"),
+        (("--set", "II", "--digits", "3x10"), r"versal: .*tiles.*fewer `elements`"),
         (("--digits", "10"), r"--digits is '10', expected BITSxNUMBER"),
         (("--digits", "20x3"), "60"),
         (("--rank", "0"), r"--rank is 0, expected 1 or more"),
