@@ -104,6 +104,50 @@ def test_a_machine_of_ones_own(tmp_path: Path) -> None:
     assert 2 < pbs()["latency_ms"] / faster["latency_ms"] < 3
 
 
+def test_sizes_of_ones_own() -> None:
+    same = pbs("--set", "II", "--lwe-dimension", "500", "--digits", "10x3", "--ring-degree", "1024")
+    printed = pbs("--set", "II")
+    assert same["latency_ms"] == printed["latency_ms"]
+    assert same["security"].startswith("NOT ESTIMATED")
+    assert (same["published"], same["published_ms"]) == ([], None)
+    # Iterations take the same time, and their number is the dimension.
+    longer = pbs("--set", "II", "--lwe-dimension", "1000")
+    assert longer["iteration_us"] == pytest.approx(printed["iteration_us"])
+    assert longer["parameters"]["lwe_dimension"] == longer["iterations"] == 1000
+    # Two levels instead of three: 8 multipliers instead of 12.
+    shorter = pbs("--set", "II", "--digits", "10x2")
+    assert (printed["multipliers"], shorter["multipliers"]) == (12, 8)
+    assert shorter["bootstrap_key_bytes"] * 3 == printed["bootstrap_key_bytes"] * 2
+    assert "NOT ESTIMATED" in output("pbs", "--set", "II", "--digits", "10x2")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--ring-degree", "4096"), r"4096.*512, 1024, 2048"),
+        (("--set", "II", "--digits", "3x10"), r"versal: .*tiles.*fewer `elements`"),
+        (("--digits", "10"), r"--digits is '10', expected BITSxNUMBER"),
+        (("--digits", "20x3"), "60"),
+        (("--rank", "0"), r"--rank is 0, expected 1 or more"),
+        (("--lwe-dimension", "70000"), r"LWE dimension.*70000.*65536"),
+        (("--set", "II", "--rank", "2"), r"number of components.*3.*multiple of 2"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused_by_name(options: tuple[str, ...], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        pbs(*options)
+
+
+def test_power_of_tiles_follows_the_clock(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    text = Machine.named("versal").text
+    path.write_text(text.replace("\nclock_mhz = 1250", "\nclock_mhz = 625"))
+    slow, nominal = pbs("--machine", str(path)), pbs()
+    assert slow["latency_ms"] > 1.9 * nominal["latency_ms"]
+    assert slow["tile_watts"] == pytest.approx(nominal["tile_watts"] / 2)
+    assert slow["static_watts"] == nominal["static_watts"]
+
+
 def test_unknown_and_broken_machines_are_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"f2.*versal"):
         output("pbs", "--machine", "f2")

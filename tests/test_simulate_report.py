@@ -265,6 +265,45 @@ def test_a_machine_of_ones_own(path: str, report: dict[str, Any], tmp_path: Path
         run(path, "--machine", str(mine))
 
 
+def test_energy_is_that_of_what_passes(path: str, report: dict[str, Any], tmp_path: Path) -> None:
+    # Twice the bandwidth, edited by hand and as a sweep changes it.
+    text, rate = output("machine", "f1"), 2_000_000_000_000
+    mine = tmp_path / "mine.toml"
+    mine.write_text(text.replace("1_000_000_000_000", str(rate)))
+    edited = run(path, "--machine", str(mine))
+    mine.write_text(Machine.named("f1").varied({"memory.bytes_per_second": rate}).text)
+    swept = run(path, "--machine", str(mine))
+    assert edited["joules"] == pytest.approx(swept["joules"], rel=1e-9)
+    for name, count in report["accesses"].items():
+        each = report["joules_by_component"][name] / max(count, 1)
+        assert edited["joules_by_component"][name] == pytest.approx(
+            each * edited["accesses"][name], rel=1e-9
+        )
+    assert edited["accesses"]["ntt"] == report["accesses"]["ntt"]
+    assert report["accesses"]["memory"] == report["traffic_total"]
+    # 0.45 W at 10^12 bytes a second.
+    assert report["joules_by_component"]["memory"] == pytest.approx(
+        0.45e-12 * report["traffic_total"]
+    )
+    text = text.replace("static_watts = 0.0", "leakage_watts_per_mm2 = 0.1\nstatic_watts = 0.0")
+    mine.write_text(text)
+    leaking = run(path, "--machine", str(mine))
+    leakage = leaking["joules_by_component"]["leakage"]
+    assert leakage == pytest.approx(0.1 * report["area_mm2"] * report["seconds"])
+    assert leaking["joules"] == pytest.approx(report["joules"] + leakage)
+
+
+def test_a_file_with_watts_alone_says_what_to_write(path: str, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.toml"
+    text = output("machine", "f1")
+    energy = "energy = { watts = 4.8, words_per_second = 1.28e11 }"
+    assert energy in text
+    mine.write_text(text.replace(energy, "watts = 4.8"))
+    with pytest.raises(FormatError, match=r"unit\.ntt\.watts is 4\.8, .*write") as refused:
+        run(path, "--machine", str(mine))
+    assert energy in str(refused.value)
+
+
 def test_what_cannot_run_is_refused_by_name(path: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"family.*spatial.*simulate pbs"):
         run(path, "--machine", "versal")
@@ -328,7 +367,8 @@ KEYS = (
     "lanes",
     "latency",
     "area_mm2",
-    "watts",
+    "energy",
+    "register_file_energy",
     "count",
 )
 

@@ -171,7 +171,7 @@ def machine_summary(machine: str) -> Fields:
     """
 
 def machine_varied(machine: str, changes: Sequence[tuple[str, int]]) -> str:
-    """The file of a vector machine with other integers, and the areas and watts that follow.
+    """The file of a vector machine with other integers, and the areas and energies that follow.
 
     Raises
     ------

@@ -223,7 +223,7 @@ class Machine:
         return records.read(VectorSummary, data)
 
     def varied(self, values: Mapping[str, int]) -> Machine:
-        """The machine with other integers at these paths, and the areas and watts that follow.
+        """The machine with other integers at these paths, and the areas and energies that follow.
 
         Raises
         ------

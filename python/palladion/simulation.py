@@ -76,6 +76,8 @@ class SimulationReport:
     area_mm2: float
     area_mm2_by_component: Mapping[str, float]
     joules_by_component: Mapping[str, float]
+    accesses: Mapping[str, int]
+    """Words through each kind of unit, and bytes of the other components but those of time."""
     traffic_bytes: Mapping[str, int]
     traffic_total: int
     traffic_compulsory: int

@@ -44,8 +44,8 @@ pub(crate) fn machine_summary<'py>(py: Python<'py>, machine: &str) -> PyResult<B
     Ok(found)
 }
 
-/// The file of a vector machine with the integers in `changes`, and with the areas and watts that
-/// follow from them.
+/// The file of a vector machine with the integers in `changes`, and with the areas and energies
+/// that follow from them.
 #[pyfunction]
 pub(crate) fn machine_varied(
     py: Python<'_>,
@@ -150,6 +150,7 @@ impl Simulation {
         found.set_item("area_mm2", report.area())?;
         found.set_item("area_mm2_by_component", dict(py, report.areas.clone())?)?;
         found.set_item("joules_by_component", dict(py, report.joules.clone())?)?;
+        found.set_item("accesses", dict(py, report.accesses.clone())?)?;
         found.set_item("traffic_bytes", traffic(py, &report.traffic)?)?;
         found.set_item("traffic_total", report.traffic.total())?;
         found.set_item("traffic_compulsory", report.traffic.compulsory())?;
@@ -276,10 +277,11 @@ fn dict<'py, K: IntoPyObject<'py>, V: IntoPyObject<'py>>(
 #[pyfunction]
 pub(crate) fn machine_parts(py: Python<'_>, machine: &str) -> PyResult<Vec<(String, f64, f64)>> {
     let machine = guard(py, || Machine::from_toml(machine))?;
+    let watts = machine.unit_watts();
     let units = machine.units().iter().enumerate().map(|(place, unit)| {
         let clusters = machine.clusters().iter();
         let count: usize = clusters.map(|cluster| cluster.units[place]).sum();
-        (unit.name.as_str(), unit.watts * count as f64)
+        (unit.name.as_str(), watts[place] * count as f64)
     });
     let watts: Vec<(&str, f64)> = units.chain(machine.part_watts()).collect();
     let of = |name: &str| watts.iter().find(|(part, _)| *part == name);

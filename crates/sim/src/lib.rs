@@ -12,6 +12,7 @@ mod error;
 mod family;
 pub mod spatial;
 pub mod vector;
+mod voltage;
 
 pub use error::{Error, Result};
 pub use family::{Family, built_in, names};

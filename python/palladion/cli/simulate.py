@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import TypedDict
+
 import click
 
 from palladion.cli.common import json_option, print_json, print_rows
@@ -10,7 +14,14 @@ from palladion.cli.simulate_run import run
 from palladion.cli.simulate_sweep import sweep
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
-from palladion.machines import Machine, SpatialSummary, VectorSummary, Wholes, names
+from palladion.machines import (
+    BootstrapSet,
+    Machine,
+    SpatialSummary,
+    VectorSummary,
+    Wholes,
+    names,
+)
 from palladion.reproduce.athena_tfhe.published import PUBLISHED, SETS, published
 from palladion.support.records import to_json
 
@@ -18,6 +29,77 @@ from palladion.support.records import to_json
 @click.group()
 def simulate() -> None:
     """Simulate accelerators, cycle by cycle or by a model. Nothing is encrypted."""
+
+
+NOT_ESTIMATED = "NOT ESTIMATED: parameters of your own"
+"""The security of parameters that are in no published set."""
+
+
+class Sizes(TypedDict, total=False):
+    """The sizes of a bootstrapping that replace those of a set."""
+
+    lwe_dimension: int
+    rank: int
+    n: int
+    digits: tuple[int, int]
+    switch: tuple[int, int]
+
+
+def given_of(
+    *,
+    lwe_dimension: int | None,
+    rank: int | None,
+    n: int | None,
+    digits: tuple[int, int] | None,
+    switch: tuple[int, int] | None,
+) -> Sizes:
+    """The sizes that are given.
+
+    Raises
+    ------
+    UsageError
+        If one is less than 1.
+    """
+    sizes: Sizes = {}
+    for option, value in [("lwe-dimension", lwe_dimension), ("rank", rank), ("ring-degree", n)]:
+        if value is not None and not 1 <= value < 2**32:
+            raise UsageError(f"--{option} is {value}, expected 1 or more")
+    if lwe_dimension is not None:
+        sizes["lwe_dimension"] = lwe_dimension
+    if rank is not None:
+        sizes["rank"] = rank
+    if n is not None:
+        sizes["n"] = n
+    if digits is not None:
+        sizes["digits"] = digits
+    if switch is not None:
+        sizes["switch"] = switch
+    return sizes
+
+
+def parameters(sizes: BootstrapSet) -> dict[str, object]:
+    """The sizes of a bootstrapping, as ``simulate pbs --json`` has them."""
+    return {
+        "lwe_dimension": sizes.lwe_dimension,
+        "rank": sizes.rank,
+        "ring_degree": sizes.n,
+        "digits": list(sizes.digits),
+        "switch_digits": list(sizes.switch),
+    }
+
+
+def digits_of(
+    _context: click.Context, option: click.Parameter, text: str | None
+) -> tuple[int, int] | None:
+    """Bits and number of digits: ``10x3``."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d{1,3})x(\d{1,3})", text, re.ASCII)
+    if match is None:
+        raise UsageError(
+            f"{option.opts[0]} is {text!r}, expected BITSxNUMBER, as 10x3: three digits of 10 bits"
+        )
+    return int(match[1]), int(match[2])
 
 
 @simulate.command()
@@ -29,33 +111,65 @@ def simulate() -> None:
     default="direct",
     help="Products by definition, or by pipelines of transforms.",
 )
+@click.option("--lwe-dimension", type=int, help="n in place of the set's.")
+@click.option("--rank", type=int, help="k in place of the set's.")
+@click.option("--ring-degree", type=int, help="N in place of the set's.")
+@click.option(
+    "--digits", callback=digits_of, metavar="BITSxNUMBER", help="Of products: 10x3 for set II."
+)
+@click.option(
+    "--switch-digits",
+    callback=digits_of,
+    metavar="BITSxNUMBER",
+    help="Of the key switch: 1x15 for set II.",
+)
 @json_option
-def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
+def pbs(
+    machine: str,
+    name: str,
+    multiplier: str,
+    lwe_dimension: int | None,
+    rank: int | None,
+    ring_degree: int | None,
+    digits: tuple[int, int] | None,
+    switch_digits: tuple[int, int] | None,
+    as_json: bool,
+) -> None:
     """Simulate a programmable bootstrapping: tiles, time, power, energy.
 
     First the blind rotation alone, then a whole bootstrapping from LWE sample in to LWE sample out:
     with the memory behind the logic, the processor, and the key switch on the processor, as in the
-    paper's code, or on the array.
+    paper's code, or on the array. Parameters of your own replace those of the set.
     """
     given, versal = SETS[name], Machine.of(machine)
+    own = given_of(
+        lwe_dimension=lwe_dimension,
+        rank=rank,
+        n=ring_degree,
+        digits=digits,
+        switch=switch_digits,
+    )
+    if own:
+        given = replace(given, name=f"{name}, changed", security=NOT_ESTIMATED, **own)
     try:
         found = versal.bootstrap(given, multiplier)
     except UsageError as error:
         raise UsageError(f"{machine}: {error}") from error
-    says = published(given, found) if multiplier == "direct" else []
+    says = published(given, found) if multiplier == "direct" and not own else []
     printed = None
     if multiplier == "fft":
         printed = versal.bootstrap(given, "fft as printed")
     if as_json:
         print_json(
             {
-                "set": name,
+                "set": given.name,
+                "parameters": parameters(given),
                 "security": given.security,
                 "multiplier": multiplier,
                 **found.to_json(),
                 "machine_file": None if versal.source is None else str(versal.source),
                 "as_printed": printed and {key: getattr(printed, key) for key in PRINTED},
-                "published_ms": PUBLISHED[name].milliseconds,
+                "published_ms": None if own else PUBLISHED[name].milliseconds,
                 "published": says,
             }
         )
@@ -65,7 +179,7 @@ def pbs(machine: str, name: str, multiplier: str, as_json: bool) -> None:
     print_rows(
         {
             "machine": versal.titled(found.machine),
-            "set": f"{name}: n = {given.lwe_dimension}, k = {given.rank}, N = {given.n}, "
+            "set": f"{given.name}: n = {given.lwe_dimension}, k = {given.rank}, N = {given.n}, "
             f"{levels} digits of {base_log} bits",
             "security": given.security,
             "multipliers": f"{found.multipliers} of {found.elements} elements{passes}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
@@ -38,6 +39,9 @@ TIMES = (
     "A step's time is from the end of all steps before it to its own end. Loads for later steps "
     "pass memory in it too: traffic is that of the step which reads them."
 )
+
+BYTES = ("register files", "scratchpad", "network", "memory")
+"""The components that pass bytes. All others that pass anything are units, and pass words."""
 
 MOST_STEPS = 12
 """Number of steps that are printed: the longest ones, in the order of the program."""
@@ -265,16 +269,28 @@ def digits(number: float) -> str:
 
 
 def components(report: SimulationReport) -> list[dict[str, object]]:
-    """Energy and area by component."""
+    """Energy, what it is counted by, and area by component."""
     joules, areas = report.joules_by_component, report.area_mm2_by_component
+    accesses = report.accesses
     return [
         {
             "component": name,
             "energy": f"{100 * joules.get(name, 0) / max(report.joules, 1e-300):.1f}%",
+            "mJ": f"{1000 * joules.get(name, 0):.4g}",
+            "accesses": accessed(name, accesses),
+            "pJ each": f"{1e12 * joules[name] / accesses[name]:.4g}" if accesses.get(name) else "-",
             "mm2": f"{areas[name]:.2f}" if name in areas else "-",
         }
         for name in [*joules, *(name for name in areas if name not in joules)]
     ]
+
+
+def accessed(name: str, accesses: Mapping[str, int]) -> str:
+    """The accesses of a component: bytes of memories and network, words of units."""
+    if name not in accesses:
+        return "-"
+    count = accesses[name]
+    return f"{count / 1e9:.4g} GB" if name in BYTES else f"{count / 1e9:.4g} G words"
 
 
 def kinds(report: SimulationReport) -> list[dict[str, object]]:

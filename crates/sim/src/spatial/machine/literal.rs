@@ -1,6 +1,7 @@
 //! The content of a machine's file. Any values may stand here; [`Literal::check`] decides.
 
 use crate::error::{Error, Result};
+use crate::voltage::Voltage;
 use ring::torus::Wavefront;
 use ring::torus::wavefront::LANES;
 use serde::Deserialize;
@@ -131,6 +132,10 @@ pub struct Processor {
 #[serde(deny_unknown_fields)]
 pub(super) struct PowerLiteral {
     pub(super) static_watts: f64,
+    /// Clock of the array at which a tile takes `tile_watts`.
+    pub(super) tile_mhz: u64,
+    /// Voltage of the array, or `None` for that of the watts.
+    pub(super) voltage: Option<Voltage>,
     pub(super) tile_watts: f64,
     pub(super) channel_picojoules_per_bit: f64,
 }
@@ -221,6 +226,10 @@ impl Literal {
         within("logic.channel_bits", logic.channel_bits, 32..=32)?;
         memory.check()?;
         processor.check()?;
+        within("power.tile_mhz", power.tile_mhz, CLOCKS)?;
+        if let Some(voltage) = &power.voltage {
+            voltage.check(array.clock_mhz)?;
+        }
         for (key, watts) in [
             ("power.static_watts", power.static_watts),
             ("power.tile_watts", power.tile_watts),

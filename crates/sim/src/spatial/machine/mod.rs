@@ -163,11 +163,21 @@ impl Machine {
 
     /// Power in watts with `tiles` tiles in use and `gigabits` gigabits per second over the
     /// channels.
+    ///
+    /// The power of a tile is switching: it grows linearly with the clock of the array and with the
+    /// square of its voltage. The static power covers parts with other clocks and supplies, and
+    /// stays.
     pub fn watts(&self, tiles: usize, gigabits: f64) -> Power {
         let power = &self.literal.power;
+        let array = self.literal.array.clock_mhz;
+        let clock = array as f64 / power.tile_mhz as f64;
+        let volts = power
+            .voltage
+            .as_ref()
+            .map_or(1.0, |voltage| voltage.ratio(array));
         Power {
             static_watts: power.static_watts,
-            tile_watts: power.tile_watts * tiles as f64,
+            tile_watts: power.tile_watts * tiles as f64 * clock * volts.powi(2),
             channel_watts: power.channel_picojoules_per_bit * gigabits / 1000.0,
         }
     }

@@ -89,6 +89,12 @@ fn missing_unknown_and_absurd_values_are_refused_by_name() {
             "static_watts = nan",
             &["power.static_watts", "NaN"],
         ),
+        (
+            "tile_watts = 0.04",
+            "voltage = { energies = 0.8, volts = [[500, 0.7], [1000, 0.8]] }\ntile_watts = 0.04",
+            &["clock_mhz", "1250", "500 to 1000"],
+        ),
+        ("tile_mhz = 1250", "tile_mhz = 0", &["power.tile_mhz", "0"]),
         ("elements = 8", "elements = 0", &["mapping.elements", "0"]),
         ("elements = 8", "elements = 7", &["7", "512"]),
         ("n = 1024", "n = 512", &["mapping.n", "512", "once"]),
@@ -105,5 +111,27 @@ fn missing_unknown_and_absurd_values_are_refused_by_name() {
         for word in words {
             assert!(error.contains(word), "{to}: {error}");
         }
+    }
+}
+
+/// Half the clock takes half the power of tiles, and with half the voltage an eighth. A cycle of a
+/// tile takes the same energy at every clock.
+#[test]
+fn power_of_tiles_follows_clock_and_voltage() {
+    let text = crate::family::built_in("versal").expect("built in");
+    let slow = text.replacen("clock_mhz = 1250\n", "clock_mhz = 625\n", 1);
+    assert_ne!(slow, text);
+    let low = slow.replace(
+        "tile_watts = 0.04",
+        "voltage = { energies = 0.8, volts = [[500, 0.35], [1250, 0.65]] }\ntile_watts = 0.04",
+    );
+    let watts = |text: &str| Machine::from_toml(text).expect("fine").watts(217, 50.0);
+    let (nominal, slow, low) = (watts(text), watts(&slow), watts(&low));
+    assert!((nominal.tile_watts - 0.04 * 217.0).abs() < 1e-9);
+    assert!((slow.tile_watts - nominal.tile_watts / 2.0).abs() < 1e-9);
+    assert!((low.tile_watts - nominal.tile_watts / 8.0).abs() < 1e-9);
+    for other in [slow, low] {
+        assert_eq!(other.static_watts, nominal.static_watts);
+        assert_eq!(other.channel_watts, nominal.channel_watts);
     }
 }

@@ -1,8 +1,10 @@
 //! The content of the file of a vector machine. Any values may stand here; [`Literal::check`]
 //! decides.
 
+use super::energy::{Amount, Energy, check_energy};
 use super::operation::Operation;
 use crate::error::{Error, Result};
+use crate::voltage::Voltage;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -19,6 +21,9 @@ pub(super) struct Literal {
     pub(super) clock_mhz: u64,
     pub(super) max_n: u64,
     pub(super) static_watts: f64,
+    /// Leakage of an area, in watts per square millimetre, or `None` for no leakage.
+    pub(super) leakage_watts_per_mm2: Option<f64>,
+    pub(super) voltage: Option<Voltage>,
     pub(super) scratchpad: Scratchpad,
     pub(super) network: Network,
     pub(super) memory: Memory,
@@ -29,7 +34,7 @@ pub(super) struct Literal {
     pub(super) scaling: Option<Scaling>,
 }
 
-/// The powers of a size with which areas and watts grow. Keys that the file lacks are 1.
+/// The powers of a size with which areas and powers grow. Keys that the file lacks are 1.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Scaling {
@@ -61,7 +66,9 @@ pub(super) struct Scratchpad {
     pub(super) ports: u64,
     pub(super) port_bytes: u64,
     pub(super) area_mm2: f64,
-    pub(super) watts: f64,
+    pub(super) energy: Option<Energy>,
+    /// Refused: [`check_energy`] says what replaces it.
+    watts: Option<f64>,
 }
 
 /// The table `network`: the connections between scratchpad and clusters.
@@ -70,7 +77,9 @@ pub(super) struct Scratchpad {
 pub(super) struct Network {
     pub(super) buffer_bytes: Option<u64>,
     pub(super) area_mm2: f64,
-    pub(super) watts: f64,
+    pub(super) energy: Option<Energy>,
+    /// Refused: [`check_energy`] says what replaces it.
+    watts: Option<f64>,
 }
 
 /// The table `memory`: the memory and its channel. The latency is in cycles.
@@ -80,7 +89,9 @@ pub(super) struct Memory {
     pub(super) bytes_per_second: u64,
     pub(super) latency: u64,
     pub(super) area_mm2: f64,
-    pub(super) watts: f64,
+    pub(super) energy: Option<Energy>,
+    /// Refused: [`check_energy`] says what replaces it.
+    watts: Option<f64>,
 }
 
 /// A table `cluster`: a kind of clusters, with the number of its units of each kind.
@@ -93,7 +104,9 @@ pub(super) struct ClusterLiteral {
     pub(super) port_bytes: u64,
     pub(super) register_file_bytes: u64,
     pub(super) register_file_area_mm2: f64,
-    pub(super) register_file_watts: f64,
+    pub(super) register_file_energy: Option<Energy>,
+    /// Refused: [`check_energy`] says what replaces it.
+    register_file_watts: Option<f64>,
     pub(super) units: BTreeMap<String, u64>,
     pub(super) operations: Option<Executed>,
 }
@@ -117,7 +130,9 @@ pub(super) struct UnitLiteral {
     pub(super) latency: i64,
     pub(super) shape: CostShape,
     pub(super) area_mm2: f64,
-    pub(super) watts: f64,
+    pub(super) energy: Option<Energy>,
+    /// Refused: [`check_energy`] says what replaces it.
+    watts: Option<f64>,
 }
 
 /// The formula for the cycles of a pass over a limb of `N` words.
@@ -169,13 +184,17 @@ impl Literal {
             "0 where clusters of different names share no buffer",
         )?;
         within("network.buffer_bytes", buffer, 0..=1 << 40)?;
-        for (key, area, watts) in [
-            ("scratchpad", pad.area_mm2, pad.watts),
-            ("network", self.network.area_mm2, self.network.watts),
-            ("memory", self.memory.area_mm2, self.memory.watts),
+        for (key, area) in [
+            ("scratchpad", pad.area_mm2),
+            ("network", self.network.area_mm2),
+            ("memory", self.memory.area_mm2),
         ] {
             within(&format!("{key}.area_mm2"), area, WATTS)?;
-            within(&format!("{key}.watts"), watts, WATTS)?;
+        }
+        let leakage = self.leakage_watts_per_mm2.unwrap_or(0.0);
+        within("leakage_watts_per_mm2", leakage, 0.0..=1e3)?;
+        if let Some(voltage) = &self.voltage {
+            voltage.check(self.clock_mhz)?;
         }
         self.check_clusters()?;
         for (name, unit) in &self.unit {
@@ -191,7 +210,46 @@ impl Literal {
         ] {
             within(&format!("scaling.{key}"), power, 0.0..=4.0)?;
         }
-        self.check_operations()
+        self.check_operations()?;
+        self.check_energies()
+    }
+
+    /// Checks the energies of all parts. Sizes and operations are checked before, since the rates
+    /// that errors name follow from them.
+    fn check_energies(&self) -> Result<()> {
+        let (pad, net, memory) = (&self.scratchpad, &self.network, &self.memory);
+        for (key, energy, watts, rate) in [
+            ("scratchpad", pad.energy, pad.watts, self.bank_rate()),
+            ("network", net.energy, net.watts, self.network_rate()),
+            (
+                "memory",
+                memory.energy,
+                memory.watts,
+                memory.bytes_per_second as f64,
+            ),
+        ] {
+            check_energy(
+                (&format!("{key}.energy"), energy),
+                (&format!("{key}.watts"), watts),
+                (Amount::Byte, rate),
+            )?;
+        }
+        for cluster in &self.cluster {
+            let key = |of: &str| format!("cluster {:?}.register_file_{of}", cluster.name);
+            check_energy(
+                (&key("energy"), cluster.register_file_energy),
+                (&key("watts"), cluster.register_file_watts),
+                (Amount::Byte, self.file_rate(cluster)),
+            )?;
+        }
+        for (name, unit) in &self.unit {
+            check_energy(
+                (&format!("unit.{name}.energy"), unit.energy),
+                (&format!("unit.{name}.watts"), unit.watts),
+                (Amount::Word, self.unit_rate(name)),
+            )?;
+        }
+        Ok(())
     }
 
     fn check_clusters(&self) -> Result<()> {
@@ -210,11 +268,6 @@ impl Literal {
             within(
                 &key("register_file_area_mm2"),
                 cluster.register_file_area_mm2,
-                WATTS,
-            )?;
-            within(
-                &key("register_file_watts"),
-                cluster.register_file_watts,
                 WATTS,
             )?;
             for (name, &count) in &cluster.units {
@@ -337,7 +390,6 @@ impl UnitLiteral {
         within(&key("interval"), self.interval, 1..=1 << 16)?;
         within(&key("latency"), self.latency, 1..=1 << 20)?;
         within(&key("area_mm2"), self.area_mm2, WATTS)?;
-        within(&key("watts"), self.watts, WATTS)?;
         match self.shape {
             CostShape::Stages { radix } => within(&key("shape.radix"), radix, 2..=1 << 20),
             CostShape::Stream {} | CostShape::Square {} | CostShape::Gather {} => Ok(()),
@@ -345,7 +397,11 @@ impl UnitLiteral {
     }
 }
 
-fn within<T: PartialOrd + Display>(key: &str, found: T, range: RangeInclusive<T>) -> Result<()> {
+pub(super) fn within<T: PartialOrd + Display>(
+    key: &str,
+    found: T,
+    range: RangeInclusive<T>,
+) -> Result<()> {
     // No range contains NaN, so it is refused too.
     if range.contains(&found) {
         return Ok(());
@@ -358,11 +414,11 @@ fn within<T: PartialOrd + Display>(key: &str, found: T, range: RangeInclusive<T>
 }
 
 /// The value of a key, or an error if it is missing. `write` is the line to add to the file.
-fn required<T>(key: &str, value: Option<T>, write: &str) -> Result<T> {
+pub(super) fn required<T>(key: &str, value: Option<T>, write: &str) -> Result<T> {
     value.ok_or_else(|| wrong(key, "missing", write))
 }
 
-fn wrong(key: &str, found: impl Display, expected: impl Into<String>) -> Error {
+pub(super) fn wrong(key: &str, found: impl Display, expected: impl Into<String>) -> Error {
     Error::Key {
         key: key.to_owned(),
         found: found.to_string(),

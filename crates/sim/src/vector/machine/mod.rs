@@ -1,7 +1,11 @@
 //! Vector machines as data: read from TOML, checked, resolved to integers once.
 
+mod energy;
+#[cfg(test)]
+mod energy_tests;
 mod literal;
 mod operation;
+mod rates;
 #[cfg(test)]
 mod tests;
 mod vary;
@@ -37,8 +41,8 @@ pub struct Unit {
     shape: CostShape,
     /// Area of one unit, in square millimetres.
     pub area_mm2: f64,
-    /// Power of one unit that is always busy, in watts.
-    pub watts: f64,
+    /// Energy of a word that passes the unit once, in joules, at the voltage of the file's energies.
+    joules_per_word: f64,
 }
 
 /// One cluster: units around a register file, and ports to the scratchpad.
@@ -81,6 +85,16 @@ impl Unit {
         match self.shape {
             CostShape::Gather {} => 1,
             CostShape::Stream {} | CostShape::Stages { .. } | CostShape::Square {} => terms as u64,
+        }
+    }
+
+    /// Words that pass the unit in an instruction of `terms` terms over limbs of `n` words. They do
+    /// not depend on lanes.
+    pub fn words(&self, n: usize, terms: usize) -> u64 {
+        let words = n as u64 * self.passes(terms);
+        match self.shape {
+            CostShape::Stages { radix } => words * stages(n as u64, radix),
+            CostShape::Stream {} | CostShape::Square {} | CostShape::Gather {} => words,
         }
     }
 
@@ -314,25 +328,6 @@ impl Machine {
         Some((unit.pass(n).div_ceil(count as u64), unit.latency))
     }
 
-    /// Power of the parts that are always on, in watts.
-    pub fn static_watts(&self) -> f64 {
-        self.literal.static_watts
-    }
-
-    /// Names of the parts other than units, with their power in watts while they are always busy.
-    pub fn part_watts(&self) -> [(&'static str, f64); 4] {
-        let files = self.literal.cluster.iter();
-        let files = files
-            .map(|cluster| cluster.register_file_watts * cluster.count as f64)
-            .sum();
-        [
-            ("register files", files),
-            ("scratchpad", self.literal.scratchpad.watts),
-            ("network", self.literal.network.watts),
-            ("memory", self.literal.memory.watts),
-        ]
-    }
-
     /// Names of all components with their areas in square millimetres, all units of a kind
     /// together.
     pub fn areas(&self) -> Vec<(String, f64)> {
@@ -367,7 +362,7 @@ impl Unit {
             latency: u64::try_from(unit.latency).expect("checked"),
             shape: unit.shape,
             area_mm2: unit.area_mm2,
-            watts: unit.watts,
+            joules_per_word: unit.energy.unwrap_or_default().joules(),
         }
     }
 }

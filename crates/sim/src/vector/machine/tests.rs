@@ -43,9 +43,10 @@ fn craterlake_and_sharp_have_the_printed_figures() {
         let machine = Machine::named(name).expect("built in");
         let area: f64 = machine.areas().iter().map(|(_, area)| area).sum();
         assert!((area - mm2).abs() < 0.01, "{name}: {area} mm2");
+        let watts_of = machine.unit_watts();
         let units = machine.clusters().iter().flat_map(|cluster| {
-            let counts = cluster.units.iter().zip(machine.units());
-            counts.map(|(&count, unit)| count as f64 * unit.watts)
+            let counts = cluster.units.iter().zip(&watts_of);
+            counts.map(|(&count, watts)| count as f64 * watts)
         });
         let parts = machine.part_watts();
         let sum: f64 = units.chain(parts.map(|(_, watts)| watts)).sum();
@@ -69,9 +70,10 @@ fn hyena_has_the_printed_figures() {
     let hyena = Machine::named("hyena").expect("built in");
     let area: f64 = hyena.areas().iter().map(|(_, area)| area).sum();
     assert!((area - 163.02).abs() < 0.02, "{area} mm2");
+    let watts_of = hyena.unit_watts();
     let units = hyena.clusters().iter().flat_map(|cluster| {
-        let counts = cluster.units.iter().zip(hyena.units());
-        counts.map(|(&count, unit)| count as f64 * unit.watts)
+        let counts = cluster.units.iter().zip(&watts_of);
+        counts.map(|(&count, watts)| count as f64 * watts)
     });
     let parts = hyena.part_watts();
     let chip = parts.into_iter().filter(|(name, _)| *name != "memory");
@@ -268,13 +270,55 @@ fn missing_unknown_and_absurd_values_are_refused_by_name() {
         (
             "mac = 1 }\noperations = \"all\"",
             "mac = 1 }\noperations = \"all\"\n\n[[cluster]]\nname = \"second\"\ncount = 1\nports = 1\nport_bytes = 64\n\
-             register_file_bytes = 0\nregister_file_area_mm2 = 0\nregister_file_watts = 0\nunits = { mac = 1 }\n\
+             register_file_bytes = 0\nregister_file_area_mm2 = 0\nregister_file_energy = { picojoules_per_byte = 1 }\nunits = { mac = 1 }\n\
              operations = [\"ntt\"]",
             &[
                 "cluster \"second\".operations",
                 "ntt",
                 "units that the cluster has",
             ],
+        ),
+        (
+            "energy = { picojoules_per_byte = 31.25 }",
+            "watts = 2.0",
+            &[
+                "memory.watts is 2,",
+                "energy = { watts = 2.0, bytes_per_second = 6.4e10 }",
+            ],
+        ),
+        (
+            "register_file_energy = { picojoules_per_byte = 1.0 }",
+            "",
+            &["register_file_energy is missing", "picojoules_per_byte"],
+        ),
+        (
+            "energy = { picojoules_per_word = 125.0 }",
+            "energy = { picojoules_per_byte = 125.0 }",
+            &[
+                "unit.permutation.energy",
+                "picojoules_per_byte",
+                "words_per_second",
+            ],
+        ),
+        (
+            "energy = { picojoules_per_word = 125.0 }",
+            "energy = { picojoules_per_word = 125.0, watts = 1.0 }",
+            &["unit.permutation.energy", "{ picojoules_per_word, watts }"],
+        ),
+        (
+            "static_watts = 0.5",
+            "static_watts = 0.5\nvoltage = { energies = 0.8, volts = [[500, 0.6], [900, 0.8]] }",
+            &["clock_mhz", "1000", "500 to 900"],
+        ),
+        (
+            "static_watts = 0.5",
+            "static_watts = 0.5\nvoltage = { energies = 0.8, volts = [[900, 0.6], [500, 0.8]] }",
+            &["voltage.volts", "rising clock"],
+        ),
+        (
+            "static_watts = 0.5",
+            "static_watts = 0.5\nleakage_watts_per_mm2 = -1.0",
+            &["leakage_watts_per_mm2 is -1"],
         ),
         (
             "buffer_bytes = 0\n",

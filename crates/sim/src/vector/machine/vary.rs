@@ -4,21 +4,21 @@
 //! clusters, `cluster.NAME.ports` the ports of one. `lanes` sets the lanes of all units: the widest
 //! units get this number, the others keep their proportion to them.
 //!
-//! Areas and watts follow, because the file has figures for one size. They grow with the power of
-//! the size that `[scaling]` names. The default power is 1.
+//! Areas follow, because the file has figures for one size. They grow with the power of the size
+//! that `[scaling]` names. The default power is 1. The watts of a part that is always busy grow
+//! with the same power, and it passes more in a second, so the energy of a byte or of a word grows
+//! with the power less 1: with powers of 1 it stays. Capacity passes nothing, so energies grow
+//! with the whole power of bytes.
 //!
 //! | changed sizes | figures that grow with them |
 //! |---|---|
 //! | lanes of a unit | the unit |
 //! | bytes, and the width of all ports, of the scratchpad | the scratchpad |
 //! | bytes of a register file | the register file |
-//! | lanes of all units of a cluster | watts of its register file, which serves them |
+//! | lanes of all units of a cluster | energies of its register file, which serves them |
 //! | width of all ports of the clusters | the network |
 //! | bytes in a second | the memory |
-//! | clock | watts of all but the memory, no area |
-//!
-//! With powers of 1, lanes, ports, bandwidth and clock therefore leave the energy of an operation
-//! as it is.
+//! | clock | energies of all but the memory, no area |
 
 use super::literal::{Literal, Scaling};
 use crate::error::{Error, Result};
@@ -27,7 +27,8 @@ use toml::{Table, Value};
 /// The path that sets the lanes of all units.
 const LANES: &str = "lanes";
 
-/// Replaces integers in the file of a machine, and scales the areas and watts that depend on them.
+/// Replaces integers in the file of a machine, and scales the areas and energies that depend on
+/// them.
 /// `changes` has paths with their new values.
 ///
 /// # Errors
@@ -91,7 +92,10 @@ fn list(value: &Value, path: &str, paths: &mut Vec<String>) {
         Value::Integer(_) => paths.push(path.to_owned()),
         Value::Table(table) => table
             .iter()
-            .filter(|(name, _)| !path.is_empty() || *name != "scaling")
+            .filter(|(name, _)| {
+                !path.is_empty() || !["scaling", "voltage"].contains(&name.as_str())
+            })
+            .filter(|(name, _)| !name.ends_with("energy"))
             .for_each(|(name, value)| list(value, &behind(name), paths)),
         Value::Array(several) => {
             for one in several {
@@ -149,66 +153,108 @@ fn set_lanes(table: &mut Table, to: i64) -> Result<()> {
     Ok(())
 }
 
-/// Scales areas and watts by the sizes that differ between `before` and `after`.
+/// Scales areas and energies by the sizes that differ between `before` and `after`.
 fn scale(table: &mut Table, before: &Literal, after: &Literal) {
-    let grown = |before: u64, after: u64, power: f64| (after as f64 / before as f64).powf(power);
     let by = after.scaling.unwrap_or_default();
-    let clock = grown(before.clock_mhz, after.clock_mhz, by.clock);
-    let both = |part: Option<&mut Value>, prefix: &str, [area, watts]: [f64; 2]| {
-        let Some(part) = part.and_then(Value::as_table_mut) else {
-            return;
-        };
-        for (name, factor) in [("area_mm2", area), ("watts", watts)] {
-            if let Some(value) = part.get_mut(&format!("{prefix}{name}")) {
-                let old = match value {
-                    Value::Integer(old) => *old as f64,
-                    Value::Float(old) => *old,
-                    _ => continue,
-                };
-                *value = Value::Float(old * factor);
-            }
-        }
-    };
+    let clock = Growth::of(before.clock_mhz, after.clock_mhz, by.clock).joules;
     for (name, unit) in &before.unit {
-        let factor = grown(unit.lanes, after.unit[name].lanes, by.lanes);
+        let growth = Growth::of(unit.lanes, after.unit[name].lanes, by.lanes);
         let units = table.get_mut("unit");
-        both(
-            units.and_then(|units| units.get_mut(name)),
-            "",
-            [factor, factor * clock],
-        );
+        growth.apply(units.and_then(|units| units.get_mut(name)), "", clock);
     }
     let width = |of: &Literal| {
         let pad = &of.scratchpad;
         pad.banks * pad.ports * pad.port_bytes
     };
     let pads = [&before.scratchpad, &after.scratchpad];
-    let factor = grown(pads[0].bytes, pads[1].bytes, by.bytes)
-        * grown(width(before), width(after), by.ports);
-    both(table.get_mut("scratchpad"), "", [factor, factor * clock]);
+    let bytes = Growth::of_capacity(pads[0].bytes, pads[1].bytes, by.bytes);
+    let growth = bytes.times(Growth::of(width(before), width(after), by.ports));
+    growth.apply(table.get_mut("scratchpad"), "", clock);
     let width = |of: &Literal| -> u64 {
         let clusters = of.cluster.iter();
         clusters
             .map(|one| one.count * one.ports * one.port_bytes)
             .sum()
     };
-    let factor = grown(width(before), width(after), by.ports);
-    both(table.get_mut("network"), "", [factor, factor * clock]);
+    let growth = Growth::of(width(before), width(after), by.ports);
+    growth.apply(table.get_mut("network"), "", clock);
     let rates = [before, after].map(|of| of.memory.bytes_per_second);
-    let factor = grown(rates[0], rates[1], by.bandwidth);
-    both(table.get_mut("memory"), "", [factor, factor]);
+    let growth = Growth::of(rates[0], rates[1], by.bandwidth);
+    growth.apply(table.get_mut("memory"), "", 1.0);
     let lanes = |of: &Literal, cluster: usize| -> u64 {
         let units = of.cluster[cluster].units.iter();
         units.map(|(name, count)| count * of.unit[name].lanes).sum()
     };
     for (place, (old, new)) in before.cluster.iter().zip(&after.cluster).enumerate() {
         let bytes = [old.register_file_bytes, new.register_file_bytes].map(|bytes| bytes.max(1));
-        let area = grown(bytes[0], bytes[1], by.bytes);
-        let watts = area * grown(lanes(before, place), lanes(after, place), by.lanes) * clock;
+        let bytes = Growth::of_capacity(bytes[0], bytes[1], by.bytes);
+        let served = Growth::of(lanes(before, place), lanes(after, place), by.lanes).joules;
         let clusters = table.get_mut("cluster").and_then(Value::as_array_mut);
         let cluster = clusters.and_then(|all| all.get_mut(place));
-        both(cluster, "register_file_", [area, watts]);
+        bytes.apply(cluster, "register_file_", served * clock);
     }
+}
+
+/// Factors of the area of a part and of the energy of what it passes.
+#[derive(Clone, Copy)]
+struct Growth {
+    area: f64,
+    joules: f64,
+}
+
+impl Growth {
+    /// A size that a part passes more with. Its watts grow with the power, and so does its area.
+    fn of(before: u64, after: u64, power: f64) -> Self {
+        let ratio = after as f64 / before as f64;
+        Self {
+            area: ratio.powf(power),
+            joules: ratio.powf(power - 1.0),
+        }
+    }
+
+    /// A size that changes what an access takes and not how many there are.
+    fn of_capacity(before: u64, after: u64, power: f64) -> Self {
+        let factor = (after as f64 / before as f64).powf(power);
+        Self {
+            area: factor,
+            joules: factor,
+        }
+    }
+
+    fn times(self, other: Self) -> Self {
+        Self {
+            area: self.area * other.area,
+            joules: self.joules * other.joules,
+        }
+    }
+
+    /// Multiplies the area of a part, and its energies by `more` too.
+    fn apply(self, part: Option<&mut Value>, prefix: &str, more: f64) {
+        let Some(part) = part.and_then(Value::as_table_mut) else {
+            return;
+        };
+        if let Some(area) = part.get_mut(&format!("{prefix}area_mm2")) {
+            multiply(area, self.area);
+        }
+        let energy = part.get_mut(&format!("{prefix}energy"));
+        let Some(energy) = energy.and_then(Value::as_table_mut) else {
+            return;
+        };
+        for name in ["picojoules_per_byte", "picojoules_per_word", "watts"] {
+            if let Some(value) = energy.get_mut(name) {
+                multiply(value, self.joules * more);
+            }
+        }
+    }
+}
+
+fn multiply(value: &mut Value, factor: f64) {
+    let old = match value {
+        Value::Integer(old) => *old as f64,
+        Value::Float(old) => *old,
+        _ => return,
+    };
+    *value = Value::Float(old * factor);
 }
 
 impl Scaling {
@@ -229,7 +275,7 @@ impl Scaling {
     }
 }
 
-/// Describes the powers of sizes with which the areas and watts of a machine's file grow in a
+/// Describes the powers of sizes with which the areas and watts of a machine grow in a
 /// sweep.
 ///
 /// # Errors

@@ -1,8 +1,8 @@
 //! Counts of the activity on a machine, for each step of the program. Their sum is that of the
 //! whole program.
 
+use super::accesses::{Accesses, Counter};
 use super::traffic::Traffic;
-use super::unit_counts;
 use crate::vector::machine::{Machine, Operation};
 use crate::vector::passes::{Event, Schedule};
 use crate::vector::work::{NONE, Source, Work};
@@ -17,6 +17,7 @@ pub(super) struct Activity {
     /// Cycles in which the memory channel moves limbs.
     pub(super) memory: u64,
     pub(super) traffic: Traffic,
+    pub(super) accesses: Accesses,
     pub(super) instructions: u64,
     /// The cycle in which the first instruction or load begins, and the cycle in which the last
     /// result is available.
@@ -28,6 +29,7 @@ impl Activity {
     fn new(machine: &Machine) -> Self {
         Self {
             passes: vec![0; machine.units().len()],
+            accesses: Accesses::new(machine),
             begins: u64::MAX,
             ..Self::default()
         }
@@ -48,6 +50,7 @@ impl Activity {
             sum.ports += step.ports;
             sum.memory += step.memory;
             sum.traffic.add_assign(&step.traffic);
+            sum.accesses.add_assign(&step.accesses);
             sum.instructions += step.instructions;
             sum.spans(step.begins, step.ends);
         }
@@ -55,22 +58,12 @@ impl Activity {
     }
 
     /// Energy by component, in joules: the units by name, then the other parts, then the parts that
-    /// are always on, for `cycles`.
+    /// are always on and the leakage, for `cycles`.
     pub(super) fn joules(&self, machine: &Machine, cycles: u64) -> Vec<(String, f64)> {
-        let seconds = |cycles: f64| cycles / machine.hertz();
-        let units = machine.units().iter().zip(&self.passes);
-        let mut joules: Vec<(String, f64)> = units
-            .map(|(unit, &busy)| (unit.name.clone(), unit.watts * seconds(busy as f64)))
-            .collect();
-        let all: usize = unit_counts(machine).iter().sum();
-        let passes = self.passes.iter().sum::<u64>() as f64 / all.max(1) as f64;
-        let network = self.ports as f64 / machine.clusters().len() as f64;
-        let busy = [passes, network, network, self.memory as f64];
-        for ((part, watts), busy) in machine.part_watts().into_iter().zip(busy) {
-            joules.push((part.to_owned(), watts * seconds(busy)));
-        }
-        let always = machine.static_watts() * seconds(cycles as f64);
-        joules.push(("always on".into(), always));
+        let seconds = cycles as f64 / machine.hertz();
+        let mut joules = self.accesses.joules(machine);
+        joules.push(("always on".into(), machine.static_watts() * seconds));
+        joules.push(("leakage".into(), machine.leakage_watts() * seconds));
         joules
     }
 }
@@ -83,6 +76,7 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
     let passes: Vec<u64> = machine.units().iter().map(|unit| unit.pass(n)).collect();
     let latencies = latencies(machine);
     let mut owners = load_owners(work, schedule);
+    let mut counter = Counter::new(machine, work, schedule);
     let mut known = vec![false; work.inputs().len()];
     let mut steps = vec![Activity::new(machine); work.steps().len()];
     for (event, start) in schedule.events() {
@@ -94,6 +88,7 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
                 for &unit in machine.uses(kind) {
                     step.passes[unit] += machine.units()[unit].cycles(n, work.terms(i));
                 }
+                counter.count(i, &mut step.accesses);
                 step.ports += schedule.ports(i);
                 step.instructions += 1;
                 step.spans(start, start + schedule.busy(i) + latencies[kind as usize]);
@@ -106,6 +101,8 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
                 if let (true, Some((cycles, latency))) = (sampled, machine.generation(n)) {
                     let unit = machine.uses(Operation::Sample)[0];
                     step.passes[unit] += passes[unit];
+                    step.accesses.words[unit] += machine.units()[unit].words(n, 1);
+                    step.accesses.scratchpad += bytes;
                     step.spans(start, start + cycles + latency);
                     continue;
                 }
@@ -120,6 +117,8 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
                     (Some(Source::Constant), false) => &mut traffic.constants,
                     (Some(_), false) => &mut traffic.inputs,
                 } += bytes;
+                step.accesses.memory += bytes;
+                step.accesses.scratchpad += bytes;
                 step.memory += transfer;
                 step.spans(start, start + transfer + machine.memory_latency());
             }
@@ -131,6 +130,8 @@ pub(super) fn by_step(machine: &Machine, work: &Work, schedule: &Schedule) -> Ve
                 } else {
                     step.traffic.results_written += bytes;
                 }
+                step.accesses.memory += bytes;
+                step.accesses.scratchpad += bytes;
                 step.memory += transfer;
                 step.spans(start, start + transfer);
             }

@@ -1,5 +1,6 @@
 //! Reports of schedules: time, energy, traffic, and the distance from lower bounds.
 
+mod accesses;
 mod activity;
 mod around;
 mod bound;
@@ -34,8 +35,10 @@ pub struct Report {
     /// The cycles in seconds.
     pub seconds: f64,
     /// Energy by component, in joules: the units by name, then the other parts, then the parts that
-    /// are always on.
+    /// are always on and the leakage.
     pub joules: Vec<(String, f64)>,
+    /// Accesses of the components: words of the units by name, then bytes of the other parts.
+    pub accesses: Vec<(String, u64)>,
     /// Area by component, in square millimetres: the units by name, then the other parts.
     pub areas: Vec<(String, f64)>,
     /// Bytes between memory and scratchpad.
@@ -87,6 +90,7 @@ impl Report {
             cycles,
             seconds: cycles as f64 / machine.hertz(),
             joules: sum.joules(machine, cycles),
+            accesses: sum.accesses.named(machine),
             areas: machine.areas(),
             bound: Bound::new(machine, work, &sum.traffic),
             traffic: sum.traffic,
