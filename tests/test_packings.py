@@ -6,9 +6,10 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import palladion
 import pytest
-from palladion import UsageError
+from palladion import DataError, UsageError
 from palladion.accelerators.packing_trials import SURVEY, Layer, layers_of, names
 
 from tests.conftest import Command, refused
@@ -81,6 +82,66 @@ def test_the_layers_of_a_network_are_packed_with_their_weights() -> None:
     assert found["whole"]
     assert (found["results"], found["wrong"]) == (10, 0)
     assert found["key_bytes"] > 0
+
+
+@pytest.mark.parametrize("text", ["8x12x10-16x3x3/2:g4:p0:d2:b3", "7-5", "4x9x7-4x3x2:p2"])
+def test_the_shapes_of_a_layer_are_those_of_its_definition(text: str) -> None:
+    layer = Layer.parse(text)
+    [row] = [row for row in layer.choice("bfv", 13)["candidates"] if row["packing"] == "c2pc"]
+    values = np.zeros(layer.input_shape, int)
+    results = layer.weighted(np.ones(layer.weight_shape, int)).trial(
+        row["packing"], "bfv", 13, 2000, values=values
+    )
+    assert results["values"] == [0] * int(np.prod(layer.output_shape))
+
+
+@pytest.mark.parametrize(("scheme", "most"), [("bfv", 12), ("ckks", 2000)])
+def test_a_layer_of_ones_own_is_computed_on_values_of_ones_own(
+    command: Command, tmp_path: Path, scheme: str, most: int
+) -> None:
+    """Against a convolution by its definition, whole and in parts."""
+    rng = np.random.default_rng(1)
+    x, w = rng.integers(-15, 16, (3, 8, 8)), rng.integers(-15, 16, (4, 3, 3, 3))
+    files = [tmp_path / name for name in ("x.npy", "w.npy", "y.npy")]
+    np.save(files[0], x)
+    np.save(files[1], w.astype(float))
+    args = ("packing", "3x8x8-4x3x3/2", "--scheme", scheme, "--most", most, "--run", "--json")
+    shown = json.loads(
+        command(*args, "--input", files[0], "--weights", files[1], "--output", files[2]).stdout
+    )
+    [row] = shown["packings"]
+    assert row["packing"] == shown["chosen"]
+    assert row["run"]["whole"]
+    assert "values" not in row["run"]
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))[:, ::2, ::2]
+    expected = np.einsum("cyxrs,kcrs->kyx", windows, w)
+    np.testing.assert_array_equal(np.load(files[2]), expected[None])
+
+
+def test_numbers_that_do_not_fit_a_layer_are_refused(command: Command, tmp_path: Path) -> None:
+    file, layer = tmp_path / "x.npy", Layer.parse("4-2")
+    for values, words in (
+        (np.zeros(5), "the values have the shape 5, expected 1x4x1x1"),
+        (np.array([1, 2, 0.5, 0]), "one of the values is 0.5, expected integers"),
+        (np.array([1, 2, np.inf, 0]), "one of the values is inf, expected integers"),
+    ):
+        np.save(file, values)
+        refused(command("packing", "4-2", "--run", "--input", file), words)
+    with pytest.raises(DataError, match="the weights have the shape 2x3, expected 2x4x1x1"):
+        layer.weighted(np.ones((2, 3)))
+    full = layer.weighted(np.full((2, 4), 100))
+    for scheme, most in (("bfv", 32_768), ("ckks", 262_144)):
+        with pytest.raises(
+            UsageError, match=f"largest absolute value is 300000, .* at most {most}"
+        ):
+            full.trial("lola", scheme, 13, 2000, values=np.full(4, 300_000))
+    with pytest.raises(UsageError, match="result is 40000, expected at most 32768"):
+        full.trial("lola", "bfv", 13, 2000, values=np.full(4, 100))
+    np.save(file, np.ones(4))
+    refused(command("packing", "4-2", "--input", file), "--input is of --run and one layer")
+    refused(command("packing", "4-2", "3-2", "--run", "--input", file), "one layer: 2 were given")
+    refused(command("packing", "4-2", "--run", "--output", file), "give the values")
 
 
 def test_the_command_prints_runs_and_refuses(command: Command, tmp_path: Path) -> None:

@@ -60,15 +60,16 @@ def packing_choice(
 
 def packing_trial(
     name: str,
-    shape: Sequence[int],
-    weights: list[int] | None,
+    layer: tuple[Sequence[int], list[int] | None],
+    values: list[int] | None,
     parameters: tuple[str, int],
     most: int,
     hear: Callable[[int, int], object] | None,
 ) -> Fields:
     """An encrypted run of a layer, compared with the layer on integers.
 
-    If it is too large, a part of it is run, or with ``hear`` all of its parts."""
+    ``layer`` is a shape and weights. Where weights or values are None, they are random. If the
+    layer is too large, a part of it is run, or with ``hear`` or values all of its parts."""
 
 def packing_workload(
     name: str, shape: Sequence[int], log_n: int, most: int

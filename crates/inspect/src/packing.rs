@@ -134,6 +134,11 @@ fn in_parts<S: Encrypts>(
         all.key_bytes = all.key_bytes.max(ran.key_bytes);
         all.weight_bytes = all.weight_bytes.max(ran.weight_bytes);
     }
+    if let Frame::Exact(params) = frame {
+        let t = params.t();
+        let results = all.results.iter_mut();
+        results.for_each(|sum| *sum = t.center(t.from_i64(*sum)));
+    }
     all.wrong = wrong(frame, &all.results, &expected);
     Ok(all)
 }

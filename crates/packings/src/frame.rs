@@ -1,6 +1,7 @@
 //! The ciphertexts that a packing fills: their slots, levels and scales.
 
 use crate::error::{Error, Result, shape};
+use crate::layer::Layer;
 use ckks::Complex64;
 use evaluate::circuit::arithmetic;
 use program::circuit::{Arithmetic, Type};
@@ -133,6 +134,30 @@ impl Frame {
     /// Slots of all rows.
     pub fn slots(&self) -> usize {
         self.rows() * self.row()
+    }
+
+    /// Checks that the results of a layer are integers that slots hold: from `-t/2` to `t/2` in
+    /// exact arithmetic, of at most 18 bits in approximate arithmetic.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a result, a value or a weight that is larger, and for other numbers of
+    /// values or weights than the layer has.
+    pub fn check_results(&self, layer: &Layer, x: &[i64], weights: &[i64]) -> Result<()> {
+        let most = match self {
+            Self::Exact(params) => params.t().value() / 2,
+            Self::Approximate(_) => 1 << (FIRST_BITS - SCALE_BITS - 1),
+        };
+        let check = |what: &str, numbers: &[i64]| {
+            let largest = numbers.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
+            if largest <= most {
+                return Ok(());
+            }
+            let what = format!("the largest absolute {what}");
+            Err(shape(what, largest, format!("at most {most}")))
+        };
+        check("value", x)?;
+        check("weight", weights)?;
+        check("result", &layer.apply(x, weights)?)
     }
 
     /// The type of a fresh ciphertext at a level.

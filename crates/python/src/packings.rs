@@ -170,21 +170,24 @@ fn set_traffic(entry: &Bound<'_, PyDict>, traffic: &Traffic) -> PyResult<()> {
 /// Runs a layer in a packing, encrypted. If the layer takes more than `most` products, rotations or
 /// ciphertexts, only a part of it is run. With `hear`, all parts are run, one after the other, and
 /// `hear(done, all)` is called before each part with the number of parts that have run and the
-/// number of all parts. Values are random. Weights are random too, unless a whole layer with its
-/// own weights is run.
+/// number of all parts.
+///
+/// The weights and the values of the whole layer are random where they are `None`, and so are the
+/// weights of a part. With values all parts are run, the results are those of the layer, and
+/// numbers that slots do not hold are refused.
 #[pyfunction]
 pub(crate) fn packing_trial<'py>(
     py: Python<'py>,
     name: &str,
-    shape: Shape,
-    weights: Option<Vec<i64>>,
+    layer: (Shape, Option<Vec<i64>>),
+    values: Option<Vec<i64>>,
     parameters: (String, u32),
     most: u64,
     hear: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (scheme, log_n) = parameters;
+    let ((shape, weights), (scheme, log_n)) = (layer, parameters);
     let (whole, arith) = (layer_of(&shape), arith(&scheme)?);
-    let in_parts = hear.is_some();
+    let in_parts = hear.is_some() || values.is_some();
     let tell = |py: Python<'_>, (done, all): (usize, usize)| match &hear {
         Some(hear) => hear.call1(py, (done, all)).map(drop),
         None => Ok(()),
@@ -199,7 +202,10 @@ pub(crate) fn packing_trial<'py>(
         let rng = &mut system_rng();
         let own = weights.filter(|_| taken == whole);
         let weights = own.unwrap_or_else(|| random_numbers(taken.weights(), MOST, rng));
-        let x = random_numbers(taken.inputs(), MOST, rng);
+        let x = match values {
+            Some(x) => frame.check_results(&taken, &x, &weights).map(|()| x)?,
+            None => random_numbers(taken.inputs(), MOST, rng),
+        };
         let factors = timing::machine_factors();
         let prices = Prices::REFERENCE.scaled(factors.transforms, factors.inner_products);
         let counts = packing.counts(&taken, &frame)?;
@@ -308,6 +314,7 @@ fn key_limbs(level: usize) -> u64 {
 
 fn set_trial(out: &Bound<'_, PyDict>, found: &Trial) -> PyResult<()> {
     out.set_item("results", found.results.len())?;
+    out.set_item("values", &found.results)?;
     out.set_item("wrong", found.wrong)?;
     out.set_item("seconds", found.seconds)?;
     out.set_item("encoding_seconds", found.encoding_seconds)?;

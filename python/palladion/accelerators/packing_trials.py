@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from palladion import _native
-from palladion.errors import UsageError
+from palladion.errors import DataError, UsageError
+from palladion.support.text import times
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
     from palladion.nn.integers.network import IntNetwork
+
+    Array = npt.NDArray[np.generic]
 
 __all__ = ["SURVEY", "Layer", "layers_of", "names"]
 
@@ -93,17 +99,75 @@ class Layer:
         log_n: int,
         most: int,
         hear: Callable[[int, int], object] | None = None,
+        values: Array | None = None,
     ) -> dict[str, Any]:
-        """Encrypt random values, run the layer in a packing, and compare all results.
+        """Encrypt values, run the layer in a packing, and compare all results.
 
         If the packing takes more than ``most`` products, rotations or ciphertexts, a part of the
         layer is run, which is a whole layer of its own. ``layer`` of the result names it. With
         ``hear`` all parts are run, one after the other, and their results are the layer's results:
         ``parts`` is their number, and ``hear(done, all)`` is called before each part. A result of a
         part of the channels is a sum that is completed after it is decrypted.
+
+        ``values`` are integers of :attr:`input_shape`. Without them values are random, and only a
+        whole layer has its own weights. With them all parts are run, and the entry ``values`` of
+        the result has those of :attr:`output_shape`, in one list.
+
+        Raises
+        ------
+        DataError
+            If ``values`` are of another shape, or no integers.
+        UsageError
+            For a packing that cannot compute the layer, and for values, weights or results that do
+            not fit a slot.
         """
         parameters = (scheme, log_n)
-        return _native.packing_trial(packing, self.shape, self.weights, parameters, most, hear)
+        own = None if values is None else _integers("values", values, self.input_shape)
+        layer = (self.shape, self.weights)
+        return _native.packing_trial(packing, layer, own, parameters, most, hear)
+
+    def weighted(self, weights: Array) -> Layer:
+        """This layer with weights: integers of :attr:`weight_shape`.
+
+        Raises
+        ------
+        DataError
+            If they are of another shape, or no integers.
+        """
+        return replace(self, weights=_integers("weights", weights, self.weight_shape))
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        """Images, channels, rows, columns of the values."""
+        batch, channels, _kernels, _groups, height, width = self.shape[:6]
+        return (batch, channels, height, width)
+
+    @property
+    def weight_shape(self) -> tuple[int, ...]:
+        """Kernels, channels of a group, rows, columns of the weights."""
+        _batch, channels, kernels, groups, _height, _width, *kernel = self.shape[:8]
+        return (kernels, channels // max(groups, 1), *kernel)
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        """Images, kernels, rows, columns of the results."""
+        sides = []
+        for axis in (0, 1):
+            size, window, stride, dilation = self.shape[4 + axis : 12 : 2]
+            padded = size + self.shape[12 + axis] + self.shape[14 + axis]
+            sides.append((padded - dilation * (window - 1) - 1) // stride + 1)
+        return (self.shape[0], self.shape[2], *sides)
+
+
+def _integers(name: str, array: Array, shape: tuple[int, ...]) -> list[int]:
+    """An array as integers, in order. Sides of length 1 may be left out."""
+    if [side for side in array.shape if side > 1] != [side for side in shape if side > 1]:
+        raise DataError(f"the {name} have the shape {times(array.shape)}, expected {times(shape)}")
+    numbers = array.reshape(-1).tolist()
+    for number in numbers:
+        if not isinstance(number, int | float) or not float(number).is_integer():
+            raise DataError(f"one of the {name} is {number}, expected integers: quantise them")
+    return [int(number) for number in numbers]
 
 
 def names() -> list[str]:

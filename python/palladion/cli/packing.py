@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import numpy.typing as npt
 
 import palladion
 from palladion.accelerators.packing_trials import SURVEY, Layer, layers_of, names
-from palladion.cli.common import json_option, print_json, threads_option
+from palladion.cli.common import FILE, OUTPUT, json_option, print_json, threads_option
 from palladion.cli.progress import Steps
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
+from palladion.nn.datasets.dataset import read_array
+from palladion.support.files import write
 from palladion.support.text import size
 
+Array = npt.NDArray[np.generic]
 Row = dict[str, Any]
 
 SMALL = 100_000
@@ -48,6 +55,20 @@ SMALL = 100_000
 @click.option(
     "--whole", is_flag=True, help="With --run: all parts of such a layer, one after the other."
 )
+@click.option(
+    "--input",
+    "values",
+    type=FILE,
+    help="With --run: an .npy file of integers, images x channels x rows x columns, that LAYER is "
+    "computed on, whole, in the cheapest packing or that of --packing.",
+)
+@click.option(
+    "--weights",
+    type=FILE,
+    help="With --input: an .npy file of integers, kernels x channels of a group x rows x columns. "
+    "Default: those of the network, or random ones.",
+)
+@click.option("--output", type=OUTPUT, help="With --input: the .npy file of the results.")
 @click.option("--survey", is_flag=True, help="Take the shapes of docs/packings.md.")
 @threads_option
 @json_option
@@ -60,6 +81,9 @@ def packing(
     run: bool,
     most: int,
     whole: bool,
+    values: Path | None,
+    weights: Path | None,
+    output: Path | None,
     survey: bool,
     as_json: bool,
 ) -> None:
@@ -67,7 +91,8 @@ def packing(
 
     LAYER is a shape: 16x32x32-32x3x3/2 has 16 channels of 32x32, 32 kernels of 3x3, stride 2.
     64-10 is dense. :g4 adds groups, :p0 padding, :d2 dilation, :b8 images. NETWORK is a file of an
-    integer network: all its convolutions and dense layers.
+    integer network: all its convolutions and dense layers. With --input a layer of yours is
+    computed on values of yours, and --output has its results, images x kernels x rows x columns.
 
     Seconds are predicted for one thread of this machine. With --run they are measured, and wrong
     results make the command fail. With --json there is one object a line.
@@ -81,16 +106,29 @@ def packing(
         raise UsageError("no layer: give a shape, a network, or --survey")
     if whole and not run:
         raise UsageError("--whole is of --run: give both")
+    own = None
+    if values is not None:
+        if not run or len(shapes) != 1:
+            raise UsageError(f"--input is of --run and one layer: {len(shapes)} were given")
+        own = read_array(values)
+        if weights is not None:
+            shapes = [shapes[0].weighted(read_array(weights))]
+    elif weights is not None or output is not None:
+        raise UsageError("--weights and --output are of --input: give the values")
     link = None if bandwidth is None else bandwidth * 1e6 / 8
     wrong = 0
     for layer in shapes:
         found = layer.choice(scheme, log_n, link)
         shown = [row for row in found["candidates"] if only in (None, row["packing"])]
+        if own is not None:
+            shown = shown[:1]
         if run:
             with Steps(quiet=as_json) as progress:
                 for row in shown:
-                    row["run"] = _run(layer, row["packing"], (scheme, log_n), most, whole, progress)
+                    trial = Trial(layer, row["packing"], scheme, log_n, most, whole, own)
+                    row["run"] = trial.run(progress)
                     wrong += row["run"]["wrong"]
+                    results = row["run"].pop("values")
         refused = {name: why for name, why in found["refused"] if only in (None, name)}
         chosen = found["candidates"][0]
         if as_json:
@@ -103,6 +141,10 @@ def packing(
             _show(shown, chosen, refused)
     if wrong:
         raise UsageError(f"{wrong} results differ from the layer on integers")
+    if output is not None:
+        data = io.BytesIO()
+        np.save(data, np.array(results).reshape(shapes[0].output_shape), allow_pickle=False)
+        write(output, data.getvalue())
 
 
 def _read(text: str) -> list[Layer]:
@@ -111,16 +153,29 @@ def _read(text: str) -> list[Layer]:
     return [Layer.parse(text)]
 
 
-def _run(
-    layer: Layer, packing: str, ring: tuple[str, int], most: int, whole: bool, progress: Steps
-) -> Row:
-    """The encrypted run of a layer, or of a part of it."""
-    name = f"{layer.name} {packing}"
-    if not whole:
-        with progress.step(name):
-            return layer.trial(packing, *ring, most)
-    progress.start_run()
-    return layer.trial(packing, *ring, most, lambda done, parts: progress.count(name, done, parts))
+@dataclass(frozen=True)
+class Trial:
+    """An encrypted run of a layer, or of a part of it."""
+
+    layer: Layer
+    packing: str
+    scheme: str
+    log_n: int
+    most: int
+    whole: bool
+    values: Array | None
+
+    def run(self, progress: Steps) -> Row:
+        """Run it."""
+        name = f"{self.layer.name} {self.packing}"
+        ring = (self.packing, self.scheme, self.log_n, self.most)
+        if not self.whole and self.values is None:
+            with progress.step(name):
+                return self.layer.trial(*ring)
+        progress.start_run()
+        return self.layer.trial(
+            *ring, lambda done, parts: progress.count(name, done, parts), self.values
+        )
 
 
 def _show(shown: list[Row], chosen: Row, refused: dict[str, str]) -> None:

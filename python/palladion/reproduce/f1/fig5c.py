@@ -59,6 +59,6 @@ NOTES: Final = (
     "Energy is that of activity: each component takes its share of its full power. The figure's "
     f"bars print no numbers; its text has {COMPUTE[0]:.0f} to {COMPUTE[1]:.0f} % for computation.",
     "The components' powers at full load are by memory of the longer paper's table, not checked "
-    "against it; their sum is the printed 180 W, of which units are 64 %: a program that keeps all "
+    "against it; their sum is the printed 180 W, of which units are 63 %: a program that keeps all "
     "parts equally busy has that share.",
 )
