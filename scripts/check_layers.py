@@ -179,7 +179,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "accelerators.packing_trials": {"nn"},
     # Shapes alone: a model of time and energy, with no ciphertext.
     "accelerators.packing_model": {"nn", "schemes", "simulation"},
-    "reproduce": {"accelerators.packing_model", "circuit", "measure", "xla"},
+    "reproduce": {"accelerators.packing_model", "circuit", "hybrid", "measure", "xla"},
     "__main__": {"cli"},
     # Commands use the facade: not the core.
     "cli": {

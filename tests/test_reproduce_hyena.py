@@ -49,6 +49,17 @@ def test_the_items_are_those_that_print_numbers() -> None:
     assert {name for name, item in ITEMS.items() if item.plots} == PLOTTED
 
 
+def test_two_parties_are_measured_on_request(tmp_path: Path) -> None:
+    found = json.loads(run("reproduce", "hyena", "table5", "--measure", "--json"))
+    online, offline = found["rows"][-2:]
+    assert online["work"] == "Palladion, online, measured"
+    assert online["total_ms"] == pytest.approx(online["he_ms"] + online["mpc_ms"])
+    assert 0 < online["total_ms"] < offline["total_ms"]
+    assert "MB offline" in found["notes"][-1]
+    with pytest.raises(UsageError, match=r"no resnet20_w7a7\.json in it"):
+        run("reproduce", "hyena", "fig1", "--measure", "--models", tmp_path)
+
+
 @pytest.mark.parametrize("item", [*ITEMS])
 def test_notes_fit_a_terminal_and_plots_are_written(item: str, tmp_path: Path) -> None:
     text = run("reproduce", "hyena", item, "--output", tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from palladion.accelerators.packing_model import (
@@ -14,14 +15,15 @@ from palladion.accelerators.packing_model import (
 from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import ARK_MS, CAPTION_MS, CHEETAH_MS
 from palladion.reproduce.hyena.runs import ratio, run_of
+from palladion.reproduce.hyena.two_parties import measure
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 ROUND_TRIP: Final = 0.0002
 """Seconds of a round trip in a local network."""
 
 
-def run(steps: Steps) -> Reproduction:
-    """The bars as printed, and the communication by its model."""
+def run(measured: bool, models: Path, steps: Steps) -> Reproduction:
+    """The bars as printed, the communication by its model, and on request our own mode here."""
     steps.start_run()
     shapes = network_named("resnet20").shapes
     sent = outputs_of(shapes, PackingMachine.named("hyena"))
@@ -45,6 +47,13 @@ def run(steps: Steps) -> Reproduction:
         ("Hyena", "server, corrected model", None, mended, None),
         ("Hyena", "both ways, and waiting", None, both, None),
     ]
+    here = measure(models, steps) if measured else None
+    if here is not None:
+        rows += [
+            ("Palladion, hybrid, measured", "linear layers", None, here.linear_ms, None),
+            ("Palladion, hybrid, measured", "activations", None, here.activation_ms, None),
+            ("Palladion, hybrid, measured", "offline", None, here.offline_ms, None),
+        ]
     parts = ("server (HE)", "communication", "computation (MPC)")
     series = (
         Series("Cheetah, printed", parts, [*CHEETAH_MS.values()]),
@@ -68,6 +77,7 @@ def run(steps: Steps) -> Reproduction:
             f"both ways: {exact.ciphertexts} ciphertexts with the borders of strided layers, as "
             "many back from the client, and a round trip of 0.2 ms for each layer. The paper "
             "counts one way and no waiting.",
+            *(here.notes if here else ()),
         ),
         (Panel("hybrid inference", "ms", series),),
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from palladion.accelerators.packing_model import LAN, PackingMachine, network_named, outputs_of
 from palladion.measure.accuracy import Steps
 from palladion.reproduce.hyena.paper import CHEETAH_MS, HE_MS, MPC_MS, TABLE_5, TOTAL
 from palladion.reproduce.hyena.runs import run_of
+from palladion.reproduce.hyena.two_parties import measure
 from palladion.reproduce.reproduction import Cell, Column, Reproduction
 
 
-def run(steps: Steps) -> Reproduction:
-    """The printed works, and Hyena by the model."""
+def run(measured: bool, models: Path, steps: Steps) -> Reproduction:
+    """The printed works, Hyena by the model, and on request our two-party mode here."""
     steps.start_run()
     watts, mm2 = TOTAL
     sent = outputs_of(network_named("resnet20").shapes, PackingMachine.named("hyena"))
@@ -23,6 +26,12 @@ def run(steps: Steps) -> Reproduction:
     for name, corrected in (("published model", False), ("corrected model", True)):
         found = 1000 * run_of("resnet20", "hyena", corrected=corrected).seconds
         rows.append((f"Hyena, {name}", found, mpc, found + mpc, mm2, watts, None))
+    here = measure(models, steps) if measured else None
+    if here is not None:
+        online = (here.linear_ms, here.activation_ms, here.linear_ms + here.activation_ms)
+        rows.append(("Palladion, online, measured", *online, None, None, None))
+        offline = here.offline_ms
+        rows.append(("Palladion, offline, measured", None, None, offline, None, None, None))
     return Reproduction(
         "Table 5: ResNet-20, milliseconds",
         (
@@ -39,5 +48,6 @@ def run(steps: Steps) -> Reproduction:
             "MPC: communication by the model of figure 1, one way, and the 1.7 ms of computation "
             "that the notebook adds without a source.",
             "The network is the public simulator's: 15 layers of ResNet-20's 20.",
+            *(here.notes if here else ()),
         ),
     )
