@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +12,11 @@ from click.testing import CliRunner
 from palladion import IntNetwork
 from palladion.cli.reproduce import reproduce
 from palladion.errors import UsageError
-from palladion.measure.accuracy import Steps
-from palladion.reproduce.athena import fig1, loop, simulated, table8
+from palladion.reproduce.athena import fig1, loop, table8
 
 pytestmark = pytest.mark.long
 
 MODELS = Path(__file__).parent.parent / "models"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def simulated_once() -> Iterator[None]:
-    """The items of a network share its simulation."""
-    made: dict[tuple[str, str, Path], simulated.Run] = {}
-    run_of = simulated.run_of
-
-    def once(benchmark: str, precision: str, models: Path, steps: Steps) -> simulated.Run:
-        key = benchmark, precision, models
-        if key not in made:
-            made[key] = run_of(benchmark, precision, models, steps)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulated, "run_of", once)
-        yield
 
 
 def run(*arguments: object) -> Any:

@@ -118,9 +118,21 @@ def simulated(
     return [run_of(name, precision, models, steps) for name, precision in work]
 
 
+RUNS: Final[dict[str, Run]] = {}
+"""Runs of this process by their network's JSON: several tables show the same."""
+
+
 def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
     """Compile, lower and simulate one network on the paper's machine."""
     network = network_of(benchmark, precision, models)
+    key = network.to_json()
+    if key not in RUNS:
+        RUNS[key] = simulated_run(benchmark, precision, network, steps)
+    return RUNS[key]
+
+
+def simulated_run(benchmark: str, precision: str, network: IntNetwork, steps: Steps) -> Run:
+    """As :func:`run_of`, always anew."""
     label = f"{benchmark} {precision}"
     with steps.step(f"compile {label}"):
         program = CompiledModel.of_network(network, words=words_of_machine(Machine.of(MACHINE)))
