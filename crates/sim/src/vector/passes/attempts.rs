@@ -7,7 +7,7 @@ use super::layers::{self, Walk, Within};
 use super::movement::{self, Uses};
 use super::walk::Sums;
 use super::{Eviction, Options, Order, Spread, order};
-use crate::vector::machine::Machine;
+use crate::vector::machine::{Machine, Operation};
 use crate::vector::work::Work;
 use rayon::prelude::*;
 
@@ -52,8 +52,8 @@ const ROOMS: [&[Room]; 3] = [
 ];
 /// For each model machine, the number of orders that are tried with all windows and reserves.
 pub(super) const BEST: usize = 3;
-/// Mean number of instructions per step from which a program is a network. Layers are then searched
-/// in each step by itself: the steps of a circuit are one operation each.
+/// Mean number of instructions per step of a long network from which layers are searched in each
+/// step by itself.
 const LONG: usize = 1024;
 /// Eighths of the limbs of hints that stream through the scratchpad. Used if hints are loaded again
 /// and the program is short.
@@ -81,11 +81,20 @@ pub(super) fn is_short(work: &Work) -> bool {
 
 /// The row of a table of attempts: 0 for short programs, 1 for long networks, 2 for long circuits.
 fn row(work: &Work) -> usize {
-    let circuit = work.instructions() < LONG * work.steps().len();
     match is_short(work) {
         true => 0,
-        false => 1 + usize::from(circuit),
+        false => 1 + usize::from(has_short_steps(work) && !extracts(work)),
     }
+}
+
+/// Returns true if the steps are short. Each step of a circuit is one operation.
+fn has_short_steps(work: &Work) -> bool {
+    work.instructions() < LONG * work.steps().len()
+}
+
+/// Returns true for programs that extract samples, as the tables of networks do.
+fn extracts(work: &Work) -> bool {
+    (0..work.instructions()).any(|i| work.kind(i) == Operation::Extract)
 }
 
 /// The windows and reserves to try.
@@ -208,7 +217,7 @@ pub(super) fn orders(work: &Work, options: Options) -> Vec<Vec<u32>> {
             Within::Streams(2),
             Within::Streams(usize::MAX),
         ],
-        1 => &[Within::Step],
+        1 if !has_short_steps(work) => &[Within::Step],
         _ => &[Within::Program],
     };
     let layered = base_orders.iter().flat_map(|base| {
