@@ -60,6 +60,24 @@ def test_quantize(command: Command, given: tuple[Path, Path], tmp_path: Path) ->
     assert "bound" in command(*line).stdout
 
 
+def test_tables_have_at_most_the_asked_entries(
+    command: Command, given: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The compiler, which chooses the room for noise, agrees with the quantiser's formula."""
+    path, data = given
+    output = tmp_path / "net.json"
+    line = ["quantize", path, "--data", data, "--output", output]
+    for entries in (8193, 1025):
+        assert command(*line, "--table-entries", entries).returncode == 0
+        layers = json.loads(command("inspect", output, "--json").stdout)["layers"]
+        tables = [layer["table_entries"] for layer in layers if layer["table_entries"]]
+        assert max(tables) <= entries
+        assert IntNetwork.load(output).layers[0].bound <= (entries // 2) - 2 - 85
+    refusal = command(*line, "--table-entries", 200)
+    assert refusal.returncode == 2
+    assert "200 is not in the range 257<=x<=65537" in refusal.stderr
+
+
 def test_refusals(command: Command, given: tuple[Path, Path], tmp_path: Path) -> None:
     path, data = given
     output = tmp_path / "net.json"

@@ -13,7 +13,7 @@ from palladion.errors import UsageError
 from palladion.nn.datasets.calibration import Normalisation, calibrated
 from palladion.nn.floats.graph import Graph
 from palladion.nn.quantisation import Quantised, Settings
-from palladion.nn.quantisation.settings import LIMIT, Method
+from palladion.nn.quantisation.settings import LEAST_ENTRIES, LIMIT, TABLE_ENTRIES, Method
 
 ANY = click.Path(path_type=Path, exists=True)
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -54,6 +54,10 @@ OPTIONS = [
                  help="Factor from the largest calibrated accumulator to the bound."),
     click.option("--limit", type=click.IntRange(1, LIMIT), default=LIMIT,
                  help="Largest bound of accumulators."),
+    click.option("--table-entries", type=click.IntRange(LEAST_ENTRIES, TABLE_ENTRIES),
+                 default=TABLE_ENTRIES,
+                 help="Most entries of a layer's table, such as 8193. Small tables are fast, and "
+                 "weights are coarser where bounds have to be smaller."),
     click.option("--resolution", type=click.IntRange(1, LIMIT), default=64,
                  help="Units in one step of the output, if weights are exact."),
     click.option("--output-name", "outputs", multiple=True,

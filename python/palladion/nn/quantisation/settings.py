@@ -18,13 +18,23 @@ ROOM: Final = 10.05
 below 2^-40."""
 
 
-def find_limit(samples: int) -> int:
-    """The largest accumulator that leaves room for the noise of a sum of ``samples`` samples."""
-    return HALF - 2 - ceil(ROOM * NOISE * sqrt(samples))
+TABLE_ENTRIES: Final = 2 * HALF + 1
+"""Entries of a table of all residues, the largest."""
+
+
+def find_limit(samples: int, table_entries: int = TABLE_ENTRIES) -> int:
+    """The largest accumulator whose table has at most ``table_entries`` entries.
+
+    They leave room for the noise of a sum of ``samples`` samples.
+    """
+    return table_entries // 2 - 2 - ceil(ROOM * NOISE * sqrt(samples))
 
 
 LIMIT: Final = find_limit(1)
 """Largest accumulator of any layer."""
+
+LEAST_ENTRIES: Final = 257
+"""Fewest entries that a user may ask for. They leave bounds of 41."""
 
 Method = Literal["mse", "max", "percentile"]
 
@@ -52,6 +62,9 @@ class Settings:
     headroom: float = 1.15
     """Bounds are the largest calibrated accumulator times this factor."""
     limit: int = LIMIT
+    table_entries: int = TABLE_ENTRIES
+    """Most entries of a layer's table, the room for noise among them. One more than a power of two
+    costs least for its size: 8,193 entries leave bounds of 4,009."""
     resolution: int = 64
     """Least number of units in one step of a table's output, in layers with exact weights and if
     the limit allows it. With the default, the rounding noise of a run, of deviation 8.45 units,
@@ -78,6 +91,9 @@ class Settings:
             raise UsageError(f"headroom {self.headroom:g}, expected 1 to 4")
         if not 1 <= self.limit <= LIMIT:
             raise UsageError(f"limit {self.limit}, expected 1 to {LIMIT}")
+        if not LEAST_ENTRIES <= self.table_entries <= TABLE_ENTRIES:
+            raise UsageError(f"tables of {self.table_entries} entries, expected {LEAST_ENTRIES} to "
+                             f"{TABLE_ENTRIES}")  # fmt: skip
         if not 1 <= self.resolution <= LIMIT:
             raise UsageError(f"resolution {self.resolution}, expected 1 to {LIMIT}")
         if not 50 < self.percentile <= 100:
@@ -85,4 +101,8 @@ class Settings:
 
     def limit_to_samples(self, samples: int) -> Settings:
         """These settings for a layer whose accumulators are sums of ``samples`` samples."""
-        return replace(self, limit=min(self.limit, find_limit(samples)))
+        most = find_limit(samples, self.table_entries)
+        if most < 1:
+            raise UsageError(f"tables of {self.table_entries} entries leave no room for the noise "
+                             f"of a sum of {samples} samples; expected more entries")  # fmt: skip
+        return replace(self, limit=min(self.limit, most))

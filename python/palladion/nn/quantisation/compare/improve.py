@@ -12,7 +12,7 @@ from typing import Final
 from palladion.errors import NetworkError
 from palladion.nn.quantisation.compare.answers import Answers
 from palladion.nn.quantisation.plan.planner import Planned
-from palladion.nn.quantisation.settings import LIMIT, Settings
+from palladion.nn.quantisation.settings import LIMIT, TABLE_ENTRIES, Settings
 from palladion.nn.quantisation.values import IntegerLayer
 
 WIDTHS: Final = (8, 9, 10, 11)
@@ -82,6 +82,8 @@ def advise(settings: Settings, try_settings: Callable[[Settings], Answers]) -> s
         changes["--per-channel"] = replace(settings, per_channel=True)
     if settings.limit < LIMIT:
         changes[f"--limit {LIMIT}"] = replace(settings, limit=LIMIT)
+    if settings.table_entries < TABLE_ENTRIES:
+        changes[f"--table-entries {TABLE_ENTRIES}"] = replace(settings, table_entries=TABLE_ENTRIES)
     if settings.method != "max":
         changes["--method max"] = replace(settings, method="max")
     now = try_settings(settings)

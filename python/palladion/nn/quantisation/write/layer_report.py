@@ -195,7 +195,8 @@ def warn_of_layer(report: LayerReport, *, last: bool, softmax: bool = False) -> 
         if report.weights_error > 1.5 * report.weights_error_free:
             why = (f"; rounding of weights alone makes {report.weights_error:.1%} of its sums' "
                    f"size, {report.weights_error_free:.1%} with steps for each channel and without "
-                   "the limit: try --per-channel, fewer bits, or a larger --limit")  # fmt: skip
+                   "the limit: try --per-channel, fewer bits, a larger --limit, or more "
+                   "--table-entries")  # fmt: skip
         yield f"{layer}: its error is {report.deviation:.1%} of its range{why}"
     if report.lost:
         yield (f"{layer}: {report.lost} channels are constant, which they are not in the float "
