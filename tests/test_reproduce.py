@@ -169,20 +169,23 @@ def test_precisions_side_by_side(data: Path, tmp_path: Path) -> None:
     assert (row["precision"], row["family"]) == ("w7a7", "digits")
     assert (row["paper_integer"], row["paper_encrypted"]) == (98.27, 98.28)  # Table 5
     assert row["predicted_time_ratio"] == row["paper_time_ratio"] == 1
-    assert row["measured_seconds"] is None
+    assert row["measured_seconds"] is row["simulated_ms"] is None
+    (row,) = json.loads(run(*line, "--simulate", "--json").stdout)["rows"]
+    assert 1 < row["simulated_ms"] < 4  # 2.2 by table 6
+    assert row["simulated_time_ratio"] == 1
 
 
 def test_times_are_over_those_of_the_same_family(capsys: pytest.CaptureFixture[str]) -> None:
     def measured(precision: str, family: str, seconds: float) -> fig12.Measured:
         candidate = fig12.Candidate(precision, family, palladion.mnist_network())
-        return fig12.Measured(candidate, 90.0, 89.0, seconds, 100.0, 123.4, "")
+        return fig12.Measured(candidate, 90.0, 89.0, seconds, 100.0, 123.4, "", 10 * seconds)
 
     found = [measured("w6a7", "a", 3), measured("w7a7", "a", 4), measured("w6a7", "b", 5)]
     rows = [fig12.row(each, found, BENCHMARKS["ResNet-20"]) for each in found]
-    assert [row[-2:] for row in rows] == [
-        (54.9 / 65.5, 0.75),
-        (1, 1),
-        (54.9 / 65.5, None),
+    assert [row[-4:] for row in rows] == [
+        (54.9 / 65.5, 0.75, 30, 0.75),
+        (1, 1, 40, 1),
+        (54.9 / 65.5, None, 50, None),
     ]  # Table 6
     series = fig12.panels(found)[0].series
     assert [(s.name, s.x) for s in series] == [("a", [3, 4]), ("b", [5])]

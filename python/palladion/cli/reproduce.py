@@ -118,6 +118,12 @@ OPTIONS: Final[dict[str, Decorator]] = {
         help="A set of the paper's, or ours; may be repeated. All unless given.",
     ),
     "measured": click.option("--measure", "measured", is_flag=True, help="Also measure here."),
+    "on_machine": click.option(
+        "--simulate",
+        "on_machine",
+        is_flag=True,
+        help="Also simulate each network on the paper's accelerator.",
+    ),
     "measured_here": click.option(
         "--measure/--no-measure", "measured_here", default=True, help="Also measure here; default."
     ),

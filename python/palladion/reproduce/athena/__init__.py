@@ -66,7 +66,7 @@ ATHENA = Paper(
         "fig12": Item(
             "Accuracy and time by precision.",
             fig12.run,
-            ("networks", "onnx", "data_required", "benchmark", "images", "encrypted"),
+            ("networks", "onnx", "data_required", "benchmark", "images", "encrypted", "on_machine"),
             plots=True,
         ),
         "fig13": Item(
