@@ -175,6 +175,16 @@ def test_precisions_side_by_side(data: Path, tmp_path: Path) -> None:
     assert row["simulated_time_ratio"] == 1
 
 
+def test_a_network_of_expansions(data: Path) -> None:
+    model = Path(__file__).parent.parent / "models" / "mnist.onnx"
+    rows = json.loads(run("fig1", "--onnx", model, "--data", data, "--json").stdout)["rows"]
+    own = {row["order"]: row for row in rows if row["expansion"].startswith("mnist")}
+    assert own[3]["plain"] < 4 < 9 < own[63]["plain"]
+    assert own[63]["scale_46"] == pytest.approx(own[63]["plain"], abs=0.1)
+    with pytest.raises(UsageError, match="--onnx needs test images: give --data"):
+        run("fig1", "--onnx", model)
+
+
 def test_times_are_over_those_of_the_same_family(capsys: pytest.CaptureFixture[str]) -> None:
     def measured(precision: str, family: str, seconds: float) -> fig12.Measured:
         candidate = fig12.Candidate(precision, family, palladion.mnist_network())

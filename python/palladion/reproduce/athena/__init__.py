@@ -50,7 +50,12 @@ ATHENA = Paper(
         "table9": Item("Area and power.", table8.run_table_9, ("models", "benchmark")),
         "savings": Item("What our compiler saves on the accelerator.", savings.run, RUNS),
         "headline": Item("The paper's ratios, from its own tables.", headline.run),
-        "fig1": Item("Accuracy of expansions of ReLU and the sigmoid.", fig1.run, plots=True),
+        "fig1": Item(
+            "Accuracy of expansions of ReLU and the sigmoid.",
+            fig1.run,
+            ("onnx", "data", "images"),
+            plots=True,
+        ),
         "fig4": Item(
             "Largest accumulators against t/2, and activations that noise changes.",
             fig4.run,
