@@ -146,6 +146,10 @@ def test_softmax_at_the_end_is_kept_on_request_only(rng: np.random.Generator) ->
     kept = from_model(made, keep_softmax=True)
     assert isinstance(kept.nodes[-1], Softmax)
     assert kept.notes == ()
+    nodes = [node("Conv", ["x", "v"], "y")]
+    plain = model(IMAGE, nodes, {"v": floats(np.random.default_rng(0), 3, 3, 1, 1)})
+    (note,) = from_model(plain, keep_softmax=True).notes
+    assert note == "the model has no softmax, so keeping it changes nothing"
 
 
 def test_what_cannot_be_multiplied(rng: np.random.Generator) -> None:

@@ -59,6 +59,9 @@ ENTRIES: Final = (
 
 HANDLERS: Final[dict[str, Handler]] = by_kind(ENTRIES)
 
+NO_SOFTMAX: Final = "the model has no softmax, so keeping it changes nothing"
+"""Note on a model without what ``keep_softmax`` is for."""
+
 FOREIGN: Final = {(domain, entry.kind) for entry in ENTRIES for domain in entry.foreign}
 """Operators of other domains, in addition to the quantisers."""
 
@@ -126,6 +129,8 @@ def from_model(
             continue
         graph = replace(graph, name=name or model.graph.name or "network",
                         largest=written.largest.get(parts.cut))  # fmt: skip
+        if keep_softmax and all(node.op_type != "Softmax" for node in parts.network):
+            graph = replace(graph, notes=(*graph.notes, NO_SOFTMAX))
         found.append((builder.moved, graph))
         if not builder.moved:
             break
