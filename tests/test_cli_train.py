@@ -41,7 +41,7 @@ def test_train(command: Command, given: tuple[Path, Path], tmp_path: Path) -> No
     path, data = given
     output = tmp_path / "net.json"
     line = ["train", path, "--data", data, "--output", output, "--weights", 6, "--rate", 0.02,
-            "--epochs", 10, "--batch", 32, "--noise", 2]  # fmt: skip
+            "--epochs", 10, "--batch", 32, "--noise", 2, "--imitation", 0.1]  # fmt: skip
     result = command(*line, "--json")
     assert result.returncode == 0, result.stderr
     assert result.stderr == ""

@@ -62,8 +62,8 @@ def made(rng: np.random.Generator) -> Any:
     return from_model(model(IMAGE, nodes, tensors))
 
 
-def small(rng: np.random.Generator) -> tuple[Model, Quantised]:
-    """A residual block, quick to compile."""
+def residual_block(rng: np.random.Generator) -> Any:
+    """Quick to compile."""
     tensors: dict[str, Any] = {
         "w1": floats(rng, 12, 3, 3, 3) / 5, "w2": floats(rng, 12, 12, 1, 1) / 4,
         "w3": floats(rng, 3, 12) / 2,
@@ -78,7 +78,11 @@ def small(rng: np.random.Generator) -> tuple[Model, Quantised]:
         node("Flatten", ["p"], "f"),
         node("Gemm", ["f", "w3"], "y", transB=1),
     ]
-    graph = from_model(model(IMAGE, nodes, tensors))
+    return from_model(model(IMAGE, nodes, tensors))
+
+
+def small(rng: np.random.Generator) -> tuple[Model, Quantised]:
+    graph = residual_block(rng)
     found = quantise(graph, floats(rng, 32, *SHAPE), Widths(weights=5, activations=5))
     return Model(found), found
 
@@ -153,6 +157,39 @@ def test_training_learns_and_repeats(rng: np.random.Generator) -> None:
     assert all(one <= other for one, other in zip(largest, given, strict=True))
     again = train(trained, inputs, labels, settings)
     assert again.to_json() == network.to_json()
+
+
+def test_imitation_needs_no_classes(rng: np.random.Generator) -> None:
+    """Classes are random, so the network learns from the one that it imitates alone."""
+    graph, data = residual_block(rng), floats(rng, 32, *SHAPE)
+    wide, narrow = (
+        quantise(graph, data, Widths(weights=w, activations=w, table_entries=entries))
+        for w, entries in ((8, 65537), (4, 2049))
+    )
+    inputs, _ = task(narrow.network, rng)
+    labels = rng.integers(0, 3, len(inputs))
+    settings = Settings(epochs=8, rate=1e-3, batch=32, sigma=3, imitation=1)
+    losses: list[float] = []
+    found = train(
+        Model(narrow), inputs, labels, settings, None, lambda *step: losses.append(step[-1]),
+        Model(wide),
+    )  # fmt: skip
+
+    def probabilities(network: IntNetwork, sigma: float) -> Array:
+        logits = network.evaluate(inputs, sigma=sigma).logits
+        return np.asarray(jax.nn.softmax(logits * network.boundary.interface.gives.scale[0]))
+
+    expected = probabilities(wide.network, 0)
+    before, after = (
+        np.abs(probabilities(network, 3) - expected).mean() for network in (narrow.network, found)
+    )
+    assert after < 0.8 * before
+    assert losses[-1] < losses[0] / 4
+    with pytest.raises(UsageError, match="no network to imitate"):
+        train(Model(narrow), inputs, labels, settings)
+    others = quantise(graph, 2 * data, Widths())
+    with pytest.raises(UsageError, match="the network to imitate takes"):
+        train(Model(narrow), inputs, labels, settings, imitated=Model(others))
 
 
 @pytest.mark.parametrize("doubles", [False, True])

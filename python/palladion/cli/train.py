@@ -19,8 +19,12 @@ from palladion.nn.datasets import dataset
 from palladion.nn.datasets.calibration import Normalisation, pixels_of
 from palladion.nn.floats.graph import Array, Graph
 from palladion.nn.integers.network import ROUNDING_SIGMA, Ints
+from palladion.nn.quantisation.settings import LIMIT, TABLE_ENTRIES
 from palladion.support import files
 
+WIDEST = {"weights": 8, "activations": 8, "per_channel": True, "limit": LIMIT,
+          "table_entries": TABLE_ENTRIES}  # fmt: skip
+"""The settings of the network that is imitated."""
 HELD_OUT = 1_000
 """Images that are counted but not trained on; a tenth of all if there are fewer than 10,000."""
 
@@ -73,6 +77,13 @@ class Examples:
 @click.option("--noise", "sigma", type=click.FloatRange(min=0), default=ROUNDING_SIGMA,
               help="Deviation of the simulated noise of one LWE sample.")  # fmt: skip
 @click.option(
+    "--imitation",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    help="Share of the loss that compares with the answers of the same model quantised to 8 bits "
+    "without limits, in place of the classes.",
+)
+@click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, help="Seed of all random numbers."
 )
 @json_option
@@ -88,6 +99,7 @@ def train(
     shift: int,
     flip: bool,
     sigma: float,
+    imitation: float,
     seed: int,
     as_json: bool,
     **options: Any,
@@ -100,7 +112,7 @@ def train(
     (N, C, H, W), as the model takes them, and classes `y`.
     """
     training = library()
-    settings = training.Settings(epochs, rate, batch, sigma, shift, flip, seed)
+    settings = training.Settings(epochs, rate, batch, sigma, shift, flip, seed, imitation)
     with Steps(quiet=as_json) as steps:
         if activation == "square":
             if options["data"] is None:
@@ -118,12 +130,16 @@ def train(
         else:
             with steps.step("quantise"):
                 graph, found = calibrate(model, **options)
-        prepared = training.Model(found)
+        prepared, imitated = training.Model(found), None
+        if imitation:
+            with steps.step("quantise what is imitated"):
+                imitated = training.Model(calibrate(model, **{**options, **WIDEST})[1])
         chosen, held_out = examples(options["data"], images, graph, found.network).split()
         steps.start_run()
         network = training.train(
             prepared, chosen.inputs, chosen.labels, settings, chosen.blank,
             lambda done, total, loss: steps.count("train", done, total, f"loss {loss:.4f}"),
+            imitated,
         )  # fmt: skip
         files.write(output, network.to_json().encode())
         before = right(found.network, held_out, (sigma, seed), steps)

@@ -22,6 +22,10 @@ from palladion.nn.training.precision import single_precision
 PENALTY: Final = 100.0
 """Loss per image of an accumulator that exceeds the margin by its whole bound."""
 
+TEMPERATURE: Final = 4.0
+"""What logits are divided by before they are compared with those of another network (Hinton,
+Vinyals, Dean, "Distilling the knowledge in a neural network", 2015, section 2)."""
+
 Progress = Callable[[int, int, float], None]
 """Called with the steps done, all steps, and the mean loss of the last hundred."""
 
@@ -47,11 +51,15 @@ class Settings:
     shift: int = 0
     flip: bool = False
     seed: int = 0
+    imitation: float = 0.0
+    """Share of the loss that compares with the answers of another network, 0 to 1."""
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 1), ("batch", 1), ("shift", 0), ("seed", 0), ("sigma", 0)):
             if not getattr(self, name) >= least:
                 raise UsageError(f"{name} {getattr(self, name)}, expected at least {least}")
+        if not 0 <= self.imitation <= 1:
+            raise UsageError(f"imitation {self.imitation:g}, expected 0 to 1")
         if not 0 < self.rate < 1:
             raise UsageError(f"rate {self.rate:g}, expected above 0 and below 1")
 
@@ -64,18 +72,27 @@ def train(
     settings: Settings | None = None,
     blank: Ints | None = None,
     progress: Progress | None = None,
+    imitated: Model | None = None,
 ) -> IntNetwork:
     """Train a network on rows of its input's integers and their classes.
 
     ``blank``, zeros by default, is the integer of each channel that fills the sides of shifted
     images. The same seed gives the same network on one machine.
 
+    ``imitated`` is a network whose answers without noise are part of the loss, by
+    ``settings.imitation``. It takes the same integers: the same model with wider weights and larger
+    tables, for example.
+
     Raises
     ------
     DataError
         If there are fewer images than a batch has, or if labels are not classes of the network.
+    UsageError
+        If the network to imitate is missing, or takes other integers.
     """
     settings = settings or Settings()
+    if settings.imitation:
+        check_imitated(model, imitated)
     shape, classes = model.network.input.shape, len(model.network.layers[-1].bias)
     check(inputs, labels, classes, settings)
     images = inputs.reshape(-1, *shape).astype(np.int16)
@@ -84,7 +101,7 @@ def train(
     total = settings.epochs * (len(images) // settings.batch)
     optimiser = optax.adam(optax.cosine_decay_schedule(settings.rate, total))
     params, state = model.start, optimiser.init(model.start)
-    step = jax.jit(stepper(model, optimiser, around, settings))
+    step = jax.jit(stepper(model, optimiser, around, settings, imitated))
     recent: list[Any] = []
     for done, chosen in enumerate(batches(len(images), settings), start=1):
         key_of_step = jax.random.fold_in(key, done)
@@ -105,6 +122,15 @@ def check(inputs: Ints, labels: Ints, classes: int, settings: Settings) -> None:
                         f"0 to {classes - 1}")  # fmt: skip
 
 
+def check_imitated(model: Model, imitated: Model | None) -> None:
+    """Refuse a network that cannot be imitated."""
+    if imitated is None:
+        raise UsageError("no network to imitate, expected one that takes the same integers")
+    own, other = (of.network for of in (model, imitated))
+    if own.input != other.input or own.boundary.interface.takes != other.boundary.interface.takes:
+        raise UsageError(f"the network to imitate takes {other.input}, expected {own.input}")
+
+
 def batches(count: int, settings: Settings) -> Iterator[Ints]:
     """The images of each step. Each image occurs once per epoch, except the last few left over."""
     rng = np.random.default_rng(settings.seed)
@@ -114,18 +140,21 @@ def batches(count: int, settings: Settings) -> Iterator[Ints]:
             yield order[start : start + settings.batch]
 
 
-def stepper(model: Model, optimiser: Any, blank: jax.Array, settings: Settings) -> Any:
+def stepper(
+    model: Model, optimiser: Any, blank: jax.Array, settings: Settings, imitated: Model | None
+) -> Any:
     """One step of the optimiser as a function to compile."""
-    sigmas = model.network.sigmas(settings.sigma)
-    quantiles = {sigma: jnp.asarray(surrogate.noise(sigma)) for sigma in sigmas}
-    noise = [quantiles[sigma] for sigma in sigmas]
-    scale = jnp.asarray(model.network.boundary.interface.gives.scale)  # of all channels, or of each
+    noise = noise_of(model, settings.sigma)
 
     def loss(params: Params, images: jax.Array, labels: jax.Array, key: jax.Array) -> jax.Array:
         found = model.forward(params, images, noise, key)
-        logits = found.accumulators[-1][:, :, 0, 0] * scale
-        entropy: jax.Array = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
-        return entropy.mean() + PENALTY * found.penalty
+        logits = logits_of(model, found.accumulators[-1])
+        entropy: jax.Array = optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+        if settings.imitation and imitated is not None:
+            other = imitated.forward(imitated.start, images, noise_of(imitated, 0.0), key)
+            distance = divergence(logits, logits_of(imitated, other.accumulators[-1]))
+            entropy = (1 - settings.imitation) * entropy + settings.imitation * distance
+        return entropy + PENALTY * found.penalty
 
     def step(params: Params, state: Any, images: Any, labels: Any, key: Any) -> Any:
         first, second = jax.random.split(key)
@@ -138,3 +167,25 @@ def stepper(model: Model, optimiser: Any, blank: jax.Array, settings: Settings) 
         return jax.tree.map(lambda p: jnp.clip(p, -1, 1), moved), state, value
 
     return step
+
+
+def noise_of(model: Model, sigma: float) -> list[jax.Array]:
+    """For each table, the quantiles of its noise, where a sample has the deviation ``sigma``."""
+    sigmas = model.network.sigmas(sigma)
+    quantiles = {sigma: jnp.asarray(surrogate.noise(sigma)) for sigma in sigmas}
+    return [quantiles[sigma] for sigma in sigmas]
+
+
+def logits_of(model: Model, accumulators: jax.Array) -> jax.Array:
+    """The real numbers that the last layer's accumulators stand for."""
+    scale = jnp.asarray(model.network.boundary.interface.gives.scale)  # of all channels, or of each
+    return accumulators[:, :, 0, 0] * scale
+
+
+def divergence(logits: jax.Array, imitated: jax.Array) -> jax.Array:
+    """Mean divergence of the probabilities from those of another network, both at
+    :data:`TEMPERATURE`, times its square, so that slopes do not depend on it."""
+    own = jax.nn.log_softmax(logits / TEMPERATURE)
+    other = jax.nn.softmax(jax.lax.stop_gradient(imitated) / TEMPERATURE)
+    found: jax.Array = optax.losses.kl_divergence(own, other).mean() * TEMPERATURE**2
+    return found
