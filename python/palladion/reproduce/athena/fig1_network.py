@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from palladion.reproduce.athena.measured import folder_of
 Replacement = Callable[[int, Array], Array]
 """Computes an activation from the place of its node and its values."""
 
-IMAGES = 20
-ROOM = 1.1
+IMAGES: Final = 20
+"""Test images unless the caller asks for another number."""
+ROOM: Final = 1.1
 """An expansion reaches this much further than the largest value before its ReLU."""
 
 
