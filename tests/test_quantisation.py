@@ -284,6 +284,15 @@ def test_settings_are_checked(wrong: dict[str, Any]) -> None:
         Settings(**wrong)
 
 
+def test_small_tables_leave_room_for_the_noise_of_sums() -> None:
+    small = Settings(table_entries=257)
+    assert [small.limit_to_samples(samples).limit for samples in (1, 2)] == [41, 5]
+    with pytest.raises(UsageError, match="tables of 257 entries leave no room for the noise"):
+        small.limit_to_samples(3)
+    with pytest.raises(UsageError, match="tables of 256 entries, expected 257 to 65537"):
+        Settings(table_entries=256)
+
+
 def test_grids_of_activations(rng: np.random.Generator) -> None:
     values = np.abs(rng.normal(size=10_000))
     values[0] = 100.0  # an outlier, which clipping gives up

@@ -23,7 +23,7 @@ from palladion.nn.quantisation.settings import LIMIT, TABLE_ENTRIES
 from palladion.support import files
 
 WIDEST = {"weights": 8, "activations": 8, "per_channel": True, "limit": LIMIT,
-          "table_entries": TABLE_ENTRIES}  # fmt: skip
+          "table_entries": TABLE_ENTRIES, "strict": False}  # fmt: skip
 """The settings of the network that is imitated."""
 HELD_OUT = 1_000
 """Images that are counted but not trained on; a tenth of all if there are fewer than 10,000."""
@@ -133,7 +133,8 @@ def train(
         prepared, imitated = training.Model(found), None
         if imitation:
             with steps.step("quantise what is imitated"):
-                imitated = training.Model(calibrate(model, **{**options, **WIDEST})[1])
+                of = {**options, **WIDEST, "change": lambda *_: graph}
+                imitated = training.Model(calibrate(model, **of)[1])
         chosen, held_out = examples(options["data"], images, graph, found.network).split()
         steps.start_run()
         network = training.train(
