@@ -23,7 +23,7 @@ PENALTY: Final = 100.0
 """Loss per image of an accumulator that exceeds the margin by its whole bound."""
 
 TEMPERATURE: Final = 4.0
-"""What logits are divided by before they are compared with those of another network (Hinton,
+"""Logits are divided by this before they are compared with those of another network (Hinton,
 Vinyals, Dean, "Distilling the knowledge in a neural network", 2015, section 2)."""
 
 Progress = Callable[[int, int, float], None]
