@@ -170,7 +170,7 @@ def test_imitation_needs_no_classes(rng: np.random.Generator) -> None:
     labels = rng.integers(0, 3, len(inputs))
     settings = Settings(epochs=8, rate=1e-3, batch=32, sigma=3, imitation=1)
     losses: list[float] = []
-    found = train(
+    imitating = train(
         Model(narrow), inputs, labels, settings, None, lambda *step: losses.append(step[-1]),
         Model(wide),
     )  # fmt: skip
@@ -181,7 +181,8 @@ def test_imitation_needs_no_classes(rng: np.random.Generator) -> None:
 
     expected = probabilities(wide.network, 0)
     before, after = (
-        np.abs(probabilities(network, 3) - expected).mean() for network in (narrow.network, found)
+        np.abs(probabilities(network, 3) - expected).mean()
+        for network in (narrow.network, imitating)
     )
     assert after < 0.8 * before
     assert losses[-1] < losses[0] / 4

@@ -187,5 +187,5 @@ def divergence(logits: jax.Array, imitated: jax.Array) -> jax.Array:
     :data:`TEMPERATURE`, times its square, so that slopes do not depend on it."""
     own = jax.nn.log_softmax(logits / TEMPERATURE)
     other = jax.nn.softmax(jax.lax.stop_gradient(imitated) / TEMPERATURE)
-    found: jax.Array = optax.losses.kl_divergence(own, other).mean() * TEMPERATURE**2
-    return found
+    divergences: jax.Array = optax.losses.kl_divergence(own, other)
+    return divergences.mean() * TEMPERATURE**2

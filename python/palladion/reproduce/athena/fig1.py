@@ -146,10 +146,10 @@ def rows_of_functions(steps: Steps) -> list[tuple[Cell, ...]]:
             expected = expansion.function(expansion.reach * x)
             for order in ORDERS:
                 coefficients = expansion.coefficients(order)
-                found = [
+                right = [
                     bits(evaluated(coefficients, x, scale) - expected) for scale in (None, *SCALES)
                 ]
-                rows.append((expansion.name, order, *found))
+                rows.append((expansion.name, order, *right))
     return rows
 
 
@@ -160,22 +160,23 @@ def rows_of_network(
     model = model_of(onnx, data, images, steps)
     name = f"{model.graph.name}, Chebyshev"
     rows: list[tuple[Cell, ...]] = []
-    alike: list[str] = []
+    classes: list[str] = []
     steps.start_run()
     for place, order in enumerate(ORDERS):
         coefficients = chebyshev(relu, 1.0)(order)
-        found, same = [], 0
+        right, alike = [], 0
         for column, scale in enumerate((None, *SCALES)):
             steps.count(name, place * (1 + len(SCALES)) + column, len(ORDERS) * (1 + len(SCALES)))
             shown = model.with_expansions(partial(evaluated, coefficients, scale=scale))
-            found.append(bits(shown - model.probabilities))
-            same = int((shown.argmax(axis=1) == model.probabilities.argmax(axis=1)).sum())
-        alike.append(f"{same} at order {order}")
-        rows.append((name, order, *found))
+            right.append(bits(shown - model.probabilities))
+            alike = int((shown.argmax(axis=1) == model.probabilities.argmax(axis=1)).sum())
+        classes.append(f"{alike} at order {order}")
+        rows.append((name, order, *right))
     note = (
         f"{name}: each of its {len(model.reach)} ReLUs is an expansion on -r to r, with r a tenth "
         f"above the largest value before it on these {len(model.inputs)} test images. Bits of its "
-        f"probabilities; the class is the exact model's for {', '.join(alike)}, at 2^{SCALES[-1]}."
+        f"probabilities; the class is the exact model's for {', '.join(classes)}, "
+        f"at 2^{SCALES[-1]}."
     )
     return rows, note
 

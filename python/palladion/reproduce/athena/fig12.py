@@ -11,20 +11,20 @@ from typing import Final
 from palladion.deployment import CompiledModel
 from palladion.errors import UsageError
 from palladion.measure.accuracy import Steps
-from palladion.nn.datasets.calibration import Normalisation, calibrated
+from palladion.nn.datasets.calibration import calibrated
 from palladion.nn.floats.graph import Graph
 from palladion.nn.integers.network import IntNetwork
 from palladion.nn.quantisation import Settings
-from palladion.nn.quantisation.settings import Method
 from palladion.reproduce.athena.measured import (
-    encrypted as run_encrypted,
-)
-from palladion.reproduce.athena.measured import (
+    RECIPES,
     folder_of,
     images_for,
     in_integers,
     share,
     source,
+)
+from palladion.reproduce.athena.measured import (
+    encrypted as run_encrypted,
 )
 from palladion.reproduce.athena.paper import BENCHMARKS, Benchmark
 from palladion.reproduce.athena.simulated import simulated_run
@@ -35,20 +35,6 @@ PRECISIONS: Final = ((4, 4), (5, 5), (6, 6), (6, 7), (7, 7), (8, 8))
 BASE: Final = "w7a7"
 """The precision with which times are compared."""
 CALIBRATION: Final = 512
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """The quantisation of a model for a set of images, as in models/README.md."""
-
-    normalisation: Normalisation
-    method: Method
-
-
-RECIPES: Final = {
-    "mnist": Recipe(Normalisation((0.0,), (1.0,)), "mse"),
-    "cifar10": Recipe(Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), "max"),
-}
 
 
 @dataclass(frozen=True)
@@ -97,14 +83,14 @@ def run(
         from palladion.nn.importer import load  # needs ONNX
 
         candidates += quantised(load(onnx), data, steps)
-    found = [measure(each, data, images, encrypted, steps) for each in candidates]
+    measured = [measure(each, data, images, encrypted, steps) for each in candidates]
     if on_machine:
-        found = [on_accelerator(each, benchmark, steps) for each in found]
-    found.sort(key=lambda each: (each.candidate.family, each.candidate.precision))
-    rows = [row(each, found, BENCHMARKS[benchmark]) for each in found]
-    notes = dict.fromkeys(each.note for each in found)
+        measured = [on_accelerator(each, benchmark, steps) for each in measured]
+    measured.sort(key=lambda each: (each.candidate.family, each.candidate.precision))
+    rows = [row(each, measured, BENCHMARKS[benchmark]) for each in measured]
+    notes = dict.fromkeys(each.note for each in measured)
     title = f"Figure 12: accuracy and time over the precision, {benchmark}"
-    return Reproduction(title, COLUMNS, rows, (*NOTES, *notes), panels(found))
+    return Reproduction(title, COLUMNS, rows, (*NOTES, *notes), panels(measured))
 
 
 def given(path: Path) -> Candidate:

@@ -15,8 +15,7 @@ from palladion.nn.datasets import dataset
 from palladion.nn.datasets.calibration import pixels_of
 from palladion.nn.floats.expression import X, apply
 from palladion.nn.floats.graph import Activation, Array, Graph
-from palladion.reproduce.athena.fig12 import RECIPES
-from palladion.reproduce.athena.measured import folder_of
+from palladion.reproduce.athena.measured import RECIPES, folder_of
 
 Replacement = Callable[[int, Array], Array]
 """Computes an activation from the place of its node and its values."""
@@ -77,10 +76,10 @@ def model_of(path: Path, data: Path | None, images: int | None, steps: Steps) ->
         return node.evaluate(values)
 
     with steps.step(f"evaluate {graph.name} in floats"):
-        found = probabilities(evaluate(graph, inputs, exact))
+        expected = probabilities(evaluate(graph, inputs, exact))
     if not reach:
         raise NetworkError(f"{path} has no ReLU that an expansion could replace")
-    return Model(graph, inputs, found, reach)
+    return Model(graph, inputs, expected, reach)
 
 
 def evaluate(graph: Graph, x: Array, replaced: Replacement) -> Array:
@@ -97,5 +96,5 @@ def probabilities(logits: Array) -> Array:
     """Softmax. Logits without limit, as expansions beyond their reach give, count as 0."""
     finite = np.nan_to_num(logits, posinf=0.0, neginf=0.0)
     powers = np.exp(finite - finite.max(axis=1, keepdims=True))
-    found: Array = powers / powers.sum(axis=1, keepdims=True)
-    return found
+    softmax: Array = powers / powers.sum(axis=1, keepdims=True)
+    return softmax

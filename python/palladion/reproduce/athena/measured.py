@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -10,13 +11,29 @@ from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.measure.accuracy import Steps, in_the_clear, inputs_of, under_encryption
 from palladion.nn.datasets import dataset
+from palladion.nn.datasets.calibration import Normalisation
 from palladion.nn.datasets.dataset import Dataset
 from palladion.nn.integers.network import IntNetwork
+from palladion.nn.quantisation.settings import Method
 from palladion.support.records import Json
 
 FOLDERS: Final = {28 * 28: "mnist", 3 * 32 * 32: "cifar10"}
 """Folders of ``--data`` by the number of values in an image."""
 SEED: Final = 0
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The quantisation of a model for a set of images, as in models/README.md."""
+
+    normalisation: Normalisation
+    method: Method
+
+
+RECIPES: Final = {
+    "mnist": Recipe(Normalisation((0.0,), (1.0,)), "mse"),
+    "cifar10": Recipe(Normalisation((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)), "max"),
+}
 
 
 def folder_of(values: int, data: Path) -> Path:
