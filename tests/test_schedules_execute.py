@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 from palladion import circuit, ckks
 from palladion.cli.machines import work_of
 from palladion.errors import FormatError, UsageError
+from palladion.nn.integers.network import IntNetwork
 from palladion.simulation import Streams, simulate
 
 from tests.conftest import Command, Halves, Say, refused
 from tests.simulations import run
 
+MODELS = Path(__file__).parents[1] / "models"
 RING_INSECURE = 9
 
 
@@ -124,28 +127,47 @@ def test_a_workload_names_no_keys() -> None:
         simulation.run(None, None)  # type: ignore[arg-type]
 
 
-@pytest.fixture(scope="module")
-def narrow_halves(
-    command: Command, picture: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Halves:
-    """The halves of MNIST in the words of athena."""
-    root = tmp_path_factory.mktemp("narrow")
+def athena_halves(network: IntNetwork, command: Command, image: Path, root: Path) -> Halves:
+    """The halves of a network in the words of athena, and an encrypted image."""
     halves = Halves.folders(root)
     halves.server.mkdir()
-    (root / "network.json").write_text(palladion.mnist_network().to_json())
+    (root / "network.json").write_text(network.to_json())
     of = ("--machine", "athena", "--output", halves.program)
     compiled = command("compile", root / "network.json", *of)
     assert compiled.returncode == 0, compiled.stderr
     (halves.server / "program.client").rename(halves.terms)
     keygen = command("keygen", "--client", halves.terms, "--output", halves.server)
     assert keygen.returncode == 0, keygen.stderr
-    halves.encrypt(command, picture)
+    halves.encrypt(command, image)
     return halves
 
 
+@pytest.fixture(scope="module")
+def narrow_halves(
+    command: Command, picture: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Halves:
+    """MNIST."""
+    network = palladion.mnist_network()
+    return athena_halves(network, command, picture, tmp_path_factory.mktemp("narrow"))
+
+
+@pytest.fixture(scope="module")
+def lenet_halves(command: Command, tmp_path_factory: pytest.TempPathFactory) -> Halves:
+    """The first convolution of LeNet-5 with its table, and the map that reads it."""
+    lenet = IntNetwork.load(MODELS / "lenet5_w6a7.json")
+    first, pooling = lenet.layers[:2]
+    network = IntNetwork("lenet-first", lenet.input, (first, replace(pooling, lut=None)))
+    root = tmp_path_factory.mktemp("lenet")
+    np.save(root / "digit.npy", np.random.default_rng(3).normal(size=(1, 28, 28)))
+    return athena_halves(network, command, root / "digit.npy", root)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize(("machine", "of"), [("tiny", "halves"), ("athena", "narrow_halves")])
-def test_mnist_has_the_answer_of_run(
+@pytest.mark.parametrize(
+    ("machine", "of"),
+    [("tiny", "halves"), ("athena", "narrow_halves"), ("athena", "lenet_halves")],
+)
+def test_a_network_has_the_answer_of_run(
     machine: str, of: str, command: Command, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     halves: Halves = request.getfixturevalue(of)
