@@ -18,6 +18,7 @@ use crate::operations::{Operations, Plain, Words};
 use crate::residual::Squares;
 use bfv::{Encoder, Plaintext};
 use exchange::Layout;
+use ring::Modulus;
 use std::sync::{Arc, OnceLock};
 
 /// A dense layer whose shape was checked.
@@ -133,6 +134,12 @@ fn plaintext(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -
         .expect("powers of two are units modulo an odd prime");
     let scale = t.mul(half, t.reduce(n as u64));
     let exponents = encoder.exponents();
+    // At a root x of Psi_i, x^h is y_i or its inverse, where y_i = zeta^(h e_i).
+    let differences = exponents[..layout.values()].iter().map(|&e| {
+        let base = h * e;
+        t.sub(power(base), power(2 * n - base % (2 * n)))
+    });
+    let inverses = inverses(t, &differences.collect::<Vec<_>>());
     let by_value = ring::par_map(layout.values(), |i| {
         let base = h * exponents[i];
         let trace = t.add(power(base), power(2 * n - base % (2 * n)));
@@ -154,10 +161,11 @@ fn plaintext(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -
                     .iter()
                     .fold(0, |sum, &(k, c)| t.add(sum, t.mul(c, power(e * k))));
                 // (X^N + 1) / Psi_i at a root x: N x^(N-1) / Psi_i'(x), where
-                // Psi_i' = h x^(h-1) (2 x^h - a - 1/a).
-                let x_h = power(e * h);
-                let spread = t.sub(t.add(x_h, x_h), trace);
-                let inverse = t.inv(spread).expect("the roots of Psi_i are distinct");
+                // Psi_i' = h x^(h-1) (2 x^h - y_i - 1/y_i), which is y_i - 1/y_i or its negation.
+                let inverse = match e * h % (2 * n) == base % (2 * n) {
+                    true => inverses[i],
+                    false => t.neg(inverses[i]),
+                };
                 t.mul(t.mul(value, scale), t.mul(power(e * (n - h)), inverse))
             })
             .collect::<Vec<u64>>()
@@ -166,6 +174,24 @@ fn plaintext(encoder: &Encoder, layout: Layout, weights: &[(usize, Vec<i64>)]) -
         .map(|s| by_value[layout.value_of(s)][s / layout.values()])
         .collect();
     encoder.slots_to_plaintext(&slots)
+}
+
+/// The inverses of units modulo `t`, with one division for all (Montgomery's trick).
+fn inverses(t: &Modulus, units: &[u64]) -> Vec<u64> {
+    let products = units.iter().scan(1, |product, &unit| {
+        let before = *product;
+        *product = t.mul(before, unit);
+        Some(before)
+    });
+    let mut inverses: Vec<u64> = products.collect();
+    let all = inverses.last().zip(units.last());
+    let all = all.map_or(1, |(&before, &unit)| t.mul(before, unit));
+    let mut rest = t.inv(all).expect("units have inverses");
+    for (inverse, &unit) in inverses.iter_mut().zip(units).rev() {
+        *inverse = t.mul(*inverse, rest);
+        rest = t.mul(rest, unit);
+    }
+    inverses
 }
 
 /// `zeta^0, .., zeta^(2N-1)` for the encoder's root.

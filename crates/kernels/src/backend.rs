@@ -87,6 +87,12 @@ pub trait Kernels: Send + Sync {
         quotient::quotients(y, reciprocals, out);
     }
 
+    /// `out = a mod q`, for signed words below `q` in absolute value.
+    fn lift_into(&self, q: &Modulus, out: &mut [u64], a: &[i32]) {
+        check_lengths(out, [a.len()]);
+        lift(q, out, a);
+    }
+
     /// `out[i] = a[index[i]]`: an automorphism in the evaluation domain.
     ///
     /// # Panics
@@ -110,6 +116,16 @@ pub trait Kernels: Send + Sync {
             let (target, negative) = coefficient_target(i, g, a.len());
             out[target] = if negative { q.neg(x) } else { x };
         }
+    }
+}
+
+/// [`Kernels::lift_into`]. Backends compile this code for their own vectors.
+#[inline(always)]
+pub(crate) fn lift(q: &Modulus, out: &mut [u64], a: &[i32]) {
+    let wrap = q.value() as i64;
+    for (x, &c) in out.iter_mut().zip(a) {
+        let c = i64::from(c);
+        *x = (c + (wrap & (c >> 63))) as u64;
     }
 }
 

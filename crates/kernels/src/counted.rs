@@ -109,6 +109,10 @@ impl Kernels for Counted {
         self.inner.quotients(y, reciprocals, out);
     }
 
+    fn lift_into(&self, q: &Modulus, out: &mut [u64], a: &[i32]) {
+        self.inner.lift_into(q, out, a);
+    }
+
     fn permute_into(&self, out: &mut [u64], a: &[u64], index: &[u32]) {
         self.inner.permute_into(out, a, index);
     }

@@ -115,6 +115,25 @@ fn reductions_of_words_below_2_to_52_and_of_all_words_modulo_wide_moduli() {
 }
 
 #[test]
+fn lifts_of_signed_words() {
+    compare("lift_into", |k, q, out, a, _| {
+        let most = (q.value() - 1).min(1 << 31);
+        let signed = |(i, &x): (usize, &u64)| {
+            let size = if i < 4 { most } else { x % (most + 1) };
+            if i % 2 == 0 {
+                -(size as i64) as i32
+            } else {
+                size.min((1 << 31) - 1) as i32
+            }
+        };
+        let signed: Vec<i32> = a.iter().enumerate().map(signed).collect();
+        k.lift_into(q, out, &signed);
+        let residues: Vec<u64> = signed.iter().map(|&c| q.from_i64(c.into())).collect();
+        assert_eq!(*out, residues);
+    });
+}
+
+#[test]
 fn dot_products_up_to_256_terms() {
     for terms in [0, 1, 2, 3, 16, 255, 256] {
         let rows = |x: &[u64], shift: usize| -> Vec<Vec<u64>> {

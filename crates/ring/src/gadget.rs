@@ -239,14 +239,10 @@ pub fn dot_pairs_signed<'a>(
     let largest = u64::from(largest.unwrap_or(0));
     let fill = |k: usize, i: usize, buffer: &mut [u64]| {
         let q = basis.modulus(i);
-        let words = buffer.iter_mut().zip(&left[k]);
         if largest < q.value() {
-            let wrap = q.value() as i64;
-            words.for_each(|(x, &c)| {
-                let c = i64::from(c);
-                *x = (c + (wrap & (c >> 63))) as u64;
-            });
+            kernels().lift_into(q, buffer, &left[k]);
         } else {
+            let words = buffer.iter_mut().zip(&left[k]);
             words.for_each(|(x, &c)| *x = q.from_i64(c.into()));
         }
         kernels().ntt(&basis.tables()[i], buffer);

@@ -7,6 +7,7 @@
 //! Levels, factors and noise are the same in all modes: [`Engine`](crate::Engine) keeps them.
 
 mod dry;
+mod masks;
 mod plain;
 mod record;
 mod recorder;

@@ -1,5 +1,6 @@
 //! The mode that computes with ciphertexts.
 
+use super::masks::Masks;
 use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::{Error, Result};
 use crate::pack::secret_of;
@@ -165,30 +166,12 @@ impl Operations for Run<'_> {
         packing: &Packing<'_, LweBatch>,
         giant: usize,
     ) -> Result<Ciphertext> {
-        let (layout, count) = (packing.layout, packing.baby_steps);
-        let key = self.keys.packing(layout.values())?;
-        let secret = secret_of(key, &self.eval, self.keys, count)?;
+        let key = self.keys.packing(packing.layout.values())?;
+        let secret = secret_of(key, &self.eval, self.keys, packing.baby_steps)?;
         let secret: Vec<&Ciphertext> = secret.iter().collect();
-        let (t, encoder) = (self.params().t(), self.params().encoder());
-        let entries: Vec<usize> = (0..layout.slots()).map(|s| packing.entry(s)).collect();
-        let (columns, values) = (layout.slots() / 2, layout.values());
-        let offset = giant * count;
-        let masks = |step: usize, unit: u64| {
-            // A later rotation left by `offset` brings the value of the slot `offset` to the right.
-            // Rows, columns and values are powers of two. This is the inner loop, so it uses bits
-            // and not remainders.
-            let mut slots = vec![0; layout.slots()];
-            for (slot, out) in slots.iter_mut().enumerate() {
-                let (row, column) = (slot & columns, slot & (columns - 1));
-                let source = row | ((column + columns - offset) & (columns - 1));
-                if let Some(sum) = packing.samples.get(source & (values - 1)) {
-                    let j = entries[row | ((column + step) & (columns - 1))];
-                    let masks = sum.iter().map(|s| s.batch.mask(s.coefficient, j));
-                    *out = t.mul(unit, t.reduce(masks.sum()));
-                }
-            }
-            encoder.slots_to_plaintext(&slots)
-        };
+        let masks = Masks::new(packing, giant, *self.params().t());
+        let encoder = self.params().encoder();
+        let masks = |step, unit| encoder.slots_to_plaintext(&masks.slots(step, unit));
         self.dot((level, 1), &secret, masks)
     }
 

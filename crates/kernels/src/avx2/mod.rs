@@ -10,7 +10,7 @@ mod sums;
 mod transform;
 
 use self::sums::MIN_BITS;
-use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
 use crate::quotient::{self, Reciprocal};
 use crate::{Kernels, Modulus, NttTable, Scalar};
 
@@ -153,6 +153,16 @@ impl Kernels for Avx2 {
             },
             |(moduli, m, out)| Scalar.mat_mul_into(moduli, m, (x, x_bits), out),
         );
+    }
+
+    fn lift_into(&self, q: &Modulus, out: &mut [u64], a: &[i32]) {
+        #[target_feature(enable = "avx2")]
+        fn compiled(q: &Modulus, out: &mut [u64], a: &[i32]) {
+            lift(q, out, a);
+        }
+        check_lengths(out, [a.len()]);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { compiled(q, out, a) }
     }
 
     fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {

@@ -13,7 +13,7 @@ mod vector;
 mod wide;
 mod wide_sums;
 
-use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt};
+use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
 use crate::quotient::{self, Reciprocal};
 use crate::{Kernels, Modulus, NttTable, Scalar};
 
@@ -201,6 +201,16 @@ impl Kernels for Avx512 {
             // SAFETY: as above.
             |(moduli, m, out)| unsafe { wide_sums::mat_mul(moduli, m, x, out) },
         );
+    }
+
+    fn lift_into(&self, q: &Modulus, out: &mut [u64], a: &[i32]) {
+        #[target_feature(enable = "avx512f,avx512dq")]
+        fn compiled(q: &Modulus, out: &mut [u64], a: &[i32]) {
+            lift(q, out, a);
+        }
+        check_lengths(out, [a.len()]);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { compiled(q, out, a) }
     }
 
     fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
