@@ -8,8 +8,8 @@ use super::product::{exact, expect, fits};
 use crate::error::Result;
 use crate::spatial::machine::{Machine, Power};
 use crate::spatial::network::Usage;
-pub(super) use graph::Around;
-use graph::{Graph, Job};
+use crate::spatial::placement::Placement;
+pub(super) use graph::{Around, Graph, Job};
 use std::collections::BTreeMap;
 
 /// The graph of figure 9: `ACC <- ACC + BK_i [x] (X^(a_i) ACC - ACC)` for each exponent `a_i`.
@@ -90,6 +90,15 @@ impl BlindRotation {
     /// The tiles and channels.
     pub fn floorplan(&self) -> &Floorplan {
         &self.floorplan
+    }
+
+    /// The places of its tiles and channels.
+    ///
+    /// # Errors
+    /// [`crate::Error::TooSmall`] if there are too few shim tiles.
+    pub fn placement(&self) -> Result<Placement> {
+        let graph = Graph::new(&self.floorplan, Around::NOTHING, 1, Job::default())?;
+        Placement::new(&self.floorplan.machine, &graph.network)
     }
 
     /// Time, power and use of all iterations.

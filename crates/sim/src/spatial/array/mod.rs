@@ -9,6 +9,7 @@
 mod blind;
 mod bootstrapping;
 mod element;
+mod emit;
 mod ends;
 mod floorplan;
 mod memory;
@@ -22,6 +23,7 @@ mod tiles;
 
 pub use blind::{BlindRotation, Emulated, Simulated};
 pub use bootstrapping::{Bootstrapped, Bootstrapping, Device, Keys, Order, Part, SampleEmulated};
+pub use emit::Emitted;
 pub use floorplan::{Floorplan, Kind, Parameters};
 pub use multiplier::Multiplier;
 pub use product::{Products, Timing};

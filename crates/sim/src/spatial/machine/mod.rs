@@ -6,7 +6,7 @@ mod missing;
 use crate::error::{Error, Result};
 use crate::family::{built_in, expect_family};
 use literal::Literal;
-pub use literal::{Latency, Mapping, Memory, Processor, Tile};
+pub use literal::{Grid, Latency, Mapping, Memory, Processor, Tile};
 use ring::torus::wavefront::LANES;
 
 /// A spatial array beside programmable logic, checked.
@@ -55,6 +55,11 @@ impl Machine {
     /// Number of tiles of the array.
     pub fn tiles(&self) -> usize {
         self.literal.array.tiles
+    }
+
+    /// The places of the tiles.
+    pub fn grid(&self) -> Grid {
+        self.literal.grid
     }
 
     /// Bytes of data memory of a tile.
