@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TypedDict
 
 import click
@@ -17,13 +18,16 @@ from palladion.errors import UsageError
 from palladion.machines import (
     BootstrapSet,
     Machine,
+    Placement,
     SpatialSummary,
     VectorSummary,
     Wholes,
     names,
 )
 from palladion.reproduce.athena_tfhe.published import PUBLISHED, SETS, published
+from palladion.support.folders import check_new
 from palladion.support.records import to_json
+from palladion.support.text import size
 
 
 @click.group()
@@ -123,6 +127,12 @@ def digits_of(
     metavar="BITSxNUMBER",
     help="Of the key switch: 1x15 for set II.",
 )
+@click.option(
+    "--emit",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write kernels, graph and host as C++ for AI engines, with words for a run.",
+)
 @json_option
 def pbs(
     machine: str,
@@ -133,6 +143,7 @@ def pbs(
     ring_degree: int | None,
     digits: tuple[int, int] | None,
     switch_digits: tuple[int, int] | None,
+    emit: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate a programmable bootstrapping: tiles, time, power, energy.
@@ -140,7 +151,11 @@ def pbs(
     First the blind rotation alone, then a whole bootstrapping from LWE sample in to LWE sample out:
     with the memory behind the logic, the processor, and the key switch on the processor, as in the
     paper's code, or on the array. Parameters of your own replace those of the set.
+
+    With --emit, FOLDER has the design as source code, and `make check` in it compiles and runs that.
     """
+    if emit is not None:
+        check_new(emit, "--emit")
     given, versal = SETS[name], Machine.of(machine)
     own = given_of(
         lwe_dimension=lwe_dimension,
@@ -155,6 +170,7 @@ def pbs(
         found = versal.bootstrap(given, multiplier)
     except UsageError as error:
         raise UsageError(f"{machine}: {error}") from error
+    emitted = None if emit is None else emitted_in(emit, versal.emit(given, emit, multiplier))
     says = published(given, found) if multiplier == "direct" and not own else []
     printed = None
     if multiplier == "fft":
@@ -171,6 +187,7 @@ def pbs(
                 "as_printed": printed and {key: getattr(printed, key) for key in PRINTED},
                 "published_ms": None if own else PUBLISHED[name].milliseconds,
                 "published": says,
+                "emitted": emitted,
             }
         )
         return
@@ -185,6 +202,7 @@ def pbs(
             "multipliers": f"{found.multipliers} of {found.elements} elements{passes}",
             "tiles": f"{found.tiles} of {found.tiles_available}",
             "channels": f"{found.channels}, {found.channel_gigabits:.2f} Gbit/s at most",
+            "places": in_words(found.placement),
             "keys": f"{found.key_gigabits:.2f} Gbit/s",
             "an iteration": f"{found.iteration_us:.2f} us, {found.iterations} of them",
             "simulated time": f"{found.latency_ms:.2f} ms, the blind rotation alone",
@@ -214,6 +232,34 @@ def pbs(
     for line in says:
         click.echo()
         click.echo(click.wrap_text(line, 98))
+    if emitted:
+        click.echo()
+        click.echo(
+            f"written to {emitted['folder']}: {emitted['files']} files, "
+            f"{size(emitted['bytes'])}; `make check` there compiles and runs them"
+        )
+
+
+class Emitted(TypedDict):
+    """A folder of source code."""
+
+    folder: str
+    files: int
+    bytes: int
+
+
+def emitted_in(folder: Path, sizes: dict[str, int]) -> Emitted:
+    """A folder that was written, with the bytes of each file."""
+    return {"folder": str(folder), "files": len(sizes), "bytes": sum(sizes.values())}
+
+
+def in_words(placement: Placement) -> str:
+    """The places of tiles and channels, in a line."""
+    shims = placement.shim_columns
+    return (
+        f"{placement.columns} columns, {placement.rows} rows, {len(shims)} shim tiles; longest "
+        f"stream {placement.longest} places: {placement.latency_ms:.2f} ms"
+    )
 
 
 PRINTED = ("passes", "iteration_us", "latency_ms", "energy_mj")

@@ -199,6 +199,17 @@ impl Network {
         outputs.map(wire).collect()
     }
 
+    /// Gives each stream the latency of the slowest of its pairs of a writer and a reader.
+    pub(crate) fn set_latencies(&mut self, of_pair: impl Fn(usize, usize) -> u64) {
+        for stream in &mut self.streams {
+            let pairs = stream
+                .readers()
+                .map(|reader| of_pair(stream.writer(), reader));
+            let slowest = pairs.max().unwrap_or(0);
+            stream.set_latency(slowest);
+        }
+    }
+
     /// Number of tiles of a kind.
     pub(crate) fn count(&self, kind: &str) -> usize {
         self.tiles

@@ -108,6 +108,15 @@ impl Placement {
         Ok(placement)
     }
 
+    /// Columns plus rows between two tiles of the graph.
+    pub(super) fn length(&self, a: usize, b: usize) -> usize {
+        let place = |tile: usize| {
+            let placed = &self.placed[tile];
+            (placed.column, placed.row.map_or(0, |row| row + 1))
+        };
+        length(place(a), place(b))
+    }
+
     /// Columns of the shim tiles that have a channel, in order.
     pub fn shims(&self) -> Vec<usize> {
         let shims = self.placed.iter().filter(|placed| placed.row.is_none());

@@ -113,14 +113,31 @@ impl BlindRotation {
         self.simulate_in(Around::NOTHING)
     }
 
+    /// Like [`BlindRotation::simulate`], with streams as long as the places of their tiles ask for.
+    /// Otherwise all are as long as those of neighbours. The placement is that of this rotation.
+    ///
+    /// # Errors
+    /// [`crate::Error::Deadlock`] if streams are too short.
+    pub fn simulate_placed(&self, placement: &Placement) -> Result<Simulated> {
+        self.simulate_at(Around::NOTHING, Some(placement))
+    }
+
     /// Like [`BlindRotation::simulate`], with the supply and the shared channels of `around`.
     pub(super) fn simulate_in(&self, around: Around) -> Result<Simulated> {
+        self.simulate_at(around, None)
+    }
+
+    fn simulate_at(&self, around: Around, placement: Option<&Placement>) -> Result<Simulated> {
         const FEW: usize = 6;
         let iterations = self.floorplan.parameters.lwe_dimension;
         let simulated = iterations.min(FEW);
         let mut graph = Graph::new(&self.floorplan, around, simulated, Job::default())?;
-        let usage = graph.network.run()?;
         let machine = &self.floorplan.machine;
+        if let Some(placement) = placement {
+            let latency = |from, to| machine.hops(placement.length(from, to));
+            graph.network.set_latencies(latency);
+        }
+        let usage = graph.network.run()?;
         let ends = &usage[graph.rotation].ends;
         let end = usage[graph.sink].ends[0];
         let each = match simulated {

@@ -113,8 +113,15 @@ impl Machine {
 
     /// Ticks from the write of a word to its read by a neighbour.
     pub fn hop(&self) -> u64 {
+        self.hops(1)
+    }
+
+    /// Ticks from the write of a word to its read by a tile that is `length` columns and rows away. A
+    /// word passes one more switch for each after the first.
+    pub fn hops(&self, length: usize) -> u64 {
         let streams = &self.literal.streams;
-        (streams.switches * streams.switch_cycles + streams.access_cycles) * self.array_cycle()
+        let switches = streams.switches + (length as u64).saturating_sub(1);
+        (switches * streams.switch_cycles + streams.access_cycles) * self.array_cycle()
     }
 
     /// The instructions that a tile issues in a cycle.

@@ -61,6 +61,10 @@ impl Stream {
         }
     }
 
+    pub(super) fn set_latency(&mut self, latency: u64) {
+        self.latency = latency;
+    }
+
     pub(super) fn writer(&self) -> usize {
         self.writer
     }

@@ -36,6 +36,24 @@ fn every_tile_has_a_place_of_its_own_in_the_grid() {
 }
 
 #[test]
+fn longer_streams_take_a_switch_for_each_place_and_little_time() {
+    let machine = versal();
+    let cycles = |length| machine.hops(length) / machine.array_cycle();
+    assert_eq!((cycles(1), cycles(2), cycles(9)), (12, 16, 44));
+    assert_eq!(machine.hops(1), machine.hop());
+    for set in [Parameters::set_1(), Parameters::set_2()] {
+        let rotation = BlindRotation::new(&machine, set.expect("in range")).expect("fits");
+        let placement = rotation.placement().expect("fits");
+        let near = rotation.simulate().expect("runs").iteration;
+        let placed = rotation
+            .simulate_placed(&placement)
+            .expect("runs")
+            .iteration;
+        assert!(near < placed && placed < 1.02 * near, "{near} {placed}");
+    }
+}
+
+#[test]
 fn grids_without_room_are_refused_by_name() {
     for (machine, word) in [
         (changed("last_shim = 44", "last_shim = 13"), "9 shim tiles"),

@@ -30,7 +30,7 @@ pub struct Emitted {
 }
 
 /// Files that are the same for every design.
-const FIXED: [(&str, &str); 11] = [
+const FIXED: [(&str, &str); 12] = [
     ("graph.cpp", include_str!("source/graph.cpp")),
     ("Makefile", include_str!("source/Makefile")),
     ("README.md", include_str!("source/README.md")),
@@ -40,7 +40,8 @@ const FIXED: [(&str, &str); 11] = [
     ("host/steps.h", include_str!("source/host/steps.h")),
     ("shim/adf.h", include_str!("source/shim/adf.h")),
     ("shim/array.h", include_str!("source/shim/array.h")),
-    ("shim/tasks.h", include_str!("source/shim/tasks.h")),
+    ("shim/array.cc", include_str!("source/shim/array.cc")),
+    ("shim/object.h", include_str!("source/shim/object.h")),
     (
         "shim/aie_api/aie.hpp",
         include_str!("source/shim/aie_api/aie.hpp"),
