@@ -55,7 +55,7 @@ def test_two_steps_of_set_two_give_every_word_and_a_changed_key_does_not(tmp_pat
 
     def check() -> subprocess.CompletedProcess[str]:
         run = ["make", "--jobs=2", "check", "CXXFLAGS=-O1"]
-        return subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+        return subprocess.run(run, cwd=folder, capture_output=True, text=True, check=False)
 
     equal = check()
     assert equal.returncode == 0, equal.stderr
@@ -72,7 +72,7 @@ def test_folders_with_files_and_designs_without_kernels_are_refused(tmp_path: Pa
     full = tmp_path / "full"
     full.mkdir()
     (full / "mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="--emit: .*full exists, expected a new folder"):
+    with pytest.raises(UsageError, match=r"--emit: .*full exists, expected a new folder"):
         pbs(*SMALL, "--emit", str(full))
     with pytest.raises(UsageError, match="cannot make the folder"):
         pbs(*SMALL, "--emit", str(full / "mine.txt" / "pbs"))

@@ -70,7 +70,7 @@ class Placement:
     streams: int
     """Pairs of a writer and a reader."""
     neighbours: int
-    """Those of them that are neighbours."""
+    """Pairs that are neighbours."""
     longest: int
     """Columns plus rows of the longest stream."""
     latency_ms: float

@@ -2,11 +2,13 @@
 //!
 //! *Concept.* Tiles begin in columns up and down, in the order of the graph. Then each tile, and
 //! each channel, changes places with another as long as that makes the streams cheaper together.
-//! The length of a stream is its columns plus its rows. The result depends on nothing but the graph.
+//! The length of a stream is its columns plus its rows. The result depends on the graph alone.
 
+use super::array::fits;
 use super::machine::{Grid, Machine};
 use super::network::Network;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use std::collections::BTreeSet;
 
 /// A tile at its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +34,7 @@ pub struct Placement {
     pub rows: usize,
     /// Pairs of a writer and a reader.
     pub streams: usize,
-    /// Those of them that are neighbours.
+    /// Pairs that are neighbours.
     pub neighbours: usize,
     /// Columns plus rows of the longest.
     pub longest: usize,
@@ -42,7 +44,7 @@ impl Placement {
     /// Places a network in the grid of a machine.
     ///
     /// # Errors
-    /// [`Error::TooSmall`] if there are too few columns with streams to the logic.
+    /// [`crate::Error::TooSmall`] if there are too few columns with streams to the logic.
     pub(super) fn new(machine: &Machine, network: &Network) -> Result<Self> {
         let grid = machine.grid();
         let names: Vec<_> = network
@@ -52,19 +54,8 @@ impl Placement {
         let is_channel: Vec<bool> = names.iter().map(|(_, kind)| *kind == "channel").collect();
         let channels = is_channel.iter().filter(|&&is| is).count();
         let available = grid.last_shim + 1 - grid.first_shim;
-        for (what, needed, available) in [
-            ("shim tiles", channels, available),
-            ("tiles", names.len() - channels, grid.columns * grid.rows),
-        ] {
-            if needed > available {
-                return Err(Error::TooSmall {
-                    machine: machine.name().to_owned(),
-                    what,
-                    needed,
-                    available,
-                });
-            }
-        }
+        // The machine has a place for each of its tiles, and the design fits them.
+        fits(machine, "shim tiles", channels, available)?;
         let mut edges = Vec::new();
         for wire in network.wires() {
             edges.extend(wire.to.iter().map(|to| (wire.from.tile, to.tile)));
@@ -84,28 +75,17 @@ impl Placement {
             .iter()
             .map(|&(from, to)| length(search.at[from], search.at[to]))
             .collect();
-        let mut placement = Self {
+        let tiles = || search.at.iter().filter(|at| at.1 > 0);
+        let columns: BTreeSet<_> = tiles().map(|at| at.0).collect();
+        let rows: BTreeSet<_> = tiles().map(|at| at.1).collect();
+        Ok(Self {
             placed: placed.collect(),
-            columns: 0,
-            rows: 0,
+            columns: columns.len(),
+            rows: rows.len(),
             streams: edges.len(),
             neighbours: lengths.iter().filter(|&&length| length == 1).count(),
             longest: lengths.into_iter().max().unwrap_or(0),
-        };
-        let tiles = || {
-            placement
-                .placed
-                .iter()
-                .filter_map(|tile| Some((tile.column, tile.row?)))
-        };
-        let count = |sides: &mut dyn Iterator<Item = usize>| {
-            sides.collect::<std::collections::BTreeSet<_>>().len()
-        };
-        (placement.columns, placement.rows) = (
-            count(&mut tiles().map(|(column, _)| column)),
-            count(&mut tiles().map(|(_, row)| row)),
-        );
-        Ok(placement)
+        })
     }
 
     /// Columns plus rows between two tiles of the graph.
@@ -136,7 +116,7 @@ fn length(a: Place, b: Place) -> usize {
 /// Cost of a stream. With the second term the longest of both sets of the paper have 10 and 9
 /// instead of 26 and 28, and 208 of 349 and 306 of 423 join neighbours instead of 268 and 370.
 fn cost(length: usize) -> usize {
-    const FAR: usize = 8;
+    const FAR: usize = 8; // rows of the array of the paper
     length + 4 * length.saturating_sub(FAR)
 }
 
@@ -159,11 +139,10 @@ impl Search {
             ends[to].push(from);
         }
         let up_and_down = |column: usize| {
-            let rows = (1..=grid.rows).map(move |row| match column % 2 {
+            (1..=grid.rows).map(move |row| match column % 2 {
                 0 => (column, row),
                 _ => (column, grid.rows + 1 - row),
-            });
-            rows
+            })
         };
         let free = |place| (place, None);
         let mut search = Self {

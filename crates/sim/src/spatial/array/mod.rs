@@ -26,6 +26,7 @@ pub use bootstrapping::{Bootstrapped, Bootstrapping, Device, Keys, Order, Part, 
 pub use emit::Emitted;
 pub use floorplan::{Floorplan, Kind, Parameters};
 pub use multiplier::Multiplier;
+pub(super) use product::fits;
 pub use product::{Products, Timing};
 
 use crate::spatial::machine::Machine;

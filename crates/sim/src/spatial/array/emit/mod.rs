@@ -4,8 +4,8 @@
 //! *Concept.* The graph is written from the same [`Network`](crate::spatial::network) that the
 //! emulation runs, so a tile of one is a tile of the other. Kernels, host and shim are files of
 //! `source/`, with sizes in a written `parameters.h`. The shim gives the names of AMD's libraries
-//! that they use a meaning for an ordinary compiler. Words for a run come with the code: inputs, and
-//! what the emulation gave, with a hash of the words of every stream.
+//! that they use a meaning for an ordinary compiler. Words for a run come with the code: inputs,
+//! and what the emulation gave, with a hash of the words of every stream.
 //!
 //! *Source.* Wu, Arafin, "ATHENA", section III-B and figure 9. Names and forms of the libraries:
 //! AMD, UG1079 (kernels and graphs) and UG1529 (intrinsics).
