@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::spatial::array::floorplan::Floorplan;
 use crate::spatial::array::switch::Sizes;
 use crate::spatial::machine::Machine;
-use crate::spatial::network::Network;
+use crate::spatial::network::{Network, Object};
 use crate::spatial::placement::{Placed, Placement};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -33,6 +33,9 @@ fn channel(name: &str) -> (&'static str, String) {
 }
 
 /// `graph.h`: every tile and channel with its place, and every stream.
+///
+/// # Errors
+/// [`crate::Error::NoSource`] for a tile without a kernel.
 pub(super) fn header(
     machine: &Machine,
     network: &Network,
@@ -42,74 +45,79 @@ pub(super) fn header(
     let (mut members, mut body) = (String::new(), String::new());
     let mut kinds = BTreeSet::new();
     for ((name, kind, object), placed) in network.tiles().zip(&placement.placed) {
-        let (id, column) = (identifier(name), placed.column);
-        let Some(row) = placed.row else {
-            let (class, file) = channel(name);
-            line!(members, "  adf::{class} {id};");
-            line!(
-                body,
-                "    {id} = adf::{class}::create(\"{name}\", adf::plio_32_bits, \"{file}\", {clock}.0);"
-            );
-            line!(
-                body,
-                "    adf::location<adf::PLIO>({id}) = adf::shim({column});"
-            );
-            continue;
-        };
-        let object = object.ok_or_else(|| no_source(name))?;
-        let arguments: Vec<_> = object
-            .arguments
-            .iter()
-            .map(|word| format!("{word}u"))
-            .collect();
-        let (class, arguments) = (object.class, arguments.join(", "));
-        kinds.insert(kind);
-        line!(members, "  adf::kernel {id};");
-        line!(
-            body,
-            "    {id} = adf::kernel::create_object<{class}>({arguments});"
-        );
-        line!(body, "    adf::source({id}) = \"kernels/{kind}.cc\";");
-        line!(
-            body,
-            "    adf::location<adf::kernel>({id}) = adf::tile({column}, {row});"
-        );
-        line!(body, "    adf::runtime<adf::ratio>({id}) = 1.0;");
-    }
-    let names: Vec<_> = network.tiles().map(|(name, ..)| identifier(name)).collect();
-    let mut count = 0;
-    for wire in network.wires() {
-        for to in wire.to {
-            let (writer, output) = (&names[wire.from.tile], wire.from.port);
-            let (reader, input) = (&names[to.tile], to.port);
-            line!(
-                body,
-                "    adf::connect<adf::stream> stream{count}({writer}.out[{output}], {reader}.in[{input}]);"
-            );
-            line!(
-                body,
-                "    adf::fifo_depth(stream{count}) = {};",
-                machine.fifo()
-            );
-            count += 1;
+        if let Some(row) = placed.row {
+            let object = object.ok_or_else(|| no_source(name))?;
+            add_kernel(&mut members, &mut body, &object, (placed, row));
+            kinds.insert(kind);
+        } else {
+            add_channel(&mut members, &mut body, placed, clock);
         }
     }
     let mut text = String::from(
         "// The blind rotation of figure 9, with the place of every tile. Written by Palladion.\n",
     );
-    line!(text, "#pragma once\n\n#include <adf.h>\n");
+    text += "#pragma once\n\n#include <adf.h>\n\n";
     for kind in kinds {
         line!(text, "#include \"kernels/{kind}.h\"");
     }
-    line!(
-        text,
-        "#include \"parameters.h\"\n\nclass BlindRotation : public adf::graph {{\n public:"
-    );
+    text += "#include \"parameters.h\"\n\nclass BlindRotation : public adf::graph {\n public:\n";
     text += &members;
-    line!(text, "\n  BlindRotation() {{");
+    text += "\n  BlindRotation() {\n";
     text += &body;
-    line!(text, "  }}\n}};");
+    add_streams(&mut text, network, machine.fifo());
+    text += "  }\n};\n";
     Ok(text)
+}
+
+fn add_channel(members: &mut String, body: &mut String, placed: &Placed, clock: u64) {
+    let (name, id, column) = (&placed.name, identifier(&placed.name), placed.column);
+    let (class, file) = channel(name);
+    let create = format!("\"{name}\", adf::plio_32_bits, \"{file}\", {clock}.0");
+    line!(members, "  adf::{class} {id};");
+    line!(body, "    {id} = adf::{class}::create({create});");
+    line!(
+        body,
+        "    adf::location<adf::PLIO>({id}) = adf::shim({column});"
+    );
+}
+
+fn add_kernel(
+    members: &mut String,
+    body: &mut String,
+    object: &Object,
+    (placed, row): (&Placed, usize),
+) {
+    let words = object.arguments.iter().map(|word| format!("{word}u"));
+    let arguments = words.collect::<Vec<_>>().join(", ");
+    let (class, kind) = (object.class, placed.kind);
+    let (id, column) = (identifier(&placed.name), placed.column);
+    let place = format!("adf::tile({column}, {row})");
+    line!(members, "  adf::kernel {id};");
+    line!(
+        body,
+        "    {id} = adf::kernel::create_object<{class}>({arguments});"
+    );
+    line!(body, "    adf::source({id}) = \"kernels/{kind}.cc\";");
+    line!(body, "    adf::location<adf::kernel>({id}) = {place};");
+    line!(body, "    adf::runtime<adf::ratio>({id}) = 1.0;");
+}
+
+/// Streams of `fifo` words. One that has several readers is several connections.
+fn add_streams(body: &mut String, network: &Network, fifo: usize) {
+    let names: Vec<_> = network.tiles().map(|(name, ..)| identifier(name)).collect();
+    let pairs = network.wires().into_iter().flat_map(|wire| {
+        let from = wire.from;
+        wire.to.into_iter().map(move |to| (from, to))
+    });
+    for (count, (from, to)) in pairs.enumerate() {
+        let writer = format!("{}.out[{}]", names[from.tile], from.port);
+        let reader = format!("{}.in[{}]", names[to.tile], to.port);
+        line!(
+            body,
+            "    adf::connect<adf::stream> stream{count}({writer}, {reader});"
+        );
+        line!(body, "    adf::fifo_depth(stream{count}) = {fifo};");
+    }
 }
 
 /// `parameters.h`: the sizes.
