@@ -162,6 +162,20 @@ def simulate_pbs(
         As :func:`simulate_products`.
     """
 
+def emit_pbs(
+    machine: str,
+    sizes: tuple[int, int, int, tuple[int, int], tuple[int, int]],
+    multiplier: str,
+) -> list[tuple[str, bytes]]:
+    """A bootstrapping as source code for AI engines, with words for a run: paths in a folder, and
+    contents. The arguments are those of :func:`simulate_pbs`.
+
+    Raises
+    ------
+    FormatError, UsageError
+        As :func:`simulate_products`, and for multipliers that are not direct.
+    """
+
 def machine_summary(machine: str) -> Fields:
     """What a machine is: its ``family``, its ``name``, and sizes.
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from palladion import _native
 from palladion.errors import UsageError
-from palladion.support import files, records
+from palladion.support import files, folders, records
 
 
 def names() -> list[str]:
@@ -55,6 +55,26 @@ class TileKind:
     busy: float | None
     """Share of the time; ``None`` if it is not known."""
     does: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The places of the tiles of a blind rotation."""
+
+    columns: int
+    """Columns with a tile."""
+    rows: int
+    """Rows with a tile."""
+    shim_columns: tuple[int, ...]
+    """Columns of the shim tiles of the channels."""
+    streams: int
+    """Pairs of a writer and a reader."""
+    neighbours: int
+    """Pairs that are neighbours."""
+    longest: int
+    """Columns plus rows of the longest stream."""
+    latency_ms: float
+    """Time of the blind rotation with streams as long as the places ask for."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +138,7 @@ class Bootstrapping:
     watts: float
     energy_mj: float
     kinds: tuple[TileKind, ...]
+    placement: Placement
     bootstrap_key_bytes: int
     switch_key_bytes: int
     memory_megabytes_per_second: int
@@ -208,6 +229,24 @@ class Machine:
         """
         data = _native.simulate_pbs(self.text, parameters.sizes, multiplier)
         return records.read(Bootstrapping, data)
+
+    def emit(
+        self, parameters: BootstrapSet, folder: Path, multiplier: str = "direct"
+    ) -> dict[str, int]:
+        """Write a bootstrapping into a new folder, as source code for AI engines with words for a
+        run. Returns the number of bytes of each file.
+
+        Raises
+        ------
+        UsageError
+            If the folder has files, or the multiplier is not ``direct``.
+        DataError
+            If the folder cannot be written to.
+        """
+        folders.check_new(folder, "the folder")
+        contents = _native.emit_pbs(self.text, parameters.sizes, multiplier)
+        folders.write(folder, contents)
+        return {name: len(content) for name, content in contents}
 
     def summary(self) -> SpatialSummary | VectorSummary:
         """Its family, name and sizes.

@@ -209,8 +209,8 @@ impl ToPython for compiler::Error {
 impl ToPython for sim::Error {
     fn to_python(self) -> PyErr {
         use sim::Error::{
-            Deadlock, Family, Inexact, Key, Missing, NoMapping, Parameters, Ring, Stopped, Toml,
-            TooLong, TooSmall, Unfit, UnknownMachine, Value, Violation, Words,
+            Deadlock, Family, Inexact, Key, Missing, NoMapping, NoSource, Parameters, Ring,
+            Stopped, Toml, TooLong, TooSmall, Unfit, UnknownMachine, Value, Violation, Words,
         };
         let fault = match &self {
             Toml(_) | Missing { .. } | Value { .. } | Key { .. } => Fault::File,
@@ -223,6 +223,7 @@ impl ToPython for sim::Error {
             | Parameters { .. }
             | Words { .. }
             | Inexact { .. }
+            | NoSource { .. }
             | Deadlock { .. } => Fault::Usage,
             Ring(error) => of_ring(error).of_operands(),
             Stopped => Fault::Stop,

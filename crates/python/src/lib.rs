@@ -83,6 +83,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate::simulate_products, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_fft_products, module)?)?;
     module.add_function(wrap_pyfunction!(simulate::simulate_pbs, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate::emit_pbs, module)?)?;
     module.add_class::<vector::Workload>()?;
     module.add_class::<vector::Simulation>()?;
     module.add_class::<streams::Streams>()?;

@@ -1,7 +1,7 @@
 //! Simulated machines and their times, for Python.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBytes, PyDict};
 use ring::torus::garner::published;
 use ring::torus::{Decomposition, Garner};
 use sim::spatial::{
@@ -86,6 +86,39 @@ fn multiplier_of(name: &str) -> sim::Result<Multiplier> {
     }
 }
 
+/// A bootstrapping on a machine.
+fn design_of(
+    machine: &str,
+    (lwe_dimension, rank, n, digits, switch): Sizes,
+    multiplier: &str,
+    place: Device,
+) -> sim::Result<Bootstrapping> {
+    let parameters = Parameters {
+        lwe_dimension,
+        rank,
+        n,
+        decomposition: Decomposition::new(digits.0, digits.1)?,
+    };
+    let switch = Decomposition::new(switch.0, switch.1)?;
+    let design = (multiplier_of(multiplier)?, place);
+    Bootstrapping::new(&Machine::from_toml(machine)?, parameters, switch, design)
+}
+
+/// A bootstrapping as source code with words for a run: paths in a folder, and contents.
+#[pyfunction]
+pub(crate) fn emit_pbs<'py>(
+    py: Python<'py>,
+    machine: &str,
+    sizes: Sizes,
+    multiplier: &str,
+) -> PyResult<Vec<(String, Bound<'py, PyBytes>)>> {
+    let emitted = guard(py, || {
+        design_of(machine, sizes, multiplier, Device::Processor)?.emit()
+    })?;
+    let file = |(path, content): (String, Vec<u8>)| (path, PyBytes::new(py, &content));
+    Ok(emitted.files.into_iter().map(file).collect())
+}
+
 /// Time and power of a bootstrapping: of the blind rotation alone, and of the whole with the key
 /// switch on the processor and on the array.
 #[pyfunction]
@@ -95,30 +128,22 @@ pub(crate) fn simulate_pbs<'py>(
     sizes: Sizes,
     multiplier: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (lwe_dimension, rank, n, digits, switch) = sizes;
     let make = |place| -> sim::Result<_> {
-        let parameters = Parameters {
-            lwe_dimension,
-            rank,
-            n,
-            decomposition: Decomposition::new(digits.0, digits.1)?,
-        };
-        let switch = Decomposition::new(switch.0, switch.1)?;
-        let design = (multiplier_of(multiplier)?, place);
-        let machine = Machine::from_toml(machine)?;
-        let made = Bootstrapping::new(&machine, parameters, switch, design)?;
+        let made = design_of(machine, sizes, multiplier, place)?;
         let run = made.simulate()?;
         Ok((made, run))
     };
-    let (processor, array, run) = guard(py, || -> sim::Result<_> {
+    let (processor, array, run, placement, placed) = guard(py, || -> sim::Result<_> {
         let processor = make(Device::Processor)?;
         let run = processor.0.rotation().simulate()?;
+        let placement = processor.0.rotation().placement()?;
+        let placed = processor.0.rotation().simulate_placed(&placement)?;
         // The blind rotation has fitted, so this can only be too little room for the key switch.
         let array = match make(Device::Array) {
             Err(error @ sim::Error::TooSmall { .. }) => Err(error.to_string()),
             other => Ok(other?),
         };
-        Ok((processor, array, run))
+        Ok((processor, array, run, placement, placed))
     })?;
     let layout = processor.0.rotation().floorplan();
     let kinds = layout.kinds().into_iter().map(|kind| {
@@ -129,7 +154,16 @@ pub(crate) fn simulate_pbs<'py>(
         entry.set_item("does", kind.does)?;
         Ok(entry)
     });
+    let places = PyDict::new(py);
+    places.set_item("columns", placement.columns)?;
+    places.set_item("rows", placement.rows)?;
+    places.set_item("shim_columns", placement.shims())?;
+    places.set_item("streams", placement.streams)?;
+    places.set_item("neighbours", placement.neighbours)?;
+    places.set_item("longest", placement.longest)?;
+    places.set_item("latency_ms", placed.milliseconds)?;
     let found = PyDict::new(py);
+    found.set_item("placement", places)?;
     found.set_item("machine", layout.machine().name())?;
     found.set_item("iterations", run.iterations)?;
     found.set_item("multipliers", layout.multipliers())?;

@@ -134,6 +134,14 @@ pub enum Error {
         /// Number of passes of a product.
         found: usize,
     },
+    /// A tile has no kernel in C++.
+    #[error(
+        "no kernel is written for the tile {tile}: only designs of direct multipliers are emitted"
+    )]
+    NoSource {
+        /// Name of the tile.
+        tile: String,
+    },
     /// Data has the wrong length.
     #[error("{found} words of {what}, expected {expected}")]
     Words {
@@ -164,6 +172,9 @@ fn way_out(what: &str) -> &'static str {
         "tiles" => {
             ": fewer `elements` in the [[mapping]] of its ring degree take fewer tiles and more time, and `array.tiles` \
              is the number that the machine has"
+        }
+        "shim tiles" => {
+            ": each channel takes one, and `first_shim` and `last_shim` of [grid] are the columns that have them"
         }
         "channels" => ": `logic.channels` is the number that the machine has",
         "bytes of memory of a tile" => {

@@ -11,10 +11,12 @@
 mod array;
 mod machine;
 mod network;
+mod placement;
 mod schedule;
 
 pub use array::{
-    BlindRotation, Bootstrapped, Bootstrapping, Device, Emulated, Floorplan, Keys, Kind,
+    BlindRotation, Bootstrapped, Bootstrapping, Device, Emitted, Emulated, Floorplan, Keys, Kind,
     Multiplier, Order, Parameters, Part, Products, SampleEmulated, Simulated, Timing,
 };
-pub use machine::{Latency, Machine, Mapping, Memory, Power, Processor, Tile};
+pub use machine::{Grid, Latency, Machine, Mapping, Memory, Power, Processor, Tile};
+pub use placement::{Placed, Placement};

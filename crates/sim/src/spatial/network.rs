@@ -61,10 +61,33 @@ pub(crate) trait Kernel: Send {
     fn memory(&self) -> usize {
         0
     }
+    /// The class of the tile in emitted C++, and the arguments of its constructor. `None` if it has
+    /// none.
+    fn object(&self) -> Option<Object> {
+        None
+    }
     /// Takes the words that a sink has received. Other kernels have none.
     fn take(&mut self) -> Vec<u32> {
         Vec::new()
     }
+}
+
+/// A tile's program in emitted C++.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Object {
+    pub(crate) class: &'static str,
+    pub(crate) arguments: Vec<u32>,
+}
+
+/// An output of a tile, the inputs that read it, and the words that it carried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wire {
+    pub(crate) from: Port,
+    pub(crate) to: Vec<Port>,
+    /// Number of words.
+    pub(crate) words: u64,
+    /// Hash of all words in order, FNV-1a by words.
+    pub(crate) hash: u64,
 }
 
 /// A port of a tile.
@@ -142,6 +165,48 @@ impl Network {
                 input.replace((id, reader)).is_none(),
                 "one stream for each input"
             );
+        }
+    }
+
+    /// Names, kinds and programs of all tiles, in the order in which they were added.
+    pub(crate) fn tiles(&self) -> impl Iterator<Item = (&str, &'static str, Option<Object>)> {
+        self.tiles.iter().map(|tile| {
+            let Usage { name, kind, .. } = &tile.usage;
+            (name.as_str(), *kind, tile.kernel.object())
+        })
+    }
+
+    /// All streams, by the tile and the output that write them.
+    pub(crate) fn wires(&self) -> Vec<Wire> {
+        let mut to = vec![Vec::new(); self.streams.len()];
+        for (tile, running) in self.tiles.iter().enumerate() {
+            for (input, read) in running.inputs.iter().enumerate() {
+                if let Some((stream, _)) = *read {
+                    to[stream].push(port(tile, input));
+                }
+            }
+        }
+        let outputs = self.tiles.iter().enumerate().flat_map(|(tile, running)| {
+            let outputs = running.outputs.iter().enumerate();
+            outputs.filter_map(move |(output, id)| id.map(|id| (port(tile, output), id)))
+        });
+        let wire = |(from, id): (Port, usize)| Wire {
+            from,
+            to: std::mem::take(&mut to[id]),
+            words: self.streams[id].written(),
+            hash: self.streams[id].hash(),
+        };
+        outputs.map(wire).collect()
+    }
+
+    /// Gives each stream the latency of the slowest of its pairs of a writer and a reader.
+    pub(crate) fn set_latencies(&mut self, of_pair: impl Fn(usize, usize) -> u64) {
+        for stream in &mut self.streams {
+            let pairs = stream
+                .readers()
+                .map(|reader| of_pair(stream.writer(), reader));
+            let slowest = pairs.max().unwrap_or(0);
+            stream.set_latency(slowest);
         }
     }
 

@@ -8,8 +8,8 @@ use super::product::{exact, expect, fits};
 use crate::error::Result;
 use crate::spatial::machine::{Machine, Power};
 use crate::spatial::network::Usage;
-pub(super) use graph::Around;
-use graph::{Graph, Job};
+use crate::spatial::placement::Placement;
+pub(super) use graph::{Around, Graph, Job};
 use std::collections::BTreeMap;
 
 /// The graph of figure 9: `ACC <- ACC + BK_i [x] (X^(a_i) ACC - ACC)` for each exponent `a_i`.
@@ -92,6 +92,15 @@ impl BlindRotation {
         &self.floorplan
     }
 
+    /// The places of its tiles and channels.
+    ///
+    /// # Errors
+    /// [`crate::Error::TooSmall`] if there are too few shim tiles.
+    pub fn placement(&self) -> Result<Placement> {
+        let graph = Graph::new(&self.floorplan, Around::NOTHING, 1, Job::default())?;
+        Placement::new(&self.floorplan.machine, &graph.network)
+    }
+
     /// Time, power and use of all iterations.
     ///
     /// Time does not depend on data. Iterations overlap only in their keys, and after the first few
@@ -104,14 +113,31 @@ impl BlindRotation {
         self.simulate_in(Around::NOTHING)
     }
 
+    /// Like [`BlindRotation::simulate`], with streams as long as the places of their tiles ask for.
+    /// Otherwise all are as long as those of neighbours. The placement is that of this rotation.
+    ///
+    /// # Errors
+    /// [`crate::Error::Deadlock`] if streams are too short.
+    pub fn simulate_placed(&self, placement: &Placement) -> Result<Simulated> {
+        self.simulate_at(Around::NOTHING, Some(placement))
+    }
+
     /// Like [`BlindRotation::simulate`], with the supply and the shared channels of `around`.
     pub(super) fn simulate_in(&self, around: Around) -> Result<Simulated> {
+        self.simulate_at(around, None)
+    }
+
+    fn simulate_at(&self, around: Around, placement: Option<&Placement>) -> Result<Simulated> {
         const FEW: usize = 6;
         let iterations = self.floorplan.parameters.lwe_dimension;
         let simulated = iterations.min(FEW);
         let mut graph = Graph::new(&self.floorplan, around, simulated, Job::default())?;
-        let usage = graph.network.run()?;
         let machine = &self.floorplan.machine;
+        if let Some(placement) = placement {
+            let latency = |from, to| machine.hops(placement.length(from, to));
+            graph.network.set_latencies(latency);
+        }
+        let usage = graph.network.run()?;
         let ends = &usage[graph.rotation].ends;
         let end = usage[graph.sink].ends[0];
         let each = match simulated {

@@ -164,6 +164,11 @@ impl Bootstrapping {
         self.kinds().iter().map(|kind| kind.tiles).sum()
     }
 
+    /// The sizes of its key switch.
+    pub(super) fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
     fn machine(&self) -> &Machine {
         self.rotation.floorplan().machine()
     }

@@ -3,7 +3,7 @@
 use super::moved;
 use crate::error::Result;
 use crate::spatial::machine::Machine;
-use crate::spatial::network::{BOTH, FIRST, Kernel, NONE, Network, Phase, Port, port};
+use crate::spatial::network::{BOTH, FIRST, Kernel, NONE, Network, Object, Phase, Port, port};
 use crate::spatial::schedule::compute_cycles;
 use ring::torus::Wavefront;
 use ring::torus::wavefront::Element;
@@ -13,6 +13,7 @@ use ring::torus::wavefront::Element;
 struct ElementTile {
     element: Element,
     phases: Vec<Phase>,
+    last: bool,
     turns: usize,
 }
 
@@ -34,6 +35,7 @@ impl ElementTile {
         Self {
             element,
             phases,
+            last,
             turns,
         }
     }
@@ -63,6 +65,13 @@ impl Kernel for ElementTile {
 
     fn memory(&self) -> usize {
         self.element.memory()
+    }
+
+    fn object(&self) -> Option<Object> {
+        Some(Object {
+            class: if self.last { "LastElement" } else { "Element" },
+            arguments: vec![self.element.before() as u32],
+        })
     }
 }
 

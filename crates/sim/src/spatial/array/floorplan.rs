@@ -61,6 +61,18 @@ impl Parameters {
         self.rows() * self.components() * self.n
     }
 
+    /// Keys of one row for all iterations, in order. `all` may be empty if only times are wanted.
+    pub(super) fn keys_of_row(&self, row: usize, turns: usize, all: &[u32]) -> Vec<u32> {
+        if all.is_empty() {
+            return Vec::new();
+        }
+        let (len, all_rows) = (self.components() * self.n, self.rows());
+        let of_turn = |turn: usize| &all[(turn * all_rows + row) * len..][..len];
+        (0..turns)
+            .flat_map(|turn| of_turn(turn).iter().copied())
+            .collect()
+    }
+
     fn check(&self) -> Result<()> {
         let kept = self.decomposition.bits() as usize;
         for (what, found, most) in [

@@ -9,6 +9,7 @@
 mod blind;
 mod bootstrapping;
 mod element;
+mod emit;
 mod ends;
 mod floorplan;
 mod memory;
@@ -22,8 +23,10 @@ mod tiles;
 
 pub use blind::{BlindRotation, Emulated, Simulated};
 pub use bootstrapping::{Bootstrapped, Bootstrapping, Device, Keys, Order, Part, SampleEmulated};
+pub use emit::Emitted;
 pub use floorplan::{Floorplan, Kind, Parameters};
 pub use multiplier::Multiplier;
+pub(super) use product::fits;
 pub use product::{Products, Timing};
 
 use crate::spatial::machine::Machine;

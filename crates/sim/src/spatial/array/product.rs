@@ -156,7 +156,7 @@ pub(super) fn chain_fits(machine: &Machine, n: usize, elements: usize) -> Result
     )
 }
 
-pub(super) fn fits(
+pub(in crate::spatial) fn fits(
     machine: &Machine,
     what: &'static str,
     needed: usize,

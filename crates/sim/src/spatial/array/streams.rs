@@ -2,7 +2,7 @@
 
 use super::moved;
 use crate::spatial::machine::Machine;
-use crate::spatial::network::{BOTH, FIRST, Kernel, Network, Phase, Port, SECOND, port};
+use crate::spatial::network::{BOTH, FIRST, Kernel, Network, Object, Phase, Port, SECOND, port};
 
 /// Sends the first `first` words to output 0 and the next `rest` to output 1: keys of a row to its
 /// multipliers, or the words of a channel to one of two parts of a design.
@@ -27,6 +27,13 @@ impl Kernel for Split {
 
     fn step(&mut self, _phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
         [words[0]; 2]
+    }
+
+    fn object(&self) -> Option<Object> {
+        Some(Object {
+            class: "Split",
+            arguments: vec![self.first as u32, self.rest as u32],
+        })
     }
 }
 
@@ -53,6 +60,13 @@ impl Kernel for Merge {
     fn step(&mut self, phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
         [words[phase], 0]
     }
+
+    fn object(&self) -> Option<Object> {
+        Some(Object {
+            class: "Merge",
+            arguments: vec![self.first as u32, self.rest as u32],
+        })
+    }
 }
 
 /// Adds the words of both inputs.
@@ -73,6 +87,13 @@ impl Kernel for Compose {
 
     fn step(&mut self, _phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
         [words[0].wrapping_add(words[1]), 0]
+    }
+
+    fn object(&self) -> Option<Object> {
+        Some(Object {
+            class: "Composition",
+            arguments: vec![self.words as u32],
+        })
     }
 }
 

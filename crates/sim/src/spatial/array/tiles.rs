@@ -5,7 +5,7 @@
 
 use super::moved;
 use crate::spatial::machine::Machine;
-use crate::spatial::network::{FIRST, Kernel, NONE, Phase, SECOND};
+use crate::spatial::network::{FIRST, Kernel, NONE, Object, Phase, SECOND};
 use ring::torus::Decomposition;
 
 /// Keeps a group of the accumulator, and sends `X^a ACC - ACC`, one component to each output.
@@ -71,6 +71,13 @@ impl Kernel for Rotation {
     fn memory(&self) -> usize {
         4 * self.accumulator.len()
     }
+
+    fn object(&self) -> Option<Object> {
+        Some(Object {
+            class: "Rotation",
+            arguments: Vec::new(),
+        })
+    }
 }
 
 /// Computes the digits of one level, by an addition, a shift, a mask and a subtraction for each
@@ -125,6 +132,13 @@ impl Kernel for Decompose {
 
     fn step(&mut self, _phase: usize, _i: usize, words: [u32; 2]) -> [u32; 2] {
         [self.digit(words[0]), 0]
+    }
+
+    fn object(&self) -> Option<Object> {
+        Some(Object {
+            class: "Decomposition",
+            arguments: vec![self.offset, self.shift],
+        })
     }
 }
 
@@ -205,6 +219,13 @@ impl Kernel for Accumulate {
 
     fn memory(&self) -> usize {
         4 * self.accumulator.len()
+    }
+
+    fn object(&self) -> Option<Object> {
+        Some(Object {
+            class: "Accumulation",
+            arguments: vec![self.others.0 as u32, self.others.1 as u32],
+        })
     }
 }
 

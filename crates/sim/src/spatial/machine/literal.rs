@@ -16,6 +16,7 @@ pub(super) struct Literal {
     _family: Option<String>,
     pub(super) name: String,
     pub(super) array: Array,
+    pub(super) grid: Grid,
     pub(super) streams: Streams,
     pub(super) tile: Tile,
     pub(super) latency: Latency,
@@ -37,6 +38,20 @@ pub(super) struct Array {
     pub(super) streams_out: usize,
     stream_bits: u64,
     cascade_bits: u64,
+}
+
+/// The places of the tiles. Below row 0 of a column is its shim tile, beside the logic.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// Columns of tiles.
+    pub columns: usize,
+    /// Rows of tiles.
+    pub rows: usize,
+    /// The first column whose shim tile has streams to the logic.
+    pub first_shim: usize,
+    /// The last such column.
+    pub last_shim: usize,
 }
 
 #[derive(Clone, Debug, Deserialize, PartialEq)]
@@ -163,6 +178,7 @@ impl Literal {
             _family,
             name,
             array,
+            grid,
             streams,
             tile,
             latency,
@@ -192,6 +208,7 @@ impl Literal {
         within("array.streams_out", array.streams_out, 2..=2)?;
         within("array.stream_bits", array.stream_bits, 32..=32)?;
         within("array.cascade_bits", array.cascade_bits, 0..=1 << 16)?;
+        grid.check(array.tiles)?;
         within("streams.fifo_words", streams.fifo_words, 1..=1 << 20)?;
         within("streams.switches", streams.switches, CYCLES)?;
         within("streams.switch_cycles", streams.switch_cycles, CYCLES)?;
@@ -255,6 +272,24 @@ impl Literal {
             Wavefront::new(one.n, one.elements)?;
         }
         Ok(())
+    }
+}
+
+impl Grid {
+    fn check(&self, tiles: usize) -> Result<()> {
+        const SIDES: RangeInclusive<usize> = 1..=1 << 10;
+        within("grid.columns", self.columns, SIDES)?;
+        within("grid.rows", self.rows, SIDES)?;
+        within("grid.last_shim", self.last_shim, 0..=self.columns - 1)?;
+        within("grid.first_shim", self.first_shim, 0..=self.last_shim)?;
+        if tiles <= self.columns * self.rows {
+            return Ok(());
+        }
+        let places = format!(
+            "1 to columns * rows of [grid], {}",
+            self.columns * self.rows
+        );
+        Err(value("array.tiles", tiles, places))
     }
 }
 

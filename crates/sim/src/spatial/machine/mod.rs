@@ -6,7 +6,7 @@ mod missing;
 use crate::error::{Error, Result};
 use crate::family::{built_in, expect_family};
 use literal::Literal;
-pub use literal::{Latency, Mapping, Memory, Processor, Tile};
+pub use literal::{Grid, Latency, Mapping, Memory, Processor, Tile};
 use ring::torus::wavefront::LANES;
 
 /// A spatial array beside programmable logic, checked.
@@ -55,6 +55,11 @@ impl Machine {
     /// Number of tiles of the array.
     pub fn tiles(&self) -> usize {
         self.literal.array.tiles
+    }
+
+    /// The places of the tiles.
+    pub fn grid(&self) -> Grid {
+        self.literal.grid
     }
 
     /// Bytes of data memory of a tile.
@@ -108,8 +113,15 @@ impl Machine {
 
     /// Ticks from the write of a word to its read by a neighbour.
     pub fn hop(&self) -> u64 {
+        self.hops(1)
+    }
+
+    /// Ticks from the write of a word to its read by a tile that is `length` columns and rows away. A
+    /// word passes one more switch for each after the first.
+    pub fn hops(&self, length: usize) -> u64 {
         let streams = &self.literal.streams;
-        (streams.switches * streams.switch_cycles + streams.access_cycles) * self.array_cycle()
+        let switches = streams.switches + (length as u64).saturating_sub(1);
+        (switches * streams.switch_cycles + streams.access_cycles) * self.array_cycle()
     }
 
     /// The instructions that a tile issues in a cycle.

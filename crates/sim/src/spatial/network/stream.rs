@@ -5,6 +5,7 @@ pub(super) struct Stream {
     writer: usize,
     latency: u64,
     written: u64,
+    hash: u64,
     /// Position of the next word.
     place: usize,
     /// Word `i` and the tick in which it was written, at `i % room`.
@@ -19,6 +20,15 @@ struct Reader {
     place: usize,
     /// The tick in which word `i` was read, at `i % room`.
     times: Box<[u64]>,
+}
+
+/// The hash of words before the first, and that of words followed by `word`: FNV-1a by words. One
+/// word that differs changes it.
+const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
+
+#[inline]
+fn followed(hash: u64, word: u32) -> u64 {
+    (hash ^ u64::from(word)).wrapping_mul(0x0100_0000_01b3)
 }
 
 /// The position after `place`.
@@ -44,10 +54,15 @@ impl Stream {
             writer,
             latency,
             written: 0,
+            hash: EMPTY,
             place: 0,
             words: vec![(0, 0); room].into(),
             readers: readers.map(reader).collect(),
         }
+    }
+
+    pub(super) fn set_latency(&mut self, latency: u64) {
+        self.latency = latency;
     }
 
     pub(super) fn writer(&self) -> usize {
@@ -60,6 +75,11 @@ impl Stream {
 
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Hash of all words so far.
+    pub(super) fn hash(&self) -> u64 {
+        self.hash
     }
 
     /// The tick from which the next word can be read, or `None` if it has not been written.
@@ -97,5 +117,6 @@ impl Stream {
         self.words[self.place] = (time, word);
         self.place = next(self.place, self.words.len());
         self.written += 1;
+        self.hash = followed(self.hash, word);
     }
 }

@@ -11,10 +11,10 @@ use crate::spatial::network::{Network, Port, port};
 
 /// The words for a run. They are empty if only times are wanted.
 #[derive(Default)]
-pub(super) struct Job {
-    pub(super) accumulator: Vec<u32>,
-    pub(super) exponents: Vec<u32>,
-    pub(super) rows: Vec<u32>,
+pub(in crate::spatial::array) struct Job {
+    pub(in crate::spatial::array) accumulator: Vec<u32>,
+    pub(in crate::spatial::array) exponents: Vec<u32>,
+    pub(in crate::spatial::array) rows: Vec<u32>,
 }
 
 /// The surroundings of a blind rotation: the supply of its channels, and the channels that it
@@ -38,9 +38,9 @@ impl Around {
 }
 
 /// A network, and the tiles from which words and times are read.
-pub(super) struct Graph {
-    pub(super) network: Network,
-    pub(super) sink: usize,
+pub(in crate::spatial::array) struct Graph {
+    pub(in crate::spatial::array) network: Network,
+    pub(in crate::spatial::array) sink: usize,
     pub(super) rotation: usize,
 }
 
@@ -56,7 +56,7 @@ struct Builder<'a> {
 
 impl Graph {
     /// Builds the graph of `turns` iterations.
-    pub(super) fn new(
+    pub(in crate::spatial::array) fn new(
         floorplan: &Floorplan,
         around: Around,
         turns: usize,
@@ -117,7 +117,7 @@ impl Graph {
                     .map(|[digits, words]| (digits, words))
                     .unzip();
                 network.connect(port(tile, 0), &digits, stream);
-                let keys = build.keys_of_row(row, turns, &job.rows);
+                let keys = parameters.keys_of_row(row, turns, &job.rows);
                 build.key_stream(network, (row, turns), keys, &words);
                 for (group, outputs) in outputs.chunks(per_group).enumerate() {
                     products[group].push(build.merged(network, (row, group, turns), outputs));
@@ -209,19 +209,6 @@ impl Builder<'_> {
         let tile = network.add("gate", gate, Box::new(tile));
         network.connect(from, &[port(tile, 0)], (machine.fifo(), machine.hop()));
         port(tile, 0)
-    }
-
-    /// Keys of one row for all iterations, in order.
-    fn keys_of_row(&self, row: usize, turns: usize, all: &[u32]) -> Vec<u32> {
-        if all.is_empty() {
-            return Vec::new();
-        }
-        let parameters = &self.floorplan.parameters;
-        let (len, all_rows) = (parameters.components() * parameters.n, parameters.rows());
-        let of_turn = |turn: usize| &all[(turn * all_rows + row) * len..][..len];
-        (0..turns)
-            .flat_map(|turn| of_turn(turn).iter().copied())
-            .collect()
     }
 
     /// A channel of keys through splits. Each split sends a polynomial to a multiplier and passes
