@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from palladion_hardware.circuit.inventory import count
 from palladion_hardware.circuit.model import Model
 from palladion_hardware.circuit.nodes import Node
 from palladion_hardware.errors import MismatchError, ParameterError
 from palladion_hardware.tools import amaranth_simulator, verilator
 from palladion_hardware.tools.programs import has
 from palladion_hardware.units import numbers
+from palladion_hardware.units.athena.ntt import AthenaNtt
 from palladion_hardware.units.check import compare, try_model
 from palladion_hardware.units.f1.multiplier import F1Multiplier
 from palladion_hardware.units.f1.ntt import F1Ntt
@@ -36,6 +38,12 @@ SHAPES = {
             ("hardcoded", 1),
             ("restricted", 11),
         ]
+    ],
+    "athena-ntt": [
+        Shape(lanes=8, word=20, degree=8, round_bits=10),
+        Shape(lanes=64, word=20, degree=64, round_bits=7, product_cycles=1),
+        Shape(lanes=16, word=36, degree=512, round_bits=12),
+        Shape(lanes=16, word=40, degree=64, multiplier="montgomery"),
     ],
 }
 
@@ -107,10 +115,17 @@ def test_latencies_follow_from_the_stages(lanes: int) -> None:
 
 
 def test_the_paper_counts_1024_multipliers() -> None:
-    from palladion_hardware.circuit.inventory import count
-
     unit = F1Ntt(replace(F1Ntt.full(), multiplier="montgomery"))
     assert count(unit.circuit).multipliers == 3 * 1024  # three products each
+
+
+def test_a_transform_of_radix_8_takes_the_papers_cycles_and_modular_units() -> None:
+    """Athena, section 4.2.1: 5 iterations of 16 vectors, and 2,048 modular units."""
+    unit = AthenaNtt(replace(AthenaNtt.full(), multiplier="montgomery"))
+    assert unit.interval().endswith(": 80 cycles for each")
+    assert unit.latency == 4 * unit.ring + unit.latency % unit.ring
+    # A reduction is two products, and a core has 21 products before its eight.
+    assert count(unit.circuit).multipliers == 21 * 256 + 2 * 2048
 
 
 def test_moduli_of_any_residue_need_another_multiplier() -> None:
@@ -133,6 +148,20 @@ def test_moduli_of_any_residue_need_another_multiplier() -> None:
 def test_sizes_that_do_not_fit_are_refused(changes: dict[str, int], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         F1Ntt(replace(F1Ntt.small(), **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"degree": 128}, "a power of 8 from the lanes on"),
+        ({"lanes": 4}, "8 lanes or more"),
+        ({"multiplier": "barrett"}, "fused butterflies"),
+        ({"word": 50}, "wider than 42 bits"),
+    ],
+)
+def test_passes_of_radix_8_refuse_what_they_cannot(changes: dict[str, int], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        AthenaNtt(replace(AthenaNtt.small(), **changes))  # type: ignore[arg-type]
 
 
 def test_an_input_of_another_width_is_refused() -> None:

@@ -62,6 +62,7 @@ def simulate(
         )
         command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-Wno-fatal", "-Wno-lint",
                    "-O3", "--x-assign", "fast", "--output-split", "20000", "-CFLAGS", "-O1",
+                   "-MAKEFLAGS", "OPT_GLOBAL=-O0 OPT_SLOW=-O0",  # Verilator's own parts
                    "--top-module", circuit.name, "unit.v", "main.cpp"]  # fmt: skip
         run(command, folder=folder, package="verilator")
         run([folder / f"obj_dir/V{circuit.name}", "in", "out"], folder=folder, package="verilator")
