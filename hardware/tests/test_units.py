@@ -13,6 +13,7 @@ from palladion_hardware.errors import MismatchError, ParameterError
 from palladion_hardware.tools import amaranth_simulator, verilator
 from palladion_hardware.tools.programs import has
 from palladion_hardware.units import numbers
+from palladion_hardware.units.athena.generator import AthenaGenerator, chacha20
 from palladion_hardware.units.athena.ntt import AthenaNtt
 from palladion_hardware.units.check import compare, try_model
 from palladion_hardware.units.f1.multiplier import F1Multiplier
@@ -44,6 +45,11 @@ SHAPES = {
         Shape(lanes=64, word=20, degree=64, round_bits=7, product_cycles=1),
         Shape(lanes=16, word=36, degree=512, round_bits=12),
         Shape(lanes=16, word=40, degree=64, multiplier="montgomery"),
+    ],
+    "athena-generator": [
+        Shape(lanes=8, word=36, degree=64, modulus=(1 << 35) + 53),
+        Shape(lanes=64, word=64, degree=256),
+        Shape(lanes=64, word=17, degree=256, modulus=257),
     ],
 }
 
@@ -148,6 +154,41 @@ def test_moduli_of_any_residue_need_another_multiplier() -> None:
 def test_sizes_that_do_not_fit_are_refused(changes: dict[str, int], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         F1Ntt(replace(F1Ntt.small(), **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("key", "stream", "counter", "words"),
+    [
+        ([0] * 8, [0, 0], 0, "ade0b876 903df1a0 e56a5d40 28bd8653"),
+        (
+            [int.from_bytes(bytes(range(k, k + 4)), "little") for k in range(0, 32, 4)],
+            [0x4A000000, 0],
+            0x09000000 << 32 | 1,
+            "e4e7f110 15593bd1 1fdd0f50 c47120a3 c7f4d1c7 0368c033 9aaa2204 4e6cd4c3 "
+            "466482d2 09aa9f07 05d7c214 a2028bd9 d19c12b5 b94e16de e883d0cb 4e3c50a2",
+        ),
+    ],
+    ids=["zeros", "RFC 8439, section 2.3.2"],
+)
+def test_the_definition_of_the_generator_has_known_answers(
+    key: list[int], stream: list[int], counter: int, words: str
+) -> None:
+    """The first one is the well-known key stream of zeros, 76 b8 e0 ad .."""
+    expected = [int(word, 16) for word in words.split()]
+    assert chacha20(key, stream, counter)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lanes": 8}, "16 or more"),
+        ({"word": 36, "modulus": 65537}, "narrower ones have other draws"),
+        ({"modulus": 1 << 20}, "at most 20 bits"),
+    ],
+)
+def test_the_generator_refuses_what_it_cannot(changes: dict[str, int], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        AthenaGenerator(replace(AthenaGenerator.small(), **changes))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Final
 from palladion_hardware.errors import ParameterError
 from palladion_hardware.units.athena.extraction import AthenaExtraction
 from palladion_hardware.units.athena.fru import AthenaFru
+from palladion_hardware.units.athena.generator import AthenaGenerator
 from palladion_hardware.units.athena.ntt import AthenaNtt
 from palladion_hardware.units.f1.automorphism import F1Automorphism
 from palladion_hardware.units.f1.multiplier import F1Multiplier
@@ -15,7 +16,15 @@ from palladion_hardware.units.unit import Unit
 
 UNITS: Final[dict[str, type[Unit]]] = {
     unit.name: unit
-    for unit in (F1Ntt, F1Automorphism, F1Multiplier, AthenaNtt, AthenaFru, AthenaExtraction)
+    for unit in (
+        F1Ntt,
+        F1Automorphism,
+        F1Multiplier,
+        AthenaNtt,
+        AthenaFru,
+        AthenaExtraction,
+        AthenaGenerator,
+    )
 }
 
 
