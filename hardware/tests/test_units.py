@@ -16,6 +16,7 @@ from palladion_hardware.units import numbers
 from palladion_hardware.units.athena.generator import AthenaGenerator, chacha20
 from palladion_hardware.units.athena.ntt import AthenaNtt
 from palladion_hardware.units.check import compare, try_model
+from palladion_hardware.units.cross.reduction import CrossReduction
 from palladion_hardware.units.f1.multiplier import F1Multiplier
 from palladion_hardware.units.f1.ntt import F1Ntt
 from palladion_hardware.units.registry import UNITS, unit_class
@@ -45,6 +46,11 @@ SHAPES = {
         Shape(lanes=64, word=20, degree=64, round_bits=7, product_cycles=1),
         Shape(lanes=16, word=36, degree=512, round_bits=12),
         Shape(lanes=16, word=40, degree=64, multiplier="montgomery"),
+    ],
+    "cross-reduction": [
+        Shape(lanes=2, word=word, degree=2, multiplier=kind)
+        for word in (21, 32)
+        for kind in CrossReduction.multipliers
     ],
     "athena-generator": [
         Shape(lanes=8, word=36, degree=64, modulus=(1 << 35) + 53),
@@ -134,6 +140,34 @@ def test_a_transform_of_radix_8_takes_the_papers_cycles_and_modular_units() -> N
     assert count(unit.circuit).multipliers == 21 * 256 + 2 * 2048
 
 
+@pytest.mark.parametrize(
+    ("kind", "products", "latency"),
+    [("plain", 1, 1), ("barrett", 1, 3), ("hardcoded", 1, 2), ("montgomery", 1, 3),
+     ("barrett-own", 3, 4), ("montgomery-own", 3, 4)],
+)  # fmt: skip
+def test_elements_of_cross_take_the_printed_cycles(kind: str, products: int, latency: int) -> None:
+    """Table 8: 3, 2 and 3 cycles. Barrett and Montgomery use the element's multiplier again."""
+    unit = CrossReduction(replace(CrossReduction.full(), multiplier=kind))
+    assert count(unit.circuit).multipliers == products
+    assert unit.latency == latency
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"word": 20}, "21 or more"),
+        ({"modulus": 1 << 20}, "expected an odd one of 20 bits"),
+        ({"modulus": 1048573, "multiplier": "hardcoded"}, "expected 1048449 or 524417"),
+        ({"multiplier": "restricted"}, "cross-reduction has one of plain"),
+    ],
+)
+def test_elements_of_cross_refuse_what_they_cannot(
+    changes: dict[str, int | str], words: str
+) -> None:
+    with pytest.raises(ParameterError, match=words):
+        CrossReduction(replace(CrossReduction.small(), **changes))  # type: ignore[arg-type]
+
+
 def test_moduli_of_any_residue_need_another_multiplier() -> None:
     with pytest.raises(ParameterError, match="expected 1: take another modulus"):
         F1Ntt(Shape(lanes=4, word=14, degree=16, modulus=97))
@@ -196,7 +230,7 @@ def test_the_generator_refuses_what_it_cannot(changes: dict[str, int], words: st
     [
         ({"degree": 128}, "a power of 8 from the lanes on"),
         ({"lanes": 4}, "8 lanes or more"),
-        ({"multiplier": "barrett"}, "fused butterflies"),
+        ({"multiplier": "barrett"}, "athena-ntt has one of restricted, montgomery"),
         ({"word": 50}, "wider than 42 bits"),
     ],
 )

@@ -54,26 +54,29 @@ class Multiplier:
 
     def multiply(self, a: Node, b: Node) -> Node:
         """a b, divided by R modulo q where the kind has one."""
-        c = a.circuit
-        product = (a * b).delay(self.stages.product)
-        if self.kind == "barrett":
-            return self._reduce_barrett(c, product)
-        if self.kind == "hardcoded":
-            return self._reduce_hardcoded(c, product)
-        return self.reduce(product, 1)
+        return self.reduce((a * b).delay(self.stages.product))
 
-    def reduce(self, word: Node, multiple: int) -> Node:
-        """``word`` in [0, multiple R q), divided by R modulo q: of the kinds that have an R."""
+    def reduce(self, word: Node, multiple: int = 1) -> Node:
+        """A product of words below q, divided by R modulo q where the kind has one.
+
+        Where it has one, ``word`` may be any below multiple R q.
+        """
+        c = word.circuit
+        if self.kind == "barrett":
+            return self._reduce_barrett(c, word)
+        if self.kind == "hardcoded":
+            return self._reduce_hardcoded(c, word)
         reduce = {"restricted": self._reduce_restricted, "montgomery": self._reduce_montgomery}
-        return reduce[self.kind](word.circuit, word, multiple)
+        return reduce[self.kind](c, word, multiple)
 
     @property
     def radix_bits(self) -> int:
         """log2 of R."""
         return self.rounds * self.round_bits if self.kind == "restricted" else self.q.bits
 
-    def _corrected(self, c: Circuit, word: Node, excess: int) -> Node:
+    def correct(self, word: Node, excess: int) -> Node:
         """A word in [0, (excess + 1) q) to [0, q): two subtractions in a cycle."""
+        c = word.circuit
         word = word.low(self.q.bits + excess.bit_length())
         for step in reversed(range(excess.bit_length())):
             less = word - self.q.shifted_left(step)
@@ -93,7 +96,7 @@ class Multiplier:
             bound = bound // (1 << v) + (1 << w) + 1
             word = (word.high_from(v) + (digit * high) + carry).low(bound.bit_length())
             word = word.delay(self.stages.round)
-        return self._corrected(c, word, multiple)
+        return self.correct(word, multiple)
 
     def _reduce_montgomery(self, c: Circuit, word: Node, multiple: int) -> Node:
         assert self.factor is not None
@@ -102,7 +105,7 @@ class Multiplier:
         digit = (low * self.factor).low(w).delay(self.stages.product)
         added = (digit * self.q).high_from(w).delay(self.stages.product)
         total = word.high_from(w) + added + low.is_not_zero()
-        return self._corrected(c, total, multiple)
+        return self.correct(total, multiple)
 
     def _reduce_barrett(self, c: Circuit, word: Node) -> Node:
         assert self.factor is not None
@@ -110,7 +113,7 @@ class Multiplier:
         quotient = (word.high_from(w - 1) * self.factor).high_from(w + 1)
         multiple = (quotient.delay(self.stages.product) * self.q).low(w + 2)
         rest = (word.low(w + 2) - multiple.delay(self.stages.product)).low(w + 2)
-        return self._corrected(c, rest, 2)
+        return self.correct(rest, 2)
 
     def _reduce_hardcoded(self, c: Circuit, word: Node) -> Node:
         """2^n = -(2^7 + 1) or 2^7 - 1: the high part is folded onto the low one twice."""
@@ -122,7 +125,7 @@ class Multiplier:
         rest = folded.low(n)
         total = low + again + self.q - rest if is_plus(q) else low + rest + again
         total = total.low(n + 2).delay(self.stages.round)
-        return self._corrected(c, total, 2)
+        return self.correct(total, 2)
 
 
 def is_plus(q: int) -> bool:

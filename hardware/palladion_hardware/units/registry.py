@@ -9,6 +9,7 @@ from palladion_hardware.units.athena.extraction import AthenaExtraction
 from palladion_hardware.units.athena.fru import AthenaFru
 from palladion_hardware.units.athena.generator import AthenaGenerator
 from palladion_hardware.units.athena.ntt import AthenaNtt
+from palladion_hardware.units.cross.reduction import CrossReduction
 from palladion_hardware.units.f1.automorphism import F1Automorphism
 from palladion_hardware.units.f1.multiplier import F1Multiplier
 from palladion_hardware.units.f1.ntt import F1Ntt
@@ -24,6 +25,7 @@ UNITS: Final[dict[str, type[Unit]]] = {
         AthenaFru,
         AthenaExtraction,
         AthenaGenerator,
+        CrossReduction,
     )
 }
 

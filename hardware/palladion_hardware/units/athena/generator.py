@@ -20,7 +20,7 @@ from palladion_hardware.pieces.chacha import CONSTANTS, DOUBLE_ROUND, TURNS, blo
 from palladion_hardware.pieces.concentrate import gather
 from palladion_hardware.pieces.stream import count_vectors
 from palladion_hardware.units.numbers import log2
-from palladion_hardware.units.unit import Shape, Unit, Work
+from palladion_hardware.units.unit import Machine, Shape, Unit, Work
 
 
 class AthenaGenerator(Unit):
@@ -34,7 +34,7 @@ class AthenaGenerator(Unit):
     name: ClassVar[str] = "athena-generator"
     summary: ClassVar[str] = "uniform words modulo q from a seed: ChaCha20 and rejection"
     source: ClassVar[str] = "Athena, MICRO 2025, section 4.1; crates/ring/src/sample.rs"
-    machine: ClassVar[tuple[str, str, float | None]] = ("athena", "prng", 1.2)
+    machine: ClassVar[Machine | None] = ("athena", "prng", 1.2)
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)

@@ -29,7 +29,7 @@ from palladion_hardware.pieces.roots import Roots, read_row
 from palladion_hardware.pieces.stream import count_vectors
 from palladion_hardware.pieces.transpose import permute_bits
 from palladion_hardware.units.numbers import inverse_transform, log2, transform
-from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
+from palladion_hardware.units.unit import EXTREMES, Machine, Shape, Unit, Work, extreme_words
 
 
 class AthenaNtt(Unit):
@@ -43,7 +43,9 @@ class AthenaNtt(Unit):
     name: ClassVar[str] = "athena-ntt"
     summary: ClassVar[str] = "transform by passes of radix 8, both directions, N a power of 8"
     source: ClassVar[str] = "Athena, MICRO 2025, section 4.2.1"
-    machine: ClassVar[tuple[str, str, float | None]] = ("athena", "ntt", 4.51)
+    machine: ClassVar[Machine | None] = ("athena", "ntt", 4.51)
+    # Those that reduce sums of products.
+    multipliers: ClassVar[tuple[str, ...]] = ("restricted", "montgomery")
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
@@ -52,11 +54,6 @@ class AthenaNtt(Unit):
             raise ParameterError(
                 f"degree {shape.degree} on {shape.lanes} lanes: expected 8 lanes or more, and a "
                 "power of 8 from the lanes on, such as 512, 4096 or 32768"
-            )
-        if shape.multiplier not in ("restricted", "montgomery"):
-            raise ParameterError(
-                f"multiplier {shape.multiplier}: fused butterflies reduce sums of products, which "
-                "restricted and montgomery do"
             )
         self.time_bits = self.bits - lanes
         self.vectors = 1 << self.time_bits

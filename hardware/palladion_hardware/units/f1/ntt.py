@@ -37,7 +37,7 @@ from palladion_hardware.units.numbers import (
     reversed_bits,
     transform,
 )
-from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
+from palladion_hardware.units.unit import EXTREMES, Machine, Shape, Unit, Work, extreme_words
 
 
 class F1Ntt(Unit):
@@ -49,7 +49,7 @@ class F1Ntt(Unit):
     name: ClassVar[str] = "f1-ntt"
     summary: ClassVar[str] = "four-step transform, both directions, N = E to E x E"
     source: ClassVar[str] = "F1, IEEE Micro, section Four-Step NTT Unit"
-    machine: ClassVar[tuple[str, str, float | None]] = ("f1", "ntt", 2.27)
+    machine: ClassVar[Machine | None] = ("f1", "ntt", 2.27)
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
