@@ -82,8 +82,8 @@ def list_units(machine: Path | None, as_json: bool) -> None:
     }
     if not chosen:
         raise ParameterError(
-            f"no unit here is of a machine {name_of_file}: expected the file of f1 or athena, or "
-            "one with their name; `generate UNIT --machine FILE` takes the sizes of any file"
+            f"no unit here is of a machine {name_of_file}: expected the file of f1, athena or hyena, "
+            "or one with their name; `generate UNIT --machine FILE` takes the sizes of any file"
         )
     for name, cls in chosen.items():
         unit = build(name, machine=machine)

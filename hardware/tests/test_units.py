@@ -52,6 +52,7 @@ SHAPES = {
         for word in (21, 32)
         for kind in CrossReduction.multipliers
     ],
+    "hyena-permutation": [Shape(lanes=2, word=8, degree=2), Shape(lanes=64, word=32, degree=64)],
     "athena-generator": [
         Shape(lanes=8, word=36, degree=64, modulus=(1 << 35) + 53),
         Shape(lanes=64, word=64, degree=256),
