@@ -81,9 +81,11 @@ def list_units(machine: Path | None, as_json: bool) -> None:
         if machine is None or (cls.machine and cls.machine[0] == name_of_file)
     }
     if not chosen:
+        known = sorted({cls.machine[0] for cls in UNITS.values() if cls.machine})
         raise ParameterError(
-            f"no unit here is of a machine {name_of_file}: expected the file of f1, athena or hyena, "
-            "or one with their name; `generate UNIT --machine FILE` takes the sizes of any file"
+            f"no unit here is of a machine {name_of_file}: expected the file of one of "
+            f"{', '.join(known)}, or one with its name; `generate UNIT --machine FILE` takes the "
+            "sizes of any file"
         )
     for name, cls in chosen.items():
         unit = build(name, machine=machine)

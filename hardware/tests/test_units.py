@@ -52,6 +52,11 @@ SHAPES = {
         for word in (21, 32)
         for kind in CrossReduction.multipliers
     ],
+    "hyena-ntt": [
+        Shape(lanes=2, word=14, degree=4, round_bits=7),
+        Shape(lanes=8, word=32, degree=64, multiplier="barrett"),
+        Shape(lanes=32, word=32, degree=32, multiplier="montgomery", product_cycles=1),
+    ],
     "hyena-permutation": [Shape(lanes=2, word=8, degree=2), Shape(lanes=64, word=32, degree=64)],
     "athena-generator": [
         Shape(lanes=8, word=36, degree=64, modulus=(1 << 35) + 53),

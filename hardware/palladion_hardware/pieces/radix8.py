@@ -22,8 +22,6 @@ PRODUCTS = tuple(
     for m in range(count)
 )
 """The products (j, m): by r^j z^(j m), and inverse by r^(-j) z^(-j m) / 8."""
-PREPARE = 1
-"""Cycles in front of the products."""
 
 
 def butterfly(
@@ -36,14 +34,14 @@ def butterfly(
     c, q = words[0].circuit, m.q
     total, before = _add_before(words, q)
     products = {
-        (j, place): (c.select(inverse, before[j, place], words[j]).delay(PREPARE) * factor).delay(
+        (j, place): (c.select(inverse, before[j, place], words[j]).delay() * factor).delay(
             m.stages.product
         )
         for (j, place), factor in factors.items()
     }
     # No product is by 1: the word is shifted by R, or by R / 8.
     plain = words[0].shifted_left(m.radix_bits)
-    base = c.select(inverse, total.shifted_left(m.radix_bits - 3), plain).delay(PREPARE)
+    base = c.select(inverse, total.shifted_left(m.radix_bits - 3), plain).delay()
     forward, backward = _add_forward(m, base, products), _add_inverse(base, products)
     sums = (c.select(inverse, b, f).delay() for f, b in zip(forward, backward, strict=True))
     return [m.reduce(word, 8) for word in sums]

@@ -13,6 +13,7 @@ from palladion_hardware.units.cross.reduction import CrossReduction
 from palladion_hardware.units.f1.automorphism import F1Automorphism
 from palladion_hardware.units.f1.multiplier import F1Multiplier
 from palladion_hardware.units.f1.ntt import F1Ntt
+from palladion_hardware.units.hyena.ntt import HyenaNtt
 from palladion_hardware.units.hyena.permutation import HyenaPermutation
 from palladion_hardware.units.unit import Unit
 
@@ -27,6 +28,7 @@ UNITS: Final[dict[str, type[Unit]]] = {
         AthenaExtraction,
         AthenaGenerator,
         CrossReduction,
+        HyenaNtt,
         HyenaPermutation,
     )
 }
