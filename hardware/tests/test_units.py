@@ -6,13 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from palladion_hardware.circuit.inventory import count
 from palladion_hardware.circuit.model import Model
 from palladion_hardware.circuit.nodes import Node
 from palladion_hardware.errors import MismatchError, ParameterError
 from palladion_hardware.tools import amaranth_simulator, verilator
 from palladion_hardware.tools.programs import has
 from palladion_hardware.units import numbers
+from palladion_hardware.units.athena.generator import AthenaGenerator, chacha20
+from palladion_hardware.units.athena.ntt import AthenaNtt
 from palladion_hardware.units.check import compare, try_model
+from palladion_hardware.units.cross.reduction import CrossReduction
 from palladion_hardware.units.f1.multiplier import F1Multiplier
 from palladion_hardware.units.f1.ntt import F1Ntt
 from palladion_hardware.units.registry import UNITS, unit_class
@@ -36,6 +40,28 @@ SHAPES = {
             ("hardcoded", 1),
             ("restricted", 11),
         ]
+    ],
+    "athena-ntt": [
+        Shape(lanes=8, word=20, degree=8, round_bits=10),
+        Shape(lanes=64, word=20, degree=64, round_bits=7, product_cycles=1),
+        Shape(lanes=16, word=36, degree=512, round_bits=12),
+        Shape(lanes=16, word=40, degree=64, multiplier="montgomery"),
+    ],
+    "cross-reduction": [
+        Shape(lanes=2, word=word, degree=2, multiplier=kind)
+        for word in (21, 32)
+        for kind in CrossReduction.multipliers
+    ],
+    "hyena-ntt": [
+        Shape(lanes=2, word=14, degree=4, round_bits=7),
+        Shape(lanes=8, word=32, degree=64, multiplier="barrett"),
+        Shape(lanes=32, word=32, degree=32, multiplier="montgomery", product_cycles=1),
+    ],
+    "hyena-permutation": [Shape(lanes=2, word=8, degree=2), Shape(lanes=64, word=32, degree=64)],
+    "athena-generator": [
+        Shape(lanes=8, word=36, degree=64, modulus=(1 << 35) + 53),
+        Shape(lanes=64, word=64, degree=256),
+        Shape(lanes=64, word=17, degree=256, modulus=257),
     ],
 }
 
@@ -107,10 +133,45 @@ def test_latencies_follow_from_the_stages(lanes: int) -> None:
 
 
 def test_the_paper_counts_1024_multipliers() -> None:
-    from palladion_hardware.circuit.inventory import count
-
     unit = F1Ntt(replace(F1Ntt.full(), multiplier="montgomery"))
     assert count(unit.circuit).multipliers == 3 * 1024  # three products each
+
+
+def test_a_transform_of_radix_8_takes_the_papers_cycles_and_modular_units() -> None:
+    """Athena, section 4.2.1: 5 iterations of 16 vectors, and 2,048 modular units."""
+    unit = AthenaNtt(replace(AthenaNtt.full(), multiplier="montgomery"))
+    assert unit.interval().endswith(": 80 cycles for each")
+    assert unit.latency == 4 * unit.ring + unit.latency % unit.ring
+    # A reduction is two products, and a core has 21 products before its eight.
+    assert count(unit.circuit).multipliers == 21 * 256 + 2 * 2048
+
+
+@pytest.mark.parametrize(
+    ("kind", "products", "latency"),
+    [("plain", 1, 1), ("barrett", 1, 3), ("hardcoded", 1, 2), ("montgomery", 1, 3),
+     ("barrett-own", 3, 4), ("montgomery-own", 3, 4)],
+)  # fmt: skip
+def test_elements_of_cross_take_the_printed_cycles(kind: str, products: int, latency: int) -> None:
+    """Table 8: 3, 2 and 3 cycles. Barrett and Montgomery use the element's multiplier again."""
+    unit = CrossReduction(replace(CrossReduction.full(), multiplier=kind))
+    assert count(unit.circuit).multipliers == products
+    assert unit.latency == latency
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"word": 20}, "21 or more"),
+        ({"modulus": 1 << 20}, "expected an odd one of 20 bits"),
+        ({"modulus": 1048573, "multiplier": "hardcoded"}, "expected 1048449 or 524417"),
+        ({"multiplier": "restricted"}, "cross-reduction has one of plain"),
+    ],
+)
+def test_elements_of_cross_refuse_what_they_cannot(
+    changes: dict[str, int | str], words: str
+) -> None:
+    with pytest.raises(ParameterError, match=words):
+        CrossReduction(replace(CrossReduction.small(), **changes))  # type: ignore[arg-type]
 
 
 def test_moduli_of_any_residue_need_another_multiplier() -> None:
@@ -133,6 +194,55 @@ def test_moduli_of_any_residue_need_another_multiplier() -> None:
 def test_sizes_that_do_not_fit_are_refused(changes: dict[str, int], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         F1Ntt(replace(F1Ntt.small(), **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("key", "stream", "counter", "words"),
+    [
+        ([0] * 8, [0, 0], 0, "ade0b876 903df1a0 e56a5d40 28bd8653"),
+        (
+            [int.from_bytes(bytes(range(k, k + 4)), "little") for k in range(0, 32, 4)],
+            [0x4A000000, 0],
+            0x09000000 << 32 | 1,
+            "e4e7f110 15593bd1 1fdd0f50 c47120a3 c7f4d1c7 0368c033 9aaa2204 4e6cd4c3 "
+            "466482d2 09aa9f07 05d7c214 a2028bd9 d19c12b5 b94e16de e883d0cb 4e3c50a2",
+        ),
+    ],
+    ids=["zeros", "RFC 8439, section 2.3.2"],
+)
+def test_the_definition_of_the_generator_has_known_answers(
+    key: list[int], stream: list[int], counter: int, words: str
+) -> None:
+    """The first one is the well-known key stream of zeros, 76 b8 e0 ad .."""
+    expected = [int(word, 16) for word in words.split()]
+    assert chacha20(key, stream, counter)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lanes": 8}, "16 or more"),
+        ({"word": 36, "modulus": 65537}, "narrower ones have other draws"),
+        ({"modulus": 1 << 20}, "at most 20 bits"),
+    ],
+)
+def test_the_generator_refuses_what_it_cannot(changes: dict[str, int], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        AthenaGenerator(replace(AthenaGenerator.small(), **changes))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"degree": 128}, "a power of 8 from the lanes on"),
+        ({"lanes": 4}, "8 lanes or more"),
+        ({"multiplier": "barrett"}, "athena-ntt has one of restricted, montgomery"),
+        ({"word": 50}, "wider than 42 bits"),
+    ],
+)
+def test_passes_of_radix_8_refuse_what_they_cannot(changes: dict[str, int], words: str) -> None:
+    with pytest.raises(ParameterError, match=words):
+        AthenaNtt(replace(AthenaNtt.small(), **changes))  # type: ignore[arg-type]
 
 
 def test_an_input_of_another_width_is_refused() -> None:

@@ -1,1 +1,1 @@
-"""Pieces that units share: multipliers modulo q, butterflies, transpositions, permutations."""
+"""Pieces that units share: multipliers modulo q, butterflies, permutations, ChaCha20."""

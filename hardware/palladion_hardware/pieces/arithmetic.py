@@ -45,3 +45,23 @@ def gentleman_sande(m: Multiplier, x: Node, y: Node, root: Node, bypass: Node) -
     product = m.multiply(less, root)
     total, product = c.aligned(total, product)
     return total, product
+
+
+def halve(c: Circuit, a: Node, q: Node) -> Node:
+    """a / 2 modulo q, for odd q."""
+    return c.select(a.bit(0), a + q, a).high_from(1).low(q.bits)
+
+
+def butterfly(m: Multiplier, x: Node, y: Node, factor: Node, inverse: Node) -> tuple[Node, Node]:
+    """(x + r y, x - r y), or inverse ((x + y) / 2, (x - y) r) with one multiplier.
+
+    ``factor`` is r times R, there a cycle behind the words. The inverse of the first is the second
+    for 1 / (2 r).
+    """
+    c = x.circuit
+    less, half = subtract(c, x, y, m.q), halve(c, add(c, x, y, m.q), m.q)
+    product = m.multiply(c.select(inverse, less, y).delay(), factor)
+    base = c.select(inverse, half, x).delay()
+    first = c.select(inverse, base, add(c, base, product, m.q))
+    second = c.select(inverse, product, subtract(c, base, product, m.q))
+    return first.delay(), second.delay()

@@ -54,19 +54,39 @@ class Multiplier:
 
     def multiply(self, a: Node, b: Node) -> Node:
         """a b, divided by R modulo q where the kind has one."""
-        c = a.circuit
-        product = (a * b).delay(self.stages.product)
-        reduced = {
-            "restricted": self._reduce_restricted,
-            "montgomery": self._reduce_montgomery,
-            "barrett": self._reduce_barrett,
-            "hardcoded": self._reduce_hardcoded,
-        }[self.kind](c, product)
-        return reduced.delay(self.stages.correction)
+        return self.reduce((a * b).delay(self.stages.product))
 
-    def _reduce_restricted(self, c: Circuit, word: Node) -> Node:
+    def reduce(self, word: Node, multiple: int = 1) -> Node:
+        """A product of words below q, divided by R modulo q where the kind has one.
+
+        Where it has one, ``word`` may be any below multiple R q.
+        """
+        c = word.circuit
+        if self.kind == "barrett":
+            return self._reduce_barrett(c, word)
+        if self.kind == "hardcoded":
+            return self._reduce_hardcoded(c, word)
+        reduce = {"restricted": self._reduce_restricted, "montgomery": self._reduce_montgomery}
+        return reduce[self.kind](c, word, multiple)
+
+    @property
+    def radix_bits(self) -> int:
+        """log2 of R."""
+        return self.rounds * self.round_bits if self.kind == "restricted" else self.q.bits
+
+    def correct(self, word: Node, excess: int) -> Node:
+        """A word in [0, (excess + 1) q) to [0, q): two subtractions in a cycle."""
+        c = word.circuit
+        word = word.low(self.q.bits + excess.bit_length())
+        for step in reversed(range(excess.bit_length())):
+            less = word - self.q.shifted_left(step)
+            word = c.select(less.bit(less.bits - 1), word, less).low(self.q.bits + step)
+            word = word.delay(0 if step % 2 else self.stages.correction)
+        return word
+
+    def _reduce_restricted(self, c: Circuit, word: Node, multiple: int) -> Node:
         v, w = self.round_bits, self.q.bits
-        bound = 1 << (2 * w)
+        bound = 1 << word.bits
         high = self.q.high_from(v)
         zero = c.constant(0, bits=v)
         for _ in range(self.rounds):
@@ -76,16 +96,16 @@ class Multiplier:
             bound = bound // (1 << v) + (1 << w) + 1
             word = (word.high_from(v) + (digit * high) + carry).low(bound.bit_length())
             word = word.delay(self.stages.round)
-        return corrected(c, word.low(w + 1), self.q, 1)
+        return self.correct(word, multiple)
 
-    def _reduce_montgomery(self, c: Circuit, word: Node) -> Node:
+    def _reduce_montgomery(self, c: Circuit, word: Node, multiple: int) -> Node:
         assert self.factor is not None
         w = self.q.bits
         low = word.low(w)
         digit = (low * self.factor).low(w).delay(self.stages.product)
-        multiple = (digit * self.q).high_from(w).delay(self.stages.product)
-        total = word.high_from(w) + multiple + low.is_not_zero()
-        return corrected(c, total.low(w + 1), self.q, 1)
+        added = (digit * self.q).high_from(w).delay(self.stages.product)
+        total = word.high_from(w) + added + low.is_not_zero()
+        return self.correct(total, multiple)
 
     def _reduce_barrett(self, c: Circuit, word: Node) -> Node:
         assert self.factor is not None
@@ -93,7 +113,7 @@ class Multiplier:
         quotient = (word.high_from(w - 1) * self.factor).high_from(w + 1)
         multiple = (quotient.delay(self.stages.product) * self.q).low(w + 2)
         rest = (word.low(w + 2) - multiple.delay(self.stages.product)).low(w + 2)
-        return corrected(c, rest, self.q, 2)
+        return self.correct(rest, 2)
 
     def _reduce_hardcoded(self, c: Circuit, word: Node) -> Node:
         """2^n = -(2^7 + 1) or 2^7 - 1: the high part is folded onto the low one twice."""
@@ -105,7 +125,7 @@ class Multiplier:
         rest = folded.low(n)
         total = low + again + self.q - rest if is_plus(q) else low + rest + again
         total = total.low(n + 2).delay(self.stages.round)
-        return corrected(c, total, self.q, 2)
+        return self.correct(total, 2)
 
 
 def is_plus(q: int) -> bool:
@@ -116,14 +136,6 @@ def times_difference(c: Circuit, word: Node, *, plus: bool) -> Node:
     """129 times the word, or 127 times: the distance of 2^n from 0 modulo q."""
     shifted = word.shifted_left(7)
     return shifted + word if plus else (shifted - word).low(shifted.bits)
-
-
-def corrected(c: Circuit, word: Node, q: Node, times: int) -> Node:
-    """A word in [0, (times + 1) q) to [0, q)."""
-    for _ in range(times):
-        less = word - q
-        word = c.select(less.bit(less.bits - 1), word, less).low(word.bits)
-    return word.low(q.bits)
 
 
 def build(

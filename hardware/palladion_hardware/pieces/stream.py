@@ -39,10 +39,15 @@ def read_stream(c: Circuit, *, bits: int) -> Stream:
     """
     valid, first = c.input("valid", bits=1), c.input("first", bits=1)
     length = c.input("length_bits", bits=max(1, bits.bit_length()))
-    width = max(1, bits)
-    counted = c.state(bits=width, time=0)
-    index = c.select(first, c.constant(0, bits=width), counted)
-    following = (index + c.constant(1, bits=width)).low(width)
-    c.follow(counted, c.select(valid, following, counted))
+    index = count_vectors(c, valid, first, bits=max(1, bits))
     is_length = tuple(length.equals(c.constant(g, bits=length.bits)) for g in range(bits + 1))
     return Stream(valid, index, length, is_length, bits)
+
+
+def count_vectors(c: Circuit, valid: Node, first: Node, *, bits: int) -> Node:
+    """The place of each vector behind the last ``first`` one, modulo 2^bits."""
+    counted = c.state(bits=bits, time=0)
+    index = c.select(first, c.constant(0, bits=bits), counted)
+    following = (index + c.constant(1, bits=bits)).low(bits)
+    c.follow(counted, c.select(valid, following, counted))
+    return index

@@ -43,3 +43,28 @@ def transpose(
         assert words.time is not None
         words = swap_bit(c, words, c.at(control, words.time), lane_bit=lane_bit, time_bit=time_bit)
     return words
+
+
+def permute_bits(
+    c: Circuit, words: Node, controls: Sequence[Node], *, source: Sequence[int]
+) -> Node:
+    """Word i moves so that bit p of its new place is bit ``source[p]`` of its old one.
+
+    Bits of the time are the lowest ones of a place, and bits of the lane are above them. A bit of
+    the time is swapped once if it ends in a lane: then all of them take E - 1 cycles for E vectors.
+    """
+    times = len(controls)
+    here = list(range(len(source)))
+    while waiting := [p for p in range(times) if here[p] != source[p]]:
+        # A bit that comes from a lane first: what it throws out is in a lane then.
+        place = next((p for p in waiting if here.index(source[p]) >= times), waiting[0])
+        other = max(here.index(source[place]), times)
+        control = c.at(controls[place], words.time or 0)
+        words = swap_bit(c, words, control, lane_bit=other - times, time_bit=place)
+        here[place], here[other] = here[other], here[place]
+    moves = [(p, here.index(source[p])) for p in range(times, len(source))]
+    order = [
+        sum((lane >> (new - times) & 1) << (old - times) for new, old in moves)
+        for lane in range(words.lanes)
+    ]
+    return words.take(order)

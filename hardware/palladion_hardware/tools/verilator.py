@@ -60,8 +60,11 @@ def simulate(
         (folder / "in").write_bytes(
             np.concatenate([packed(circuit, cycle) for cycle in cycles]).tobytes()
         )
+        # To compile well takes longer than to run few cycles slowly.
+        level = "-O0" if len(cycles) < 2000 else "-O1"
         command = ["verilator", "--cc", "--exe", "--build", "-j", "2", "-Wno-fatal", "-Wno-lint",
-                   "-O3", "--x-assign", "fast", "--output-split", "20000", "-CFLAGS", "-O1",
+                   "-O3", "--x-assign", "fast", "--output-split", "20000",
+                   "-MAKEFLAGS", f"OPT_FAST={level} OPT_SLOW=-O0 OPT_GLOBAL=-O0",
                    "--top-module", circuit.name, "unit.v", "main.cpp"]  # fmt: skip
         run(command, folder=folder, package="verilator")
         run([folder / f"obj_dir/V{circuit.name}", "in", "out"], folder=folder, package="verilator")

@@ -59,11 +59,22 @@ def root_of_unity(q: int, order: int) -> int:
 
 
 def powers(root: int, count: int, q: int) -> Words:
-    """root^0 to root^(count - 1) modulo q, for q below 2^32."""
+    """root^0 to root^(count - 1) modulo q, for q below 2^64."""
     result = [1]
     for _ in range(count - 1):
         result.append(result[-1] * root % q)
     return np.array(result, dtype=np.uint64)
+
+
+def multiply(a: Words, b: Words, q: int) -> Words:
+    """a b modulo q, word by word, for q below 2^42: in two parts if 64 bits do not hold a b."""
+    modulus, half = np.uint64(q), np.uint64(21)
+    if q >= 1 << 32:
+        high = a * (b >> half) % modulus << half
+        product: Words = high + a * (b & np.uint64((1 << 21) - 1))
+    else:
+        product = a * b
+    return product % modulus
 
 
 def transform(words: Sequence[int] | Words, q: int, psi: int) -> Words:
@@ -74,7 +85,7 @@ def transform(words: Sequence[int] | Words, q: int, psi: int) -> Words:
     place = np.arange(n, dtype=np.int64)
     modulus = np.uint64(q)
     terms = (
-        (a * table[((2 * j + 1) * place) % (2 * n)] % modulus).sum(dtype=np.uint64) % modulus
+        multiply(a, table[((2 * j + 1) * place) % (2 * n)], q).sum(dtype=np.uint64) % modulus
         for j in range(n)
     )
     return np.fromiter(terms, dtype=np.uint64, count=n)
@@ -86,15 +97,13 @@ def inverse_transform(words: Sequence[int] | Words, q: int, psi: int) -> Words:
     n = len(x)
     table = powers(pow(psi, -1, q), 2 * n, q)
     place = 2 * np.arange(n, dtype=np.int64) + 1
-    modulus, scale = np.uint64(q), np.uint64(pow(n, -1, q))
+    modulus = np.uint64(q)
     terms = (
-        (x * table[(i * place) % (2 * n)] % modulus).sum(dtype=np.uint64)
-        % modulus
-        * scale
-        % modulus
+        multiply(x, table[(i * place) % (2 * n)], q).sum(dtype=np.uint64) % modulus
         for i in range(n)
     )
-    return np.fromiter(terms, dtype=np.uint64, count=n)
+    scale = np.array([pow(n, -1, q)], dtype=np.uint64)
+    return multiply(np.fromiter(terms, dtype=np.uint64, count=n), scale, q)
 
 
 def reversed_bits(index: int, bits: int) -> int:

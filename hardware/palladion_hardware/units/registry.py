@@ -7,13 +7,30 @@ from typing import Final
 from palladion_hardware.errors import ParameterError
 from palladion_hardware.units.athena.extraction import AthenaExtraction
 from palladion_hardware.units.athena.fru import AthenaFru
+from palladion_hardware.units.athena.generator import AthenaGenerator
+from palladion_hardware.units.athena.ntt import AthenaNtt
+from palladion_hardware.units.cross.reduction import CrossReduction
 from palladion_hardware.units.f1.automorphism import F1Automorphism
 from palladion_hardware.units.f1.multiplier import F1Multiplier
 from palladion_hardware.units.f1.ntt import F1Ntt
+from palladion_hardware.units.hyena.ntt import HyenaNtt
+from palladion_hardware.units.hyena.permutation import HyenaPermutation
 from palladion_hardware.units.unit import Unit
 
 UNITS: Final[dict[str, type[Unit]]] = {
-    unit.name: unit for unit in (F1Ntt, F1Automorphism, F1Multiplier, AthenaFru, AthenaExtraction)
+    unit.name: unit
+    for unit in (
+        F1Ntt,
+        F1Automorphism,
+        F1Multiplier,
+        AthenaNtt,
+        AthenaFru,
+        AthenaExtraction,
+        AthenaGenerator,
+        CrossReduction,
+        HyenaNtt,
+        HyenaPermutation,
+    )
 }
 
 

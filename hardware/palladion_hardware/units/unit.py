@@ -16,6 +16,8 @@ from palladion_hardware.circuit.nodes import Words
 from palladion_hardware.errors import ParameterError
 from palladion_hardware.units.numbers import largest_prime, log2
 
+Machine = tuple[str, str, "float | None"]
+"""A machine's file, its unit, and the area in mm^2 that the paper prints for one of them."""
 EXTREMES = ("all 0", "all q - 1", "one 1", "random", "random again")
 """The inputs of every check."""
 
@@ -33,7 +35,7 @@ class Shape:
     modulus: int | None = None
     """By default the largest prime of ``word`` bits that suits the unit."""
     multiplier: str = "restricted"
-    """A kind of :mod:`palladion_hardware.pieces.multipliers`."""
+    """A kind of :mod:`palladion_hardware.pieces.multipliers`, or another one of the unit."""
     round_bits: int = 16
     product_cycles: int = 2
     """Cycles of a product of two words: see the stages of a multiplier."""
@@ -72,10 +74,17 @@ class Unit(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     """Paper and section."""
-    machine: ClassVar[tuple[str, str, float | None]]
-    """The machine file, its unit, and the area in mm^2 that the paper prints for one of them."""
+    machine: ClassVar[Machine | None]
+    """Where a machine's file has the unit."""
+    multipliers: ClassVar[tuple[str, ...]] = ("restricted", "montgomery", "barrett")
+    """The kinds that it can have. A hardcoded one has one modulus."""
 
     def __init__(self, shape: Shape) -> None:
+        if shape.multiplier not in self.multipliers:
+            raise ParameterError(
+                f"multiplier {shape.multiplier}: {self.name} has one of "
+                f"{', '.join(self.multipliers)}"
+            )
         self.shape = shape
 
     @classmethod

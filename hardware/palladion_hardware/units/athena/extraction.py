@@ -16,7 +16,7 @@ import numpy as np
 from palladion_hardware.circuit import Circuit
 from palladion_hardware.errors import ParameterError
 from palladion_hardware.pieces.arithmetic import negate_where, subtract
-from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
+from palladion_hardware.units.unit import EXTREMES, Machine, Shape, Unit, Work, extreme_words
 
 
 class AthenaExtraction(Unit):
@@ -29,7 +29,7 @@ class AthenaExtraction(Unit):
     name: ClassVar[str] = "athena-extraction"
     summary: ClassVar[str] = "samples of a polynomial, one a cycle"
     source: ClassVar[str] = "Athena, MICRO 2025, algorithm 1 and section 4.2.3"
-    machine: ClassVar[tuple[str, str, float | None]] = ("athena", "extraction", 0.32)
+    machine: ClassVar[Machine | None] = ("athena", "extraction", 0.32)
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)

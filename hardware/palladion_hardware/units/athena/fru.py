@@ -14,10 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from palladion_hardware.circuit import Circuit
-from palladion_hardware.errors import ParameterError
 from palladion_hardware.pieces import arithmetic, multipliers
 from palladion_hardware.pieces.multipliers import Stages
-from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
+from palladion_hardware.units.unit import EXTREMES, Machine, Shape, Unit, Work, extreme_words
 
 
 class AthenaFru(Unit):
@@ -29,15 +28,10 @@ class AthenaFru(Unit):
     name: ClassVar[str] = "athena-fru"
     summary: ClassVar[str] = "sums of products of vectors, or of a vector and a word"
     source: ClassVar[str] = "Athena, MICRO 2025, section 4.2.2"
-    machine: ClassVar[tuple[str, str, float | None]] = ("athena", "fru", 2.505882)
+    machine: ClassVar[Machine | None] = ("athena", "fru", 2.505882)
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
-        if shape.multiplier == "hardcoded":
-            raise ParameterError(
-                "the multiplier hardcoded has one modulus, and an FRU changes between them: take "
-                "restricted, montgomery or barrett"
-            )
         self.q = self.modulus(order=2)
         self.settings()
 

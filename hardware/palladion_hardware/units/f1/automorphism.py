@@ -19,7 +19,7 @@ from palladion_hardware.pieces.affine import permute
 from palladion_hardware.pieces.arithmetic import negate_where
 from palladion_hardware.pieces.stream import Stream, read_stream
 from palladion_hardware.pieces.transpose import transpose
-from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
+from palladion_hardware.units.unit import EXTREMES, Machine, Shape, Unit, Work, extreme_words
 
 
 class F1Automorphism(Unit):
@@ -32,7 +32,7 @@ class F1Automorphism(Unit):
     name: ClassVar[str] = "f1-automorphism"
     summary: ClassVar[str] = "all automorphisms, of coefficients and of values, N = E to E x E"
     source: ClassVar[str] = "F1, IEEE Micro, section Automorphism Unit"
-    machine: ClassVar[tuple[str, str, float | None]] = ("f1", "automorphism", 0.58)
+    machine: ClassVar[Machine | None] = ("f1", "automorphism", 0.58)
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)

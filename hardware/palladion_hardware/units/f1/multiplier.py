@@ -15,7 +15,7 @@ from palladion_hardware.errors import ParameterError
 from palladion_hardware.pieces import multipliers
 from palladion_hardware.pieces.multipliers import Stages
 from palladion_hardware.units.numbers import is_prime
-from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
+from palladion_hardware.units.unit import EXTREMES, Machine, Shape, Unit, Work, extreme_words
 
 
 class F1Multiplier(Unit):
@@ -24,14 +24,11 @@ class F1Multiplier(Unit):
     name: ClassVar[str] = "f1-multiplier"
     summary: ClassVar[str] = "products modulo q: restricted, montgomery, barrett or hardcoded"
     source: ClassVar[str] = "F1, IEEE Micro, Optimized Modular Multipliers; CROSS, table 8"
-    machine: ClassVar[tuple[str, str, float | None]] = ("f1", "multiplier", 0.25)
+    machine: ClassVar[Machine | None] = ("f1", "multiplier", 0.25)
+    multipliers: ClassVar[tuple[str, ...]] = multipliers.KINDS
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
-        if shape.multiplier not in multipliers.KINDS:
-            raise ParameterError(
-                f"multiplier {shape.multiplier}: expected one of {', '.join(multipliers.KINDS)}"
-            )
         self.q = self._hardcoded() if shape.multiplier == "hardcoded" else self.modulus(order=2)
         self.settings()
 

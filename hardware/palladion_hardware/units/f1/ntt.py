@@ -29,15 +29,15 @@ from palladion_hardware.errors import ParameterError
 from palladion_hardware.pieces import multipliers
 from palladion_hardware.pieces.arithmetic import cooley_tukey, gentleman_sande
 from palladion_hardware.pieces.multipliers import Multiplier, Stages
+from palladion_hardware.pieces.roots import Roots, read_row
 from palladion_hardware.pieces.stream import Stream, read_stream
 from palladion_hardware.pieces.transpose import transpose
 from palladion_hardware.units.numbers import (
     inverse_transform,
     reversed_bits,
-    root_of_unity,
     transform,
 )
-from palladion_hardware.units.unit import EXTREMES, Shape, Unit, Work, extreme_words
+from palladion_hardware.units.unit import EXTREMES, Machine, Shape, Unit, Work, extreme_words
 
 
 class F1Ntt(Unit):
@@ -49,7 +49,7 @@ class F1Ntt(Unit):
     name: ClassVar[str] = "f1-ntt"
     summary: ClassVar[str] = "four-step transform, both directions, N = E to E x E"
     source: ClassVar[str] = "F1, IEEE Micro, section Four-Step NTT Unit"
-    machine: ClassVar[tuple[str, str, float | None]] = ("f1", "ntt", 2.27)
+    machine: ClassVar[Machine | None] = ("f1", "ntt", 2.27)
 
     def __init__(self, shape: Shape) -> None:
         super().__init__(shape)
@@ -63,7 +63,10 @@ class F1Ntt(Unit):
         if not self.shape.word >= self.q.bit_length():
             raise ParameterError(f"modulus {self.q} is wider than {shape.word} bits")
         self.settings()
-        self.psi = root_of_unity(self.q, 2 * shape.degree)
+        radix = multipliers.radix_of(
+            shape.multiplier, self.q, bits=shape.word, round_bits=shape.round_bits
+        )
+        self.roots = Roots(self.q, 2 * shape.degree, radix)
 
     @classmethod
     def full(cls) -> Shape:
@@ -117,8 +120,7 @@ class F1Ntt(Unit):
     def _row(self, c: Circuit, rows: Words, address: Node, words: Node) -> Node:
         """A row of a memory of roots, there when ``words`` are."""
         assert words.time is not None
-        address = c.at(address, words.time - 1)
-        return c.memory(rows, bits=self.shape.word, address=address)
+        return read_row(c, rows, address, bits=self.shape.word, time=words.time)
 
     def _first_layer(
         self, c: Circuit, m: Multiplier, words: Node, inverse: Node, layer: int
@@ -148,7 +150,7 @@ class F1Ntt(Unit):
             if layer < self.layers - length:
                 bypass = bypass | is_length
         rows = self._roots(self.layers - 1 - layer, signs=(1, -1), negacyclic=(False, True))
-        ones = np.full((2, rows.shape[1]), self._times_radix(1), dtype=np.uint64)
+        ones = np.full((2, rows.shape[1]), self.roots.power(0), dtype=np.uint64)
         address = c.concatenate(inverse, bypass)
         assert words.time is not None
         root = self._row(c, np.concatenate([rows, ones]), address, words.delay())
@@ -173,26 +175,19 @@ class F1Ntt(Unit):
                 ordered = c.select(c.at(is_length, words.time), words.take(order), ordered)
         return ordered
 
-    def _times_radix(self, word: int) -> int:
-        shape = self.shape
-        radix = multipliers.radix_of(
-            shape.multiplier, self.q, bits=shape.word, round_bits=shape.round_bits
-        )
-        return word * radix % self.q
-
     def _roots(self, depth: int, *, signs: tuple[int, int], negacyclic: tuple[bool, bool]) -> Words:
         """r of the blocks of a layer of remainders, forward and inverse; shape (2, 2^depth).
 
         Block b of X^E - 1 splits modulo X^(2 half) - r^2. As powers of a root of order 2 E the
         exponents of r are those of the leaves of a tree of this depth, times the width of a block.
         """
-        lanes, base = self.shape.lanes, pow(self.psi, self.shape.degree // self.shape.lanes, self.q)
+        lanes, base = self.shape.lanes, self.shape.degree // self.shape.lanes
         rows = []
         for sign, twisted in zip(signs, negacyclic, strict=True):
             top = [lanes if twisted else 0]
             for _ in range(depth):
                 top = [power for block in top for power in (block // 2, block // 2 + lanes)]
-            rows.append([self._times_radix(pow(base, sign * p // 2, self.q)) for p in top])
+            rows.append([self.roots.power(sign * p // 2 * base) for p in top])
         return np.array(rows, dtype=np.uint64)
 
     @cached_property
@@ -216,27 +211,15 @@ class F1Ntt(Unit):
         """Rows of :meth:`_twiddle_address`; shape (3 G_max, lanes)."""
         lanes, longest = self.shape.lanes, 1 << self._longest
         order = [reversed_bits(lane, self.layers) for lane in range(lanes)]
-        rows = [self._powers(1, [t * (2 * j + 1) for j in order], 1) for t in range(longest)]
+        rows = [[self.roots.power(t * (2 * j + 1)) for j in order] for t in range(longest)]
         rows.append([0] * lanes)
         for length in range(self._longest + 1):
             vectors = 1 << length
             step, scale = longest >> length, pow(vectors * lanes, -1, self.q)
             for t in range(vectors):
-                rows.append(self._powers(-1, [step * (2 * t + 1) * i for i in order], scale))
+                powers = (-step * (2 * t + 1) * i for i in order)
+                rows.append([self.roots.power(power, scale=scale) for power in powers])
         return np.array(rows, dtype=np.uint64)
-
-    def _powers(self, sign: int, exponents: list[int], scale: int) -> list[int]:
-        table = self._table_of_powers
-        order = len(table)
-        factor = self._times_radix(scale)
-        return [table[sign * exponent % order] * factor % self.q for exponent in exponents]
-
-    @cached_property
-    def _table_of_powers(self) -> list[int]:
-        table = [1]
-        for _ in range(2 * self.shape.degree - 1):
-            table.append(table[-1] * self.psi % self.q)
-        return table
 
     def work(self, rng: np.random.Generator) -> Work:
         """Polynomials of all lengths one after another, and some with pauses between them."""
@@ -261,7 +244,7 @@ class F1Ntt(Unit):
         vectors = 1 << length
         n = vectors * self.shape.lanes
         polynomial = extreme_words(label, n, self.q, rng)
-        psi = pow(self.psi, self.shape.degree // n, self.q)
+        psi = pow(self.roots.psi, self.shape.degree // n, self.q)
         result = (inverse_transform if inverse else transform)(polynomial, self.q, psi)
         direction = "inverse" if inverse else "forward"
         for t in range(vectors):
