@@ -62,3 +62,17 @@ def test_a_table_that_differs_is_found_and_written(tmp_path: Path) -> None:
         docs_tables.main([str(page)])
     with pytest.raises(ValueError, match="1 comments begin a table and 0 are whole"):
         docs_tables.commands("<!-- table of: palladion info -->\n\nno end\n")
+
+
+def test_the_main_rows_of_reproduction_are_those_of_its_pages() -> None:
+    """Each of our figures with a decimal point stands in the page that the row links to."""
+    text = (DOCS / "reproduction.md").read_text(encoding="utf-8")
+    page, figures = "", 0
+    for line in text.split("## Main rows")[1].splitlines():
+        cells = line.strip("|").split("|")
+        if link := re.search(r"\]\(([\w/-]+\.md)", cells[0]):
+            page = (DOCS / link[1]).read_text(encoding="utf-8")
+        for figure in re.findall(r"\d+\.\d+", cells[-1]):
+            figures += 1
+            assert re.search(rf"(?<![\d.]){re.escape(figure)}(?!\d)", page), line
+    assert figures > 10

@@ -124,6 +124,11 @@ OPTIONS: Final[dict[str, Decorator]] = {
         is_flag=True,
         help="Also simulate each network on the paper's accelerator.",
     ),
+    "softmax": click.option(
+        "--softmax",
+        is_flag=True,
+        help="Also simulate MNIST and LeNet with their softmax encrypted.",
+    ),
     "measured_here": click.option(
         "--measure/--no-measure", "measured_here", default=True, help="Also measure here; default."
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +28,8 @@ class Run:
     """One network at one precision.
 
     ``found`` is the report of the simulation, ``calls`` the sub-traces that each operation calls,
-    ``entries`` the accumulators that each table of the network takes.
+    ``entries`` the accumulators that each table of the network takes. ``softmax`` says whether the
+    network ends in a softmax.
     """
 
     benchmark: str
@@ -36,6 +37,12 @@ class Run:
     found: SimulationReport
     calls: dict[str, Counter[str]]
     entries: tuple[int, ...]
+    softmax: bool = False
+
+    @property
+    def name(self) -> str:
+        """``MNIST``, or ``MNIST, softmax``."""
+        return f"{self.benchmark}, softmax" if self.softmax else self.benchmark
 
     @property
     def milliseconds(self) -> float:
@@ -94,7 +101,12 @@ def network_of(benchmark: str, precision: str, models: Path) -> IntNetwork:
     UsageError
         If the folder lacks it.
     """
-    path = models / FILES[benchmark][precision]
+    return network_in(models, FILES[benchmark][precision], benchmark)
+
+
+def network_in(models: Path, file: str, benchmark: str) -> IntNetwork:
+    """As :func:`network_of`, by the name of the file."""
+    path = models / file
     if not path.is_file():
         raise UsageError(f"--models {models}: no {path.name} in it, which {benchmark} needs")
     return IntNetwork.load(path)
@@ -116,6 +128,31 @@ def simulated(
     chosen = [name for name in FILES if not benchmarks or name in benchmarks]
     work = [(name, precision) for name in chosen for precision in precisions]
     return [run_of(name, precision, models, steps) for name, precision in work]
+
+
+SOFTMAX: Final = {
+    "MNIST": ("w7a7", "mnist_softmax.json"),
+    "LeNet": ("w6a7", "lenet5_softmax_w6a7.json"),
+}
+"""Networks that end in a softmax: precision and file."""
+
+
+def simulated_with_softmax(
+    benchmarks: Sequence[str], precisions: Sequence[str], models: Path, steps: Steps
+) -> list[Run]:
+    """As :func:`simulated`, the networks that end in a softmax.
+
+    Raises
+    ------
+    UsageError
+        If the folder lacks a network.
+    """
+    runs = []
+    for name, (precision, file) in SOFTMAX.items():
+        if precision in precisions and (not benchmarks or name in benchmarks):
+            network = network_in(models, file, name)
+            runs.append(replace(simulated_run(name, precision, network, steps), softmax=True))
+    return runs
 
 
 RUNS: Final[dict[str, Run]] = {}
