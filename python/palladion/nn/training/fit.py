@@ -169,11 +169,12 @@ def stepper(
     return step
 
 
-def noise_of(model: Model, sigma: float) -> list[jax.Array]:
-    """For each table, the quantiles of its noise, where a sample has the deviation ``sigma``."""
+def noise_of(model: Model, sigma: float) -> list[jax.Array | None]:
+    """For each table, the quantiles of its noise, where a sample has the deviation ``sigma``. None
+    if that is 0."""
     sigmas = model.network.sigmas(sigma)
-    quantiles = {sigma: jnp.asarray(surrogate.noise(sigma)) for sigma in sigmas}
-    return [quantiles[sigma] for sigma in sigmas]
+    quantiles = {sigma: jnp.asarray(surrogate.noise(sigma)) for sigma in sigmas if sigma}
+    return [quantiles.get(sigma) for sigma in sigmas]
 
 
 def logits_of(model: Model, accumulators: jax.Array) -> jax.Array:

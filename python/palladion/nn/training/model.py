@@ -84,14 +84,19 @@ class Model:
         }
 
     def forward(
-        self, params: Params, inputs: jax.Array, noise: Sequence[jax.Array], key: jax.Array
+        self,
+        params: Params,
+        inputs: jax.Array,
+        noise: Sequence[jax.Array | None],
+        key: jax.Array,
     ) -> Forward:
         """Evaluate the network.
 
         Shape
         -----
         - inputs: (N, C, H, W), the network's integers in single precision
-        - noise: for each table, quantiles of :func:`surrogate.noise` from which noise is drawn
+        - noise: for each table, quantiles of :func:`surrogate.noise` from which noise is drawn, or
+          None for no noise
 
         Sums are exact while they stay below 2^24 in absolute value.
         """
@@ -103,8 +108,9 @@ class Model:
                 weights = integers.get(f"{index}.{place}", term.linear.weights)
                 total = total + apply(term.linear, weights, values[term.source])
             if layer.lut is not None:
-                drawn = surrogate.draw(noise[index], jax.random.fold_in(key, index), total.shape)
-                total = total + drawn
+                if (quantiles := noise[index]) is not None:
+                    own = jax.random.fold_in(key, index)
+                    total = total + surrogate.draw(quantiles, own, total.shape)
                 values.append(surrogate.look_up(*self.tables[index], total))
             beyond = jax.nn.relu(jnp.abs(total) / layer.bound - MARGIN)
             penalty = penalty + jnp.sum(beyond**2) / len(inputs)

@@ -77,9 +77,7 @@ look_up.defvjp(_forward, _backward)
 
 
 def noise(sigma: float) -> Floats:
-    """Quantiles of a rounded Gaussian of deviation ``sigma``, for :func:`draw`."""
-    if not sigma:
-        return np.zeros(QUANTILES, np.float32)
+    """Quantiles of a rounded Gaussian of deviation ``sigma``, above 0, for :func:`draw`."""
     normal = NormalDist(0, sigma)
     found = [normal.inv_cdf((i + 0.5) / QUANTILES) for i in range(QUANTILES)]
     return np.rint(found).astype(np.float32)
