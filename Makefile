@@ -19,7 +19,7 @@ LINUX := $(filter Linux,$(shell uname))
 LINUX_TOOLS := "auditwheel>=6.8,<7" "ziglang>=0.17,<0.18"
 
 SOURCES := Cargo.toml pyproject.toml \
-	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' \) -print) \
+	$(shell find crates -name target -prune -o \( -name '*.rs' -o -name '*.toml' -o -path '*/emit/source/*' \) -print) \
 	$(shell find python -name __pycache__ -prune -o -type f -print)
 
 # MUSL=x86_64-unknown-linux-musl makes a wheel for Alpine and its like; rustup has to have the target.
