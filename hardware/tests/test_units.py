@@ -90,11 +90,14 @@ def test_other_sizes(name: str, shape: Shape) -> None:
     assert try_model(unit_class(name)(shape), seed=9).work.expected
 
 
+@pytest.mark.parametrize("name", ["f1-ntt", "athena-ntt", "hyena-ntt"])
 @pytest.mark.parametrize("stage", ["subtract", "select", "multiply", "delay", "memory"])
-def test_a_fault_in_any_kind_of_node_is_seen(stage: str) -> None:
+def test_a_fault_in_any_kind_of_node_is_seen(name: str, stage: str) -> None:
     """A bit is flipped behind the operations of one kind: the check does not pass."""
-    unit = F1Ntt(F1Ntt.small())
-    target = [node for node in unit.circuit.nodes if node.kind == stage and node.lanes > 1][-1]
+    cls = unit_class(name)
+    unit = cls(cls.small())
+    wide = unit.shape.word
+    target = [node for node in unit.circuit.nodes if node.kind == stage and node.bits >= wide][-1]
     flip_lowest_bit(unit, target)
     with pytest.raises(MismatchError, match="by definition"):
         try_model(unit, seed=3)
@@ -216,6 +219,46 @@ def test_the_definition_of_the_generator_has_known_answers(
     """The first one is the well-known key stream of zeros, 76 b8 e0 ad .."""
     expected = [int(word, 16) for word in words.split()]
     assert chacha20(key, stream, counter)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "seed", "stream", "words"),
+    [
+        (
+            Shape(lanes=16, word=20, degree=64, modulus=(1 << 19) + 21),
+            7,
+            [2, 3],
+            [515890, 490250, 292757, 115627, 724, 242045, 359680, 451468],
+        ),
+        (
+            Shape(lanes=8, word=36, degree=64, modulus=(1 << 35) + 53),
+            9,
+            [1, 5],
+            [32110157772, 10579823400, 46452438, 33084381566, 4274516929, 28230560278, 1896254476,
+             18513964298],
+        ),
+    ],
+    ids=["draws of 32 bits", "draws of 64 bits"],
+)  # fmt: skip
+def test_the_generator_gives_the_words_of_this_projects_seeds(
+    shape: Shape, seed: int, stream: list[int], words: list[int]
+) -> None:
+    """The first words of ``uniform_from_seed`` (crates/ring/src/sample.rs), as its source gives
+    them for a seed of 32 equal bytes, and for limb and index of the stream.
+    """
+    unit = AthenaGenerator(shape)
+    model = Model(unit.circuit)
+    for cycle in range(unit.latency + 8):
+        ports = unit.idle() | {
+            "valid": np.ones(1, dtype=np.uint64),
+            "first": np.array([int(cycle == 0)], dtype=np.uint64),
+            "key": np.full(8, seed * 0x01010101, dtype=np.uint64),
+            "stream": np.array(stream, dtype=np.uint64),
+        }
+        outputs = model.step(ports)
+        if outputs["result_valid"][0]:
+            break
+    assert outputs["result"][:8].tolist() == words
 
 
 @pytest.mark.parametrize(
