@@ -177,6 +177,22 @@ def test_elements_of_cross_refuse_what_they_cannot(
         CrossReduction(replace(CrossReduction.small(), **changes))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("kind", ["barrett", "montgomery", "hardcoded", "montgomery-own"])
+def test_elements_of_cross_still_multiply_and_add(kind: str) -> None:
+    """The sum, a cycle behind each vector that is not reduced."""
+    unit = CrossReduction(replace(CrossReduction.small(), multiplier=kind))
+    rng = np.random.default_rng(5)
+    model = Model(unit.circuit)
+    before: list[int] = []
+    for _ in range(20):
+        a, b, added = rng.integers(0, 1 << unit.shape.word, (3, 2), dtype=np.uint64)
+        cycle = unit.idle() | {"valid": np.ones(1, dtype=np.uint64), "a": a, "b": b, "c": added}
+        outputs = model.step(cycle)
+        assert not before or outputs["sum"].tolist() == before
+        terms = zip(a.tolist(), b.tolist(), added.tolist(), strict=True)
+        before = [x * y + z for x, y, z in terms]
+
+
 def test_moduli_of_any_residue_need_another_multiplier() -> None:
     with pytest.raises(ParameterError, match="expected 1: take another modulus"):
         F1Ntt(Shape(lanes=4, word=14, degree=16, modulus=97))
