@@ -90,11 +90,14 @@ def test_other_sizes(name: str, shape: Shape) -> None:
     assert try_model(unit_class(name)(shape), seed=9).work.expected
 
 
+@pytest.mark.parametrize("name", ["f1-ntt", "athena-ntt", "hyena-ntt"])
 @pytest.mark.parametrize("stage", ["subtract", "select", "multiply", "delay", "memory"])
-def test_a_fault_in_any_kind_of_node_is_seen(stage: str) -> None:
+def test_a_fault_in_any_kind_of_node_is_seen(name: str, stage: str) -> None:
     """A bit is flipped behind the operations of one kind: the check does not pass."""
-    unit = F1Ntt(F1Ntt.small())
-    target = [node for node in unit.circuit.nodes if node.kind == stage and node.lanes > 1][-1]
+    cls = unit_class(name)
+    unit = cls(cls.small())
+    wide = unit.shape.word
+    target = [node for node in unit.circuit.nodes if node.kind == stage and node.bits >= wide][-1]
     flip_lowest_bit(unit, target)
     with pytest.raises(MismatchError, match="by definition"):
         try_model(unit, seed=3)
@@ -174,6 +177,22 @@ def test_elements_of_cross_refuse_what_they_cannot(
         CrossReduction(replace(CrossReduction.small(), **changes))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("kind", ["barrett", "montgomery", "hardcoded", "montgomery-own"])
+def test_elements_of_cross_still_multiply_and_add(kind: str) -> None:
+    """The sum, a cycle behind each vector that is not reduced."""
+    unit = CrossReduction(replace(CrossReduction.small(), multiplier=kind))
+    rng = np.random.default_rng(5)
+    model = Model(unit.circuit)
+    before: list[int] = []
+    for _ in range(20):
+        a, b, added = rng.integers(0, 1 << unit.shape.word, (3, 2), dtype=np.uint64)
+        cycle = unit.idle() | {"valid": np.ones(1, dtype=np.uint64), "a": a, "b": b, "c": added}
+        outputs = model.step(cycle)
+        assert not before or outputs["sum"].tolist() == before
+        terms = zip(a.tolist(), b.tolist(), added.tolist(), strict=True)
+        before = [x * y + z for x, y, z in terms]
+
+
 def test_moduli_of_any_residue_need_another_multiplier() -> None:
     with pytest.raises(ParameterError, match="expected 1: take another modulus"):
         F1Ntt(Shape(lanes=4, word=14, degree=16, modulus=97))
@@ -216,6 +235,46 @@ def test_the_definition_of_the_generator_has_known_answers(
     """The first one is the well-known key stream of zeros, 76 b8 e0 ad .."""
     expected = [int(word, 16) for word in words.split()]
     assert chacha20(key, stream, counter)[: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "seed", "stream", "words"),
+    [
+        (
+            Shape(lanes=16, word=20, degree=64, modulus=(1 << 19) + 21),
+            7,
+            [2, 3],
+            [515890, 490250, 292757, 115627, 724, 242045, 359680, 451468],
+        ),
+        (
+            Shape(lanes=8, word=36, degree=64, modulus=(1 << 35) + 53),
+            9,
+            [1, 5],
+            [32110157772, 10579823400, 46452438, 33084381566, 4274516929, 28230560278, 1896254476,
+             18513964298],
+        ),
+    ],
+    ids=["draws of 32 bits", "draws of 64 bits"],
+)  # fmt: skip
+def test_the_generator_gives_the_words_of_this_projects_seeds(
+    shape: Shape, seed: int, stream: list[int], words: list[int]
+) -> None:
+    """The first words of ``uniform_from_seed`` (crates/ring/src/sample.rs), as its source gives
+    them for a seed of 32 equal bytes, and for limb and index of the stream.
+    """
+    unit = AthenaGenerator(shape)
+    model = Model(unit.circuit)
+    for cycle in range(unit.latency + 8):
+        ports = unit.idle() | {
+            "valid": np.ones(1, dtype=np.uint64),
+            "first": np.array([int(cycle == 0)], dtype=np.uint64),
+            "key": np.full(8, seed * 0x01010101, dtype=np.uint64),
+            "stream": np.array(stream, dtype=np.uint64),
+        }
+        outputs = model.step(ports)
+        if outputs["result_valid"][0]:
+            break
+    assert outputs["result"][:8].tolist() == words
 
 
 @pytest.mark.parametrize(
