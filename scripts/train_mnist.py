@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from palladion.nn.datasets import mnist
+from palladion.nn.ends.interface import Gives, Interface, Pixels, Takes
 from palladion.nn.floats.plain import PlainNetwork
 from palladion.nn.integers.network import Conv, Dense, Input, IntNetwork, Layer, Lut, Term
 
@@ -254,18 +255,21 @@ def integer_network(
             )
         )
         # Pixels are halved: p = 2 k and p = 2 k + 1 are a quarter below and above k.
-        pixels = Input((1, 28, 28), 0, ACTIVATION_MAX, units["conv"], (0.5 / 255,), (1.0,))
-        return IntNetwork("mnist", pixels, layers)
+        pixels = Input((1, 28, 28), 0, ACTIVATION_MAX, units["conv"], (0.5 / 255,))
+        ends = Interface(
+            Takes("input", pixels.shape, pixels=Pixels()), Gives((10, 1, 1), (scales[-1],))
+        )
+        return IntNetwork("mnist", pixels, layers, ends)
 
     # The logits' bound is the largest one on the training images, plus a tenth.
     largest = network(32_767)
-    logits = largest.evaluate(largest.inputs(images)).logits
+    logits = largest.evaluate(largest.inputs_of_pixels(images)).logits
     return network(min(32_767, int(np.abs(logits).max() * 1.1)))
 
 
 def report(network: IntNetwork, train: Any, test: Any, sigma: float) -> None:
     for name, (images, labels) in (("training", train), ("test", test)):
-        inputs = network.inputs(images)
+        inputs = network.inputs_of_pixels(images)
         exact = network.evaluate(inputs)
         noisy = network.evaluate(inputs, sigma)
         print(
