@@ -70,6 +70,10 @@ def test_table_6_with_a_softmax() -> None:
     assert row["tables"] == without["tables"] + 7
     assert row["paper_ms"] == without["paper_ms"]
     assert row["simulated_ms"] > 2 * without["simulated_ms"]
+    _, shares = run("fig9", "--softmax", *chosen)["rows"]
+    assert sum(shares[name] for name in ("linear", "samples", "packing", "fbs", "s2c")) == (
+        pytest.approx(100)
+    )
 
 
 def test_energy_beside_the_other_accelerators() -> None:

@@ -65,7 +65,7 @@ ATHENA = Paper(
         "fig8": Item(
             "Our program on other accelerators.", fig8.run, ("athena_benchmarks", "models")
         ),
-        "fig9": Item("Time by part of the loop.", fig9.run, RUNS, plots=True),
+        "fig9": Item("Time by part of the loop.", fig9.run, (*RUNS, "softmax"), plots=True),
         "fig10": Item("Energy by component.", fig9.run_figure_10, RUNS, plots=True),
         "fig11": Item("Energy-delay-area product.", table7.run_figure_11, RUNS, plots=True),
         "fig12": Item(

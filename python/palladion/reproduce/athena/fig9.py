@@ -36,11 +36,15 @@ ENERGY: Final = {
 
 
 def run(
-    benchmarks: Sequence[str], precisions: Sequence[str], models: Path, steps: Steps
+    benchmarks: Sequence[str],
+    precisions: Sequence[str],
+    models: Path,
+    softmax: bool,
+    steps: Steps,
 ) -> Reproduction:
     """Shares of the time by part of the loop."""
-    runs = simulated(benchmarks, precisions, models, steps)
-    names = [f"{each.benchmark}\n{each.precision}" for each in runs]
+    runs = simulated(benchmarks, precisions, models, steps, softmax)
+    names = [f"{each.name}\n{each.precision}" for each in runs]
     shares = {part: [each.share(*of) for each in runs] for part, of in PARTS.items()}
     return Reproduction(
         "Figure 9: time by part of the loop, percent",
@@ -50,7 +54,7 @@ def run(
             *(Column("paper_fbs", "FBS, paper", ".0f"), Column("ratio", "ratio", ".2f")),
         ),
         [
-            (each.benchmark, each.precision, *(shares[part][place] for part in PARTS),
+            (each.name, each.precision, *(shares[part][place] for part in PARTS),
              PRINTED_FBS, shares["FBS"][place] / PRINTED_FBS)
             for place, each in enumerate(runs)
         ],

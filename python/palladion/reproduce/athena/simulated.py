@@ -22,6 +22,12 @@ CALL: Final = re.compile(r"= call ([a-z_]+)\.")
 STEP: Final = re.compile(r"^\s*step (.*):$")
 MACHINE: Final = "athena"
 
+SOFTMAX: Final = {
+    "MNIST": ("w7a7", "mnist_softmax.json"),
+    "LeNet": ("w6a7", "lenet5_softmax_w6a7.json"),
+}
+"""Networks that end in a softmax: precision and file."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -117,8 +123,10 @@ def simulated(
     precisions: Sequence[str],
     models: Path,
     steps: Steps,
+    softmax: bool = False,
 ) -> list[Run]:
-    """Each network at each precision, all of them if none is named.
+    """Each network at each precision, all of them if none is named. ``softmax`` adds those that end
+    in a softmax.
 
     Raises
     ------
@@ -127,31 +135,11 @@ def simulated(
     """
     chosen = [name for name in FILES if not benchmarks or name in benchmarks]
     work = [(name, precision) for name in chosen for precision in precisions]
-    return [run_of(name, precision, models, steps) for name, precision in work]
-
-
-SOFTMAX: Final = {
-    "MNIST": ("w7a7", "mnist_softmax.json"),
-    "LeNet": ("w6a7", "lenet5_softmax_w6a7.json"),
-}
-"""Networks that end in a softmax: precision and file."""
-
-
-def simulated_with_softmax(
-    benchmarks: Sequence[str], precisions: Sequence[str], models: Path, steps: Steps
-) -> list[Run]:
-    """As :func:`simulated`, the networks that end in a softmax.
-
-    Raises
-    ------
-    UsageError
-        If the folder lacks a network.
-    """
-    runs = []
-    for name, (precision, file) in SOFTMAX.items():
-        if precision in precisions and (not benchmarks or name in benchmarks):
-            network = network_in(models, file, name)
-            runs.append(replace(simulated_run(name, precision, network, steps), softmax=True))
+    runs = [run_of(name, precision, models, steps) for name, precision in work]
+    for name, (precision, file) in SOFTMAX.items() if softmax else ():
+        if name in chosen and precision in precisions:
+            found = run_of_network(name, precision, network_in(models, file, name), steps)
+            runs.append(replace(found, softmax=True))
     return runs
 
 
@@ -161,7 +149,11 @@ RUNS: Final[dict[str, Run]] = {}
 
 def run_of(benchmark: str, precision: str, models: Path, steps: Steps) -> Run:
     """Compile, lower and simulate one network on the paper's machine."""
-    network = network_of(benchmark, precision, models)
+    return run_of_network(benchmark, precision, network_of(benchmark, precision, models), steps)
+
+
+def run_of_network(benchmark: str, precision: str, network: IntNetwork, steps: Steps) -> Run:
+    """As :func:`run_of`, for a network that was read."""
     key = network.to_json()
     if key not in RUNS:
         RUNS[key] = simulated_run(benchmark, precision, network, steps)

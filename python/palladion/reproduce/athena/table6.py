@@ -9,7 +9,7 @@ from typing import Final
 from palladion.measure.accuracy import Steps
 from palladion.reproduce.athena import loop
 from palladion.reproduce.athena.paper import OTHERS
-from palladion.reproduce.athena.simulated import Run, simulated, simulated_with_softmax
+from palladion.reproduce.athena.simulated import Run, simulated
 from palladion.reproduce.reproduction import Cell, Column, Panel, Reproduction, Series
 
 
@@ -21,9 +21,7 @@ def run(
     steps: Steps,
 ) -> Reproduction:
     """The printed time, the sum of the paper's description, and our program simulated."""
-    runs = simulated(benchmarks, precisions, models, steps)
-    if softmax:
-        runs += simulated_with_softmax(benchmarks, precisions, models, steps)
+    runs = simulated(benchmarks, precisions, models, steps, softmax)
     names = [f"{each.name}\n{each.precision}" for each in runs]
     return Reproduction(
         "Table 6: time on the accelerator, ms",
