@@ -12,7 +12,10 @@ from palladion.reproduce.athena.table6 import SOFTMAX
 from palladion.reproduce.reproduction import Column, Panel, Reproduction, Series
 
 PARTS: Final = {
-    "linear": ("mul_coefficients", "add_coefficients", "dense", "dense_slots", "output"),
+    "linear": (
+        *("mul_coefficients", "add_coefficients", "dense", "dense_slots", "product"),
+        *("input", "output"),
+    ),
     "samples": ("to_samples",),
     "packing": ("pack",),
     "FBS": ("table",),
