@@ -90,6 +90,8 @@ def test_the_table_fits_a_terminal_and_says_what_is_insecure() -> None:
         assert "simulated time" in text
         assert max(map(len, text.splitlines())) <= 98
     assert all("INSECURE" in given.security for given in SETS.values())
+    assert "2^-7.3: one bootstrapping in 158 is WRONG" in output("pbs", "--set", "II")
+    assert "WRONG" not in output("pbs", "--set", "I")
 
 
 def test_a_machine_of_ones_own(tmp_path: Path) -> None:
@@ -109,6 +111,7 @@ def test_sizes_of_ones_own() -> None:
     printed = pbs("--set", "II")
     assert same["latency_ms"] == printed["latency_ms"]
     assert same["security"].startswith("NOT ESTIMATED")
+    assert (printed["log2_failure"] > -8, same["log2_failure"]) == (True, None)
     assert (same["published"], same["published_ms"]) == ([], None)
     # Iterations take the same time, and their number is the dimension.
     longer = pbs("--set", "II", "--lwe-dimension", "1000")

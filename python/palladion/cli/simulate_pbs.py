@@ -13,7 +13,12 @@ from palladion.cli.common import json_option, print_json, print_rows
 from palladion.cli.table import print_table
 from palladion.errors import UsageError
 from palladion.machines import BootstrapSet, Machine, Placement, Wholes
-from palladion.reproduce.athena_tfhe.published import PUBLISHED, SETS, published
+from palladion.reproduce.athena_tfhe.published import (
+    PUBLISHED,
+    SETS,
+    log2_failure,
+    published,
+)
 from palladion.support.folders import check_new
 from palladion.support.text import size
 
@@ -154,6 +159,7 @@ def pbs(
         raise UsageError(f"{machine}: {error}") from error
     emitted = None if emit is None else emitted_in(emit, versal.emit(given, emit, multiplier))
     says = published(given, found) if multiplier == "direct" and not own else []
+    failure = None if own else log2_failure(name)
     printed = None
     if multiplier == "fft":
         printed = versal.bootstrap(given, "fft as printed")
@@ -163,6 +169,7 @@ def pbs(
                 "set": given.name,
                 "parameters": parameters(given),
                 "security": given.security,
+                "log2_failure": failure,
                 "multiplier": multiplier,
                 **found.to_json(),
                 "machine_file": None if versal.source is None else str(versal.source),
@@ -181,6 +188,7 @@ def pbs(
             "set": f"{given.name}: n = {given.lwe_dimension}, k = {given.rank}, N = {given.n}, "
             f"{levels} digits of {base_log} bits",
             "security": given.security,
+            "failure": wrong_in(failure),
             "multipliers": f"{found.multipliers} of {found.elements} elements{passes}",
             "tiles": f"{found.tiles} of {found.tiles_available}",
             "channels": f"{found.channels}, {found.channel_gigabits:.2f} Gbit/s at most",
@@ -233,6 +241,14 @@ class Emitted(TypedDict):
 def emitted_in(folder: Path, sizes: dict[str, int]) -> Emitted:
     """A folder that was written, with the bytes of each file."""
     return {"folder": str(folder), "files": len(sizes), "bytes": sum(sizes.values())}
+
+
+def wrong_in(log2: float | None) -> str:
+    """How often a bootstrapping is wrong, in words."""
+    if log2 is None:
+        return "not known for parameters of your own"
+    often = f": one bootstrapping in {2**-log2:.0f} is WRONG" if log2 > -20 else ""
+    return f"2^{log2:.1f}{often}"
 
 
 def in_words(placement: Placement) -> str:

@@ -7,9 +7,8 @@ import time
 from typing import Final
 
 from palladion import tfhe
+from palladion.reproduce.athena_tfhe.published import NAMED
 
-NAMED: Final = {"I": "tfhe-paper-1-insecure", "II": "tfhe-paper-2-insecure"}
-"""The sets by their names in `palladion params`."""
 BITS: Final = {"I": 110, "II": 115}
 """The estimated security of the sets, which are both insecure."""
 RUNS: Final = 15

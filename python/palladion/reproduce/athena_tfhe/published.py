@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from palladion import _native
 from palladion.machines import Bootstrapping, BootstrapSet
 
 SETS: Final = {
@@ -16,6 +17,9 @@ SETS: Final = {
 }
 """Table I of ATHENA. The security comes from ``crates/tfhe``. Set II has 3 digits, as in the
 paper's code and text. The table says 2. The digits of the key switch come from the code."""
+
+NAMED: Final = {"I": "tfhe-paper-1-insecure", "II": "tfhe-paper-2-insecure"}
+"""The sets by their names in `palladion params`."""
 
 SET_II_AS_PRINTED: Final = BootstrapSet(
     *("II, l = 2", 500, 1, 1024, (10, 2), (1, 15)), SETS["II"].security
@@ -32,6 +36,11 @@ class Published:
 
 PUBLISHED: Final = {"I": Published(6.19, 11.56), "II": Published(10.35, 21.33)}
 """Tables V and II of ATHENA, for direct multipliers."""
+
+
+def log2_failure(name: str) -> float:
+    """log2 of the probability that a bootstrapping of a set is wrong, by ``palladion params``."""
+    return float(_native.TfheParams.named(NAMED[name], True).describe()["log2_failure"])
 
 
 def published(sizes: BootstrapSet, run: Bootstrapping) -> list[str]:
