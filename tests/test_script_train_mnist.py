@@ -26,7 +26,7 @@ def test_the_script_of_the_mnist_network(tmp_path: Path) -> None:
         idx(files / f"{name}-labels-idx1-ubyte.gz", labels.astype(np.uint8))
     script = Path(__file__).parents[1] / "scripts" / "train_mnist.py"
     start = Path(palladion.__file__).parent / "data" / "mnist_float.npz"
-    found = subprocess.run(
+    result = subprocess.run(
         [
             *(sys.executable, script, "--data", files, "--output", tmp_path / "models"),
             *("--start", start, "--fine-epochs", "1"),
@@ -34,8 +34,8 @@ def test_the_script_of_the_mnist_network(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
     )
-    assert found.returncode == 0, found.stderr
-    assert "of 100 test images" in found.stdout
+    assert result.returncode == 0, result.stderr
+    assert "of 100 test images" in result.stdout
     network = IntNetwork.load(tmp_path / "models" / "mnist.json")
     packaged = palladion.mnist_network()
     assert network.input == packaged.input

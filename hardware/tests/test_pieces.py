@@ -42,8 +42,8 @@ def test_bits_of_places_move(source: tuple[int, ...]) -> None:
     outputs = Model(c).run(cycles)[c.latency() + vectors :][:vectors]
     places = np.arange(lanes * vectors)
     old = sum((places >> new & 1) << bit for new, bit in enumerate(source))
-    found = np.stack([output["moved"] for output in outputs], axis=1).reshape(-1)
-    assert np.array_equal(found, old)
+    moved = np.stack([output["moved"] for output in outputs], axis=1).reshape(-1)
+    assert np.array_equal(moved, old)
 
 
 def permuted(targets: list[list[int]]) -> list[list[int]]:

@@ -110,7 +110,7 @@ class RoundTransform(Unit):
             stages=Stages(product=shape.product_cycles),
         )
         index = count_vectors(c, valid, first, bits=max(1, self.time_bits))
-        # What goes round: whether there is a vector, its words, its place, direction and pass.
+        # The ring: whether it holds a vector, and the words, place, direction and pass of it.
         pass_bits = max(1, (self.passes - 1).bit_length())
         zero, one = (c.constant(word, bits=pass_bits) for word in (0, 1))
         entering = c.concatenate(index, inverse, zero)
@@ -243,7 +243,7 @@ class RoundTransform(Unit):
 
 @dataclass(frozen=True)
 class Tag:
-    """What goes round beside the words."""
+    """Place, direction and pass of a vector, which go round beside its words."""
 
     index: Node
     """The vector's place in its polynomial."""

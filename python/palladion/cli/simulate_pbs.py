@@ -154,11 +154,11 @@ def pbs(
     if own:
         given = replace(given, name=f"{name}, changed", security=NOT_ESTIMATED, **own)
     try:
-        found = versal.bootstrap(given, multiplier)
+        run = versal.bootstrap(given, multiplier)
     except UsageError as error:
         raise UsageError(f"{machine}: {error}") from error
     emitted = None if emit is None else emitted_in(emit, versal.emit(given, emit, multiplier))
-    says = published(given, found) if multiplier == "direct" and not own else []
+    says = published(given, run) if multiplier == "direct" and not own else []
     failure = None if own else log2_failure(name)
     printed = None
     if multiplier == "fft":
@@ -171,7 +171,7 @@ def pbs(
                 "security": given.security,
                 "log2_failure": failure,
                 "multiplier": multiplier,
-                **found.to_json(),
+                **run.to_json(),
                 "machine_file": None if versal.source is None else str(versal.source),
                 "as_printed": printed and {key: getattr(printed, key) for key in PRINTED},
                 "published_ms": None if own else PUBLISHED[name].milliseconds,
@@ -180,25 +180,25 @@ def pbs(
             }
         )
         return
-    passes = "" if multiplier == "direct" else f", {found.passes} passes for a product"
+    passes = "" if multiplier == "direct" else f", {run.passes} passes for a product"
     base_log, levels = given.digits
     print_rows(
         {
-            "machine": versal.titled(found.machine),
+            "machine": versal.titled(run.machine),
             "set": f"{given.name}: n = {given.lwe_dimension}, k = {given.rank}, N = {given.n}, "
             f"{levels} digits of {base_log} bits",
             "security": given.security,
             "failure": wrong_in(failure),
-            "multipliers": f"{found.multipliers} of {found.elements} elements{passes}",
-            "tiles": f"{found.tiles} of {found.tiles_available}",
-            "channels": f"{found.channels}, {found.channel_gigabits:.2f} Gbit/s at most",
-            "places": in_words(found.placement),
-            "keys": f"{found.key_gigabits:.2f} Gbit/s",
-            "an iteration": f"{found.iteration_us:.2f} us, {found.iterations} of them",
-            "simulated time": f"{found.latency_ms:.2f} ms, the blind rotation alone",
-            "power": f"{found.watts:.1f} W: {found.static_watts:.1f} static, "
-            f"{found.tile_watts:.1f} tiles, {found.channel_watts:.1f} keys",
-            "energy": f"{found.energy_mj:.1f} mJ",
+            "multipliers": f"{run.multipliers} of {run.elements} elements{passes}",
+            "tiles": f"{run.tiles} of {run.tiles_available}",
+            "channels": f"{run.channels}, {run.channel_gigabits:.2f} Gbit/s at most",
+            "places": in_words(run.placement),
+            "keys": f"{run.key_gigabits:.2f} Gbit/s",
+            "an iteration": f"{run.iteration_us:.2f} us, {run.iterations} of them",
+            "simulated time": f"{run.latency_ms:.2f} ms, the blind rotation alone",
+            "power": f"{run.watts:.1f} W: {run.static_watts:.1f} static, "
+            f"{run.tile_watts:.1f} tiles, {run.channel_watts:.1f} keys",
+            "energy": f"{run.energy_mj:.1f} mJ",
         }
     )
     if printed:
@@ -215,10 +215,10 @@ def pbs(
                 "busy": "-" if kind.busy is None else f"{100 * kind.busy:.1f}%",
                 "task": kind.does,
             }
-            for kind in found.kinds
+            for kind in run.kinds
         ]
     )
-    print_whole(found.whole)
+    print_whole(run.whole)
     for line in says:
         click.echo()
         click.echo(click.wrap_text(line, 98))

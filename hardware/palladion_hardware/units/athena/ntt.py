@@ -18,7 +18,7 @@ class AthenaNtt(RoundTransform):
     summary: ClassVar[str] = "transform by passes of radix 8, both directions, N a power of 8"
     source: ClassVar[str] = "Athena, MICRO 2025, section 4.2.1"
     machine: ClassVar[Machine | None] = ("athena", "ntt", 4.51)
-    # Those that reduce sums of products.
+    # Multipliers that can reduce a sum of products.
     multipliers: ClassVar[tuple[str, ...]] = ("restricted", "montgomery")
     digit_bits: ClassVar[int] = 3
     products: ClassVar[tuple[tuple[int, int], ...]] = radix8.PRODUCTS

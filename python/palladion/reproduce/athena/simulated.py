@@ -138,8 +138,9 @@ def simulated(
     runs = [run_of(name, precision, models, steps) for name, precision in work]
     for name, (precision, file) in SOFTMAX.items() if softmax else ():
         if name in chosen and precision in precisions:
-            found = run_of_network(name, precision, network_in(models, file, name), steps)
-            runs.append(replace(found, softmax=True))
+            network = network_in(models, file, name)
+            run = run_of_network(name, precision, network, steps)
+            runs.append(replace(run, softmax=True))
     return runs
 
 
