@@ -8,7 +8,8 @@
 //! The steps, in the order of the loop:
 //! 1. [`coefficients`]: linear layers as one product of polynomials;
 //! 2. [`rlwe::lwe`]: dimension switch, rounding to `t`, extraction of any coefficients;
-//! 3. [`pack`]: LWE samples into slots, each value in as many copies as slots are idle;
+//! 3. [`pack`]: LWE samples into slots, each value in as many copies as slots are idle; or
+//!    [`pack_all`]: all samples of a ciphertext;
 //! 4. [`lut`]: functional bootstrapping, any table on any interval;
 //! 5. [`transform`]: slots to coefficients; or [`dense`]: a dense layer taken from slots to
 //!    coefficients in one product.
@@ -36,6 +37,7 @@ pub mod lut;
 pub mod merge;
 pub mod operations;
 pub mod pack;
+pub mod pack_all;
 mod passes;
 mod public_inputs;
 mod residual;

@@ -7,13 +7,11 @@ use crate::engine::{DryValue, Value, total_failure};
 use crate::engines::dry_engine;
 use crate::error::{Error, Result};
 use crate::operations::Dry;
-use crate::steps::{Action, StepValue, StepValueOf, Work};
-use crate::transform::SlotsToCoeffs;
+use crate::steps::{Action, Maps, StepValue, StepValueOf, Work};
 use exchange::LoopParams;
 use program::{Constant, Form, MAX_LOG2_DISTANCE, Op, PublicInputs, Step, Type};
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 /// A dry run in which the inputs have the noise of an encryption under a public key.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,7 +91,7 @@ impl PublicRun {
         let mut noisy: BTreeMap<usize, StepValueOf<Dry>> = BTreeMap::new();
         let mut failure = failure.to_vec();
         let mut worst: Option<(f64, &str)> = None;
-        let mut transform: Option<Arc<SlotsToCoeffs>> = None;
+        let maps = Maps::default();
         for (index, step) in steps.iter().enumerate() {
             let reads = step.op.operands().iter().any(|id| noisy.contains_key(id));
             let is_input = matches!(step.op, Op::Input { .. });
@@ -104,14 +102,7 @@ impl PublicRun {
                 Type::Ciphertext { form, level, .. } => (form, level),
                 Type::Samples => (Form::Coefficients, 0),
             };
-            let map = || match &transform {
-                Some(map) => Ok(map.clone()),
-                None => SlotsToCoeffs::balanced(params.bfv()).map(Arc::new),
-            };
-            let action = Action::new(params, (constants, steps), &step.op, map)?;
-            if let Action::Transform(map) = &action {
-                transform = Some(map.clone());
-            }
+            let action = Action::new(params, (constants, steps), &step.op, &maps)?;
             let work = Work {
                 params,
                 constants,

@@ -9,11 +9,14 @@ use crate::lut::Lut;
 use crate::merge::merge;
 use crate::operations::{Operations, Plain, Sample, Words};
 use crate::pack::pack;
+use crate::pack_all::pack_all;
 use crate::passes::Encoding;
-use crate::transform::SlotsToCoeffs;
+use crate::transform::{CoeffsToSlots, SlotsToCoeffs, coefficient_of_slot};
+use bfv::Params;
 use exchange::{Layout, LoopParams};
 use program::{Constant, Form, Op, Packed, Step, Type, ValueId};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
 
 /// The result of a step.
 #[derive(Clone, Debug)]
@@ -48,11 +51,39 @@ pub enum Action {
     Dense(dense::Layer),
     /// Slots to coefficients. All such steps share the map.
     Transform(Arc<SlotsToCoeffs>),
+    /// A packing of all samples. All such steps share the map to slots.
+    PackAll(Arc<CoeffsToSlots>),
+}
+
+/// The maps between coefficients and slots. Each is prepared when it is first needed.
+#[derive(Debug, Default)]
+pub struct Maps {
+    to_coefficients: OnceLock<Arc<SlotsToCoeffs>>,
+    to_slots: OnceLock<Arc<CoeffsToSlots>>,
+}
+
+impl Maps {
+    /// The map from slots to coefficients.
+    ///
+    /// # Errors
+    /// As [`SlotsToCoeffs::balanced`].
+    pub fn to_coefficients(&self, params: &Params) -> Result<&Arc<SlotsToCoeffs>> {
+        if let Some(made) = self.to_coefficients.get() {
+            return Ok(made);
+        }
+        let made = Arc::new(SlotsToCoeffs::balanced(params)?);
+        Ok(self.to_coefficients.get_or_init(|| made))
+    }
+
+    /// The map from coefficients to slots.
+    pub fn to_slots(&self, params: &Params) -> &Arc<CoeffsToSlots> {
+        let make = || Arc::new(CoeffsToSlots::balanced(params));
+        self.to_slots.get_or_init(make)
+    }
 }
 
 impl Action {
-    /// Makes the action of an operation on values of the given steps. `transform` returns the
-    /// slots-to-coefficients map.
+    /// Makes the action of an operation on values of the given steps.
     ///
     /// # Errors
     /// [`Error::Shape`] if constants do not fit.
@@ -60,7 +91,7 @@ impl Action {
         params: &LoopParams,
         (constants, steps): (&[Constant], &[Step]),
         op: &Op,
-        transform: impl FnOnce() -> Result<Arc<SlotsToCoeffs>>,
+        maps: &Maps,
     ) -> Result<Self> {
         let values = |id: usize| constants[id].values.as_slice();
         Ok(match op {
@@ -84,7 +115,10 @@ impl Action {
                 let layout = layout_of(params, &steps[*value].ty)?;
                 Self::Dense(dense::Layer::new(layout, weights.collect())?)
             }
-            Op::SlotsToCoefficients { .. } => Self::Transform(transform()?),
+            Op::SlotsToCoefficients { .. } => {
+                Self::Transform(maps.to_coefficients(params.bfv())?.clone())
+            }
+            Op::PackAll { .. } => Self::PackAll(maps.to_slots(params.bfv()).clone()),
             _ => Self::Plain,
         })
     }
@@ -189,12 +223,28 @@ impl Work<'_> {
                 }
                 pack(engine, params, layout, &samples, *start_level)?
             }
+            (
+                Op::PackAll {
+                    value, start_level, ..
+                },
+                Action::PackAll(map),
+            ) => match made(*value) {
+                Some(StepValue::Samples(samples)) => pack_all(engine, map, samples, *start_level)?,
+                _ => return Err(missing(*value)),
+            },
             (Op::Table { value, indices, .. }, Action::Table(lut)) => {
                 let source = &self.steps[*value];
-                if let Op::Pack { values, .. } = &source.op {
-                    let samples = values.iter().map(|packed| packed.3.len());
-                    let room = indices.border - indices.bound;
-                    engine.note_failure(params.log2_beyond(room, samples));
+                let room = indices.border - indices.bound;
+                match &source.op {
+                    Op::Pack { values, .. } => {
+                        let samples = values.iter().map(|packed| packed.3.len());
+                        engine.note_failure(params.log2_beyond(room, samples));
+                    }
+                    Op::PackAll { outputs, batch, .. } => {
+                        let samples = std::iter::repeat_n(1, outputs.len() * batch);
+                        engine.note_failure(params.log2_beyond(room, samples));
+                    }
+                    _ => {}
                 }
                 lut.apply(engine, layout_of(params, &source.ty)?, of(*value)?)?
             }
@@ -219,6 +269,7 @@ impl Work<'_> {
             }
             (
                 Op::Table { value, .. }
+                | Op::PackAll { value, .. }
                 | Op::Dense { value, .. }
                 | Op::SlotsToCoefficients { value },
                 _,
@@ -236,6 +287,36 @@ fn coefficients(n: usize, values: &[i64], at: &[i64]) -> Plain {
     }
     let entries = sums.into_iter().enumerate().filter(|&(_, sum)| sum != 0);
     Plain::Coefficients(Words::Sparse(entries.collect()))
+}
+
+/// The samples that a packing reads, and the values that it makes of them. `None` for other
+/// operations.
+pub fn packed<'a>(
+    params: &LoopParams,
+    op: &'a Op,
+) -> Option<(Cow<'a, [ValueId]>, Cow<'a, [Packed]>)> {
+    match op {
+        Op::Pack {
+            sources, values, ..
+        } => Some((sources.into(), values.into())),
+        Op::PackAll {
+            value,
+            outputs,
+            batch,
+            ..
+        } => {
+            let runs = outputs.iter().enumerate();
+            let values = runs.flat_map(|(run, &output)| {
+                (0..*batch).map(move |image| {
+                    let coefficient = run * batch + image;
+                    let slot = coefficient_of_slot(params.bfv().n(), coefficient);
+                    Packed(slot, image, output, vec![[0, coefficient]])
+                })
+            });
+            Some((vec![*value].into(), values.collect()))
+        }
+        _ => None,
+    }
 }
 
 /// The layout of a value in slots.

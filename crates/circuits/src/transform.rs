@@ -4,13 +4,16 @@
 //! by slot, and the rows may be swapped after a rotation. With `k = start + stride (b + B g)`, the
 //! rotations by `b` (*baby steps*) share one decomposition. The rotations by `g` (*giant steps*)
 //! are done by Horner's rule with one Galois key, that of the rotation by `stride B`. `K` diagonals
-//! therefore take `B` hoisted rotations, `K / B` others and `B + 1` keys.
+//! therefore take `B` hoisted rotations, `K / B` others and `B + 1` keys. Where keys are large, baby
+//! steps are *chained* instead: each is the rotation by `stride` of the one before. Then `K`
+//! diagonals take `B + K / B` rotations and three keys.
 //!
-//! [`SlotsToCoeffs`] is a product of a few such maps.
+//! [`SlotsToCoeffs`] and [`CoeffsToSlots`] are products of a few such maps.
 //!
 //! *Sources*: Halevi, Shoup, "Algorithms in HElib", CRYPTO 2014, section 4.3; "Faster Homomorphic
 //! Linear Transformations in HElib", CRYPTO 2018, section 5.
 
+mod coeffs_to_slots;
 mod slots_to_coeffs;
 
 use crate::engine::{Engine, ValueOf};
@@ -22,6 +25,7 @@ use ring::Modulus;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+pub use coeffs_to_slots::CoeffsToSlots;
 pub use slots_to_coeffs::{SlotsToCoeffs, coefficient_of_slot, slots_to_coeffs};
 
 /// Relative costs of a rotation with its own decomposition, and of one that shares it. The measured
@@ -169,10 +173,20 @@ struct Term {
     squares: Squares,
 }
 
+/// The way in which the baby steps of a map are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BabySteps {
+    /// Each is a rotation of the value. All share one decomposition, and each has a key.
+    Hoisted,
+    /// Each is a rotation of the one before, all by the same key.
+    Chained,
+}
+
 /// A linear map, prepared for ciphertexts.
 #[derive(Clone, Debug)]
 pub struct LinearTransform {
     babies: Vec<usize>,
+    baby_steps: BabySteps,
     giant: usize,
     /// Terms by giant step: first those without a swap of the rows, then those with one.
     rows: [Vec<Vec<Term>>; 2],
@@ -184,6 +198,11 @@ impl LinearTransform {
     /// # Panics
     /// If the map is zero or the encoder has another number of slots.
     pub fn new(encoder: &Encoder, map: &Diagonals) -> Self {
+        Self::of(encoder, map, BabySteps::Hoisted)
+    }
+
+    /// As [`LinearTransform::new`], with baby steps that are made as stated.
+    pub(crate) fn of(encoder: &Encoder, map: &Diagonals, baby_steps: BabySteps) -> Self {
         assert!(
             !map.is_empty() && map.slots == encoder.slots(),
             "a map on the encoder's slots that is not zero"
@@ -192,7 +211,7 @@ impl LinearTransform {
         let steps = map.values.keys().map(|offset| offset.steps).collect();
         let halves: BTreeSet<bool> = map.values.keys().map(|offset| offset.swap).collect();
         let progression = Progression::of(&steps, columns);
-        let baby_count = baby_count(progression.count, halves.len());
+        let baby_count = baby_count(progression.count, halves.len(), baby_steps);
         let giants = progression.count.div_ceil(baby_count);
         let giant = progression.stride * baby_count;
         let mut rows = [(); 2].map(|()| vec![Vec::new(); giants]);
@@ -218,9 +237,15 @@ impl LinearTransform {
             babies: (0..baby_count.min(progression.count))
                 .map(|b| (progression.start + b * progression.stride) % columns)
                 .collect(),
+            baby_steps,
             giant,
             rows,
         }
+    }
+
+    /// Number of baby steps, the value itself included.
+    pub(crate) fn baby_steps(&self) -> usize {
+        self.babies.len()
     }
 
     /// Applies the map. The result has the factor of the value and is not switched down.
@@ -246,12 +271,7 @@ impl LinearTransform {
         factor: u64,
     ) -> Result<ValueOf<O>> {
         let encoder = engine.params().encoder();
-        let elements: Vec<usize> = self
-            .babies
-            .iter()
-            .map(|&steps| encoder.rotation_element(steps as isize))
-            .collect();
-        let rotated = engine.automorphisms(value, &elements)?;
+        let rotated = self.rotated(engine, value)?;
         let [proper, swapped] = &self.rows;
         let proper = self.horner(engine, &rotated, proper, factor)?;
         let swapped = match self.horner(engine, &rotated, swapped, factor)? {
@@ -265,6 +285,34 @@ impl LinearTransform {
             }
             (sum, other) => sum.or(other).expect("the map is not zero"),
         })
+    }
+
+    /// The baby steps.
+    fn rotated<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        value: &ValueOf<O>,
+    ) -> Result<Vec<ValueOf<O>>> {
+        let encoder = engine.params().encoder();
+        let element = |steps: usize| encoder.rotation_element(steps as isize);
+        let [first, rest @ ..] = self.babies.as_slice() else {
+            return Ok(Vec::new());
+        };
+        if self.baby_steps == BabySteps::Hoisted {
+            let elements: Vec<usize> = self.babies.iter().map(|&steps| element(steps)).collect();
+            return engine.automorphisms(value, &elements);
+        }
+        let columns = encoder.slots() / 2;
+        let mut made = vec![match first {
+            0 => value.clone(),
+            &steps => engine.automorphism(value, element(steps))?,
+        }];
+        for (before, &steps) in self.babies.iter().zip(rest) {
+            let step = element((steps + columns - before) % columns);
+            let last = made.last().expect("the first baby step is made");
+            made.push(engine.automorphism(last, step)?);
+        }
+        Ok(made)
     }
 
     fn horner<O: Operations>(
@@ -327,9 +375,13 @@ impl Term {
 
 /// The number of baby steps, a power of two, that makes `count` steps of `rows` sums cheapest. If
 /// costs are equal, the one with fewer keys.
-fn baby_count(count: usize, rows: usize) -> usize {
+fn baby_count(count: usize, rows: usize, baby_steps: BabySteps) -> usize {
+    let baby = match baby_steps {
+        BabySteps::Hoisted => BABY_COST,
+        BabySteps::Chained => GIANT_COST,
+    };
     let giants = |babies: usize| rows * (count.div_ceil(babies) - 1);
-    let cost = |babies: usize| BABY_COST * babies + GIANT_COST * giants(babies);
+    let cost = |babies: usize| baby * babies + GIANT_COST * giants(babies);
     std::iter::successors(Some(1), |b| Some(2 * b))
         .take_while(|&b| b < 2 * count)
         .min_by_key(|&b| cost(b))

@@ -135,9 +135,14 @@ fn messages<'a>(
     images: &'a [Vec<i64>],
 ) -> impl Iterator<Item = Zeroizing<Plaintext>> + 'a {
     let (terms, params) = (exchange.terms(), exchange.params().bfv());
-    terms.placement.iter().map(move |tiles| {
+    (0..terms.inputs()).map(move |index| {
         let mut coefficients = Zeroizing::new(vec![0; params.n()]);
-        for tile in tiles {
+        if terms.interleaved {
+            for (value, image) in coefficients.iter_mut().zip(images) {
+                *value = image[index];
+            }
+        }
+        for tile in terms.placement.get(index).into_iter().flatten() {
             if let Some(image) = images.get(tile.image) {
                 place(image, terms.input, tile, &mut coefficients);
             }

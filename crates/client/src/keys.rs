@@ -123,21 +123,23 @@ impl ClientKeys {
     ) -> Result<PackingKey> {
         let (bfv, mut masks) = (self.params.bfv(), Masks::random(rng));
         let entries = self.lwe.coefficients();
-        let patterns = packing::key_patterns(&self.params, layout).into_iter();
-        let ciphertexts = patterns.map(|pattern| {
-            let slots = pattern.into_iter().map(|j| bfv.t().from_i64(entries[j]));
-            let slots = Zeroizing::new(slots.collect::<Vec<u64>>());
-            let message = Zeroizing::new(bfv.encoder().slots_to_plaintext(&slots));
-            Ok(bfv::encrypt(
-                bfv,
-                &self.secret,
-                &message,
-                level,
-                &mut masks,
-                rng,
-            )?)
-        });
-        let ciphertexts = ciphertexts.collect::<Result<_>>()?;
+        let mut encrypt = |message: Zeroizing<bfv::Plaintext>| {
+            let ct = bfv::encrypt(bfv, &self.secret, &message, level, &mut masks, rng)?;
+            Ok(ct)
+        };
+        let ciphertexts = if layout.values() == packing::ALL {
+            let secret = self.lwe.in_ring(bfv.n());
+            let message = Zeroizing::new(bfv.encoder().coefficients(&secret));
+            vec![encrypt(message)?]
+        } else {
+            let patterns = packing::key_patterns(&self.params, layout).into_iter();
+            let ciphertexts = patterns.map(|pattern| {
+                let slots = pattern.into_iter().map(|j| bfv.t().from_i64(entries[j]));
+                let slots = Zeroizing::new(slots.collect::<Vec<u64>>());
+                encrypt(Zeroizing::new(bfv.encoder().slots_to_plaintext(&slots)))
+            });
+            ciphertexts.collect::<Result<_>>()?
+        };
         Ok(PackingKey::new(*masks.seed(), ciphertexts))
     }
 }

@@ -4,8 +4,7 @@ use crate::error::Result;
 use crate::linear::Outputs;
 use crate::merge::Over;
 use circuits::operations::Dry;
-use circuits::steps::{Action, StepValueOf, Work};
-use circuits::transform::SlotsToCoeffs;
+use circuits::steps::{Action, Maps, StepValueOf, Work};
 use circuits::{Counts, DryValue, Engine, PublicRun, Value, dry_engine};
 use exchange::{Layout, LoopParams, Needs};
 use program::{
@@ -13,11 +12,11 @@ use program::{
     Type, ValueId,
 };
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// A program under construction.
 pub(crate) struct Builder<'p> {
     params: &'p LoopParams,
+    maps: &'p Maps,
     /// log2 of the largest probability that a run is wrong.
     log2_failure: f64,
     engine: Engine<Dry>,
@@ -62,9 +61,10 @@ pub(crate) struct Built {
 }
 
 impl<'p> Builder<'p> {
-    pub(crate) fn new(params: &'p LoopParams, log2_failure: f64) -> Self {
+    pub(crate) fn new(params: &'p LoopParams, maps: &'p Maps, log2_failure: f64) -> Self {
         Self {
             params,
+            maps,
             log2_failure,
             engine: dry_engine(params),
             counted: Counts::default(),
@@ -124,15 +124,9 @@ impl<'p> Builder<'p> {
         op: Op,
         form: Form,
         level: usize,
-        transform: Option<&Arc<SlotsToCoeffs>>,
     ) -> Result<ValueId> {
         let of = (&self.constants[..], &self.steps[..]);
-        let transform = || {
-            Ok(transform
-                .expect("the step is slots to coefficients")
-                .clone())
-        };
-        let action = Action::new(self.params, of, &op, transform)?;
+        let action = Action::new(self.params, of, &op, self.maps)?;
         let work = Work {
             params: self.params,
             constants: &self.constants,
@@ -167,11 +161,11 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn input(&mut self, index: usize, level: usize) -> Result<ValueId> {
-        self.push(Op::Input { index }, Form::Coefficients, level, None)
+        self.push(Op::Input { index }, Form::Coefficients, level)
     }
 
     pub(crate) fn mul_coefficients(&mut self, terms: Vec<Term>) -> Result<ValueId> {
-        self.push(Op::MulCoefficients { terms }, Form::Coefficients, 0, None)
+        self.push(Op::MulCoefficients { terms }, Form::Coefficients, 0)
     }
 
     pub(crate) fn add_coefficients(
@@ -181,11 +175,11 @@ impl<'p> Builder<'p> {
         at: ConstantId,
     ) -> Result<ValueId> {
         let op = Op::AddCoefficients { value, term, at };
-        self.push(op, Form::Coefficients, 0, None)
+        self.push(op, Form::Coefficients, 0)
     }
 
     pub(crate) fn samples_of(&mut self, value: ValueId) -> Result<ValueId> {
-        self.push(Op::ToSamples { value }, Form::Coefficients, 0, None)
+        self.push(Op::ToSamples { value }, Form::Coefficients, 0)
     }
 
     pub(crate) fn pack(
@@ -213,7 +207,25 @@ impl<'p> Builder<'p> {
             sources,
             start_level,
         };
-        self.push(op, Form::Slots(layout.values()), 0, None)
+        self.push(op, Form::Slots(layout.values()), 0)
+    }
+
+    /// Packs all samples of a ciphertext. Output `outputs[i]` has the run of `batch` coefficients
+    /// that begins at `i batch`.
+    pub(crate) fn pack_all(
+        &mut self,
+        value: ValueId,
+        layout: Layout,
+        (outputs, batch): (Vec<usize>, usize),
+        start_level: usize,
+    ) -> Result<ValueId> {
+        let op = Op::PackAll {
+            value,
+            outputs,
+            batch,
+            start_level,
+        };
+        self.push(op, Form::Slots(layout.values()), 0)
     }
 
     pub(crate) fn table(
@@ -229,7 +241,7 @@ impl<'p> Builder<'p> {
             indices,
             shape,
         };
-        self.push(op, Form::Slots(layout.values()), 0, None)
+        self.push(op, Form::Slots(layout.values()), 0)
     }
 
     /// Product of two values in slots. Both have the same layout.
@@ -240,7 +252,7 @@ impl<'p> Builder<'p> {
         layout: Layout,
     ) -> Result<ValueId> {
         let op = Op::Product { left, right };
-        self.push(op, Form::Slots(layout.values()), 0, None)
+        self.push(op, Form::Slots(layout.values()), 0)
     }
 
     /// A dense layer from slots, at a level at which its result still decrypts: 1 or more.
@@ -258,16 +270,12 @@ impl<'p> Builder<'p> {
             inputs,
             rows,
         };
-        self.push(op, Form::Coefficients, level, None)
+        self.push(op, Form::Coefficients, level)
     }
 
-    pub(crate) fn slots_to_coefficients(
-        &mut self,
-        value: ValueId,
-        transform: &Arc<SlotsToCoeffs>,
-    ) -> Result<ValueId> {
+    pub(crate) fn slots_to_coefficients(&mut self, value: ValueId) -> Result<ValueId> {
         let op = Op::SlotsToCoefficients { value };
-        self.push(op, Form::Coefficients, 0, Some(transform))
+        self.push(op, Form::Coefficients, 0)
     }
 
     /// The flood over a value of the answer.
@@ -286,7 +294,7 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn merge(&mut self, sources: Vec<Shifted>) -> Result<ValueId> {
-        self.push(Op::Merge { sources }, Form::Coefficients, 0, None)
+        self.push(Op::Merge { sources }, Form::Coefficients, 0)
     }
 
     /// Outputs. `over` is the number of all outputs of the program and the number of answers over
@@ -309,6 +317,6 @@ impl<'p> Builder<'p> {
             at,
             flood,
         };
-        self.push(op, Form::Coefficients, 0, None)
+        self.push(op, Form::Coefficients, 0)
     }
 }

@@ -10,7 +10,8 @@ use crate::linear::{self, Operand, Outputs, Part, Places, Tensor};
 use crate::merge;
 use crate::products::{Next, alone, identity};
 use circuits::lut;
-use circuits::transform::SlotsToCoeffs;
+use circuits::steps::Maps;
+use circuits::transform::{CoeffsToSlots, SlotsToCoeffs};
 use circuits::{Value, dry_engine};
 use exchange::{Layout, LoopParams};
 use network::{IntNetwork, Layer, Linear, Shape, Source, partners};
@@ -18,7 +19,7 @@ use program::TableShape;
 use program::{Indices, Row, ValueId};
 use rlwe::noise::deviations;
 use std::collections::HashMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Level at which the client encrypts and at which a dense layer ends. LWE samples are rounded from
 /// level 0, one limb lower.
@@ -49,7 +50,8 @@ pub(crate) struct Fixed {
     pub(crate) indices: Vec<Indices>,
     /// Floods over the outputs, if their noise is hidden.
     pub(crate) floods: Option<Floods>,
-    transform: OnceLock<Arc<SlotsToCoeffs>>,
+    /// The maps between slots and coefficients.
+    pub(crate) maps: Maps,
     trial: LoopParams,
 }
 
@@ -69,7 +71,7 @@ impl Fixed {
             indices,
             tables: tables.into_iter().collect::<Result<_>>()?,
             floods: Floods::new(network, options)?,
-            transform: OnceLock::new(),
+            maps: Maps::default(),
             trial: trial.clone(),
         })
     }
@@ -88,10 +90,13 @@ impl Fixed {
 
     /// The map from slots to coefficients.
     pub(crate) fn transform(&self) -> &Arc<SlotsToCoeffs> {
-        self.transform.get_or_init(|| {
-            let transform = SlotsToCoeffs::balanced(self.trial.bfv());
-            Arc::new(transform.expect("a ring of 32,768 slots has three stages"))
-        })
+        let made = self.maps.to_coefficients(self.trial.bfv());
+        made.expect("a ring of 32,768 slots has three stages")
+    }
+
+    /// The map from coefficients to slots.
+    pub(crate) fn to_slots(&self) -> &Arc<CoeffsToSlots> {
+        self.maps.to_slots(self.trial.bfv())
     }
 }
 
@@ -353,10 +358,7 @@ impl Writer<'_, '_> {
         let mut made = Vec::new();
         for (left, right) in left.into_iter().zip(right) {
             let value = self.b.product(left, right, layout)?;
-            made.push(
-                self.b
-                    .slots_to_coefficients(value, self.fixed.transform())?,
-            );
+            made.push(self.b.slots_to_coefficients(value)?);
         }
         Ok(Some((
             identity(placing.shape),
@@ -429,9 +431,7 @@ impl Writer<'_, '_> {
                 };
                 let mut values = Vec::new();
                 for (part, value) in placing.parts(self.batch).iter().zip(made) {
-                    let value = self
-                        .b
-                        .slots_to_coefficients(value, self.fixed.transform())?;
+                    let value = self.b.slots_to_coefficients(value)?;
                     values.push(self.with_zeros(index, placing, &part.values, value)?);
                 }
                 Some(Values::Coefficients(tensor(placing, self.batch, values)))

@@ -16,6 +16,7 @@ mod error;
 mod floods;
 mod forms;
 mod heads;
+mod interleaved;
 mod layers;
 mod linear;
 mod merge;

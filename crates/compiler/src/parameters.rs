@@ -12,13 +12,15 @@ use crate::choices::{
 use crate::error::{Error, Result};
 use crate::floods::Floods;
 use crate::forms::{Forms, Placing};
+use crate::interleaved::{self, Interleaved};
 use crate::layers::{Fixed, Plans, TablePlan, TableUse, Writer};
 use crate::products::Next;
 use crate::{Moduli, Options, WordSize};
 use bfv::{Params, T_FERMAT};
 use circuits::dense;
 use circuits::lut::{self, Lut};
-use circuits::transform::SlotsToCoeffs;
+use circuits::pack_all::pack_all;
+use circuits::transform::{CoeffsToSlots, SlotsToCoeffs};
 use circuits::{Counts, DryValue, dry_engine, pack};
 use exchange::{Layout, LoopParams, files};
 use network::{IntNetwork, Layer, Source};
@@ -58,6 +60,11 @@ const SHORTER_LIMBS: usize = 2;
 const SHORTER_LIMBS_NARROW: usize = 5;
 /// Largest number of bits of a chain that is tried: 24 limbs of the default size.
 const MAX_CHAIN_BITS: u32 = 24 * 34;
+/// Smallest batch for which images are interleaved if that is faster.
+const INTERLEAVED: usize = 256;
+/// Smallest batch for which images are interleaved wherever a network allows it: to plan it the other
+/// way takes minutes.
+const ALWAYS_INTERLEAVED: usize = 2048;
 
 /// Compiles with the parameters `like`, or with the best ones found. With floods, larger low limbs
 /// are compared with more limbs.
@@ -69,14 +76,38 @@ pub(crate) fn choose(
     if let Some(like) = like {
         return choose_like(network, options, like);
     }
-    let found = choose_limbs(network, options);
+    let of = match options.batch < INTERLEAVED {
+        true => None,
+        false => Interleaved::new(network, options.batch, N)?,
+    };
+    let Some(of) = of else {
+        return choose_way(network, options, None);
+    };
+    let interleaved = choose_way(network, options, Some(&of));
+    if options.batch >= ALWAYS_INTERLEAVED && interleaved.is_ok() {
+        return interleaved;
+    }
+    match (interleaved, choose_way(network, options, None)) {
+        (Ok(found), Ok(other)) => Ok(cheaper(Some(found), other)),
+        (Ok(found), Err(_)) => Ok(found),
+        (Err(_), other) => other,
+    }
+}
+
+/// The program with images apart, or interleaved.
+fn choose_way(
+    network: &IntNetwork,
+    options: Options,
+    of: Option<&Interleaved>,
+) -> Result<(Program, Choices)> {
+    let found = choose_limbs(network, options, of);
     let widest = options.moduli.limb_bits + WIDER_BITS;
     if options.flooded_answers.is_none() || widest > options.moduli.words.bits() {
         return found;
     }
     let mut wider = options;
     wider.moduli.wider_bits = WIDER_BITS;
-    match (found, choose_limbs(network, wider)) {
+    match (found, choose_limbs(network, wider, of)) {
         (Ok(found), Ok(other)) => Ok(cheaper(Some(found), other)),
         (Err(_), Ok(other)) => Ok(other),
         (found, Err(_)) => found,
@@ -94,11 +125,15 @@ fn cheaper(first: Option<(Program, Choices)>, second: (Program, Choices)) -> (Pr
 
 /// Compiles with the best parameters found. If runs would be wrong too often with limbs of the size
 /// asked for, larger limbs are tried.
-fn choose_limbs(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+fn choose_limbs(
+    network: &IntNetwork,
+    options: Options,
+    of: Option<&Interleaved>,
+) -> Result<(Program, Choices)> {
     let largest = LARGEST_LIMB.min(options.moduli.words.bits());
     let (mut options, mut first) = (options, None);
     loop {
-        match choose_with(network, options) {
+        match choose_with(network, options, of) {
             Err(error @ Error::Failure { .. }) if options.moduli.limb_bits < largest => {
                 first.get_or_insert(error);
                 options.moduli.limb_bits += 1;
@@ -115,13 +150,17 @@ fn choose_limbs(network: &IntNetwork, options: Options) -> Result<(Program, Choi
 /// If a chain is long, keys of 128-bit security add much noise in key switching. Then a table may
 /// end too noisy for a dense layer from slots, but not for coefficients, because slots to
 /// coefficients drops a limb. The second attempt therefore has no dense layers from slots.
-fn choose_with(network: &IntNetwork, options: Options) -> Result<(Program, Choices)> {
+fn choose_with(
+    network: &IntNetwork,
+    options: Options,
+    of: Option<&Interleaved>,
+) -> Result<(Program, Choices)> {
     let trial = trial(options.moduli)?;
     let fixed = &Fixed::new(network, options, &trial)?;
     let (mut first, mut best) = (None, None);
     for special in [Sizes::Fast, Sizes::Fitting] {
         for dense in [true, false] {
-            match choose_for(network, options, (fixed, &trial), (special, dense)) {
+            match choose_for(network, options, (fixed, &trial), (special, dense), of) {
                 Err(error @ Error::NoParameters { .. }) => first = first.or(Some(error)),
                 // A flood leaves little room for special moduli, so both kinds are compared.
                 Ok(found) if fixed.floods.is_some() => {
@@ -165,7 +204,7 @@ fn choose_like(
     let mut reason = None;
     for dense in [true, false] {
         let sizes = (Sizes::Like(like), dense);
-        match choose_for(network, options, (fixed, &trial), sizes) {
+        match choose_for(network, options, (fixed, &trial), sizes, None) {
             Err(error @ Error::NoParameters { .. }) => reason = reason.or(Some(error)),
             outcome => return outcome,
         }
@@ -221,25 +260,15 @@ fn choose_for(
     options: Options,
     (fixed, trial): (&Fixed, &LoopParams),
     (sizes, dense): (Sizes<'_>, bool),
+    of: Option<&Interleaved>,
 ) -> Result<(Program, Choices)> {
-    let mut planner = Planner::new(network, fixed, trial);
-    let room = [N, LWE_DIMENSION];
-    let forms = &Forms::choose(network, options.batch, room, |index, form, next| {
-        if next == Next::Dense && !dense {
-            return Err(Error::Layer {
-                layer: network.layers[index].name.clone(),
-                what: "the noise of a dense layer from its slots",
-                found: "too much in every chain".into(),
-                expected: "coefficients".into(),
-            });
-        }
-        Ok(planner.plan((index, form.layout(N)?, next))?.plan.seconds)
-    })?;
-    let planned = planner.plan_all(forms)?;
-    let packings = forms.tables(network, N, options.batch)?.into_iter();
-    let packings: Vec<(Layout, usize)> = packings
-        .map(|((_, layout, _), count)| (layout, count))
-        .collect();
+    let mut planner = Planner::new(network, fixed, trial, of.is_some());
+    let arrangement = &match of {
+        Some(of) => Arrangement::Interleaved(of),
+        None => Arrangement::Apart(choose_forms(&mut planner, options, dense)?),
+    };
+    let planned = planner.plan_all(arrangement)?;
+    let packings = arrangement.packings(network, options.batch)?;
     let baby_steps = match sizes {
         Sizes::Like(params) => params.baby_steps(),
         _ => pack::cheapest_baby_steps(LWE_DIMENSION, &packings),
@@ -290,8 +319,9 @@ fn choose_for(
         };
         let attempt = loop_params(&spec, options.moduli, false).and_then(|params| {
             let params = params.with_baby_steps(baby_steps)?;
-            let planned = Planner::new(network, fixed, &params).plan_all(forms)?;
-            let tables = forms.tables(network, N, options.batch)?;
+            let mut planner = Planner::new(network, fixed, &params, of.is_some());
+            let planned = planner.plan_all(arrangement)?;
+            let tables = arrangement.tables(network, options.batch)?;
             let seconds = tables
                 .iter()
                 .map(|(table, count)| planned[table].plan.seconds * *count as f64);
@@ -304,9 +334,9 @@ fn choose_for(
         comparison.add(cut, attempt);
     }
     while let Some((index, attempt)) = comparison.cheapest() {
-        match build(network, options, fixed, forms, attempt) {
+        match build(network, options, fixed, arrangement, attempt) {
             Ok(program) => {
-                let layers = layer_choices(network, forms, &attempt.planned)?;
+                let layers = layer_choices(network, arrangement, &attempt.planned)?;
                 let choices = Choices {
                     trial_limbs: max_limbs(options.moduli),
                     layers,
@@ -322,6 +352,53 @@ fn choose_for(
     let reason = comparison.reason();
     Err(Error::NoParameters {
         reason: Box::new(reason.expect("there is a way to cut digits")),
+    })
+}
+
+/// The places of the values of a batch.
+enum Arrangement<'a> {
+    /// Each image has places of its own.
+    Apart(Forms),
+    /// The images of a value lie side by side.
+    Interleaved(&'a Interleaved),
+}
+
+impl Arrangement<'_> {
+    /// All evaluations of tables, each with the number of ciphertexts of a batch.
+    fn tables(&self, network: &IntNetwork, batch: usize) -> Result<Vec<(TableUse, usize)>> {
+        match self {
+            Self::Apart(forms) => forms.tables(network, N, batch),
+            Self::Interleaved(of) => of.tables(network),
+        }
+    }
+
+    /// All packings of chosen samples, by layout.
+    fn packings(&self, network: &IntNetwork, batch: usize) -> Result<Vec<(Layout, usize)>> {
+        Ok(match self {
+            Self::Apart(forms) => {
+                let tables = forms.tables(network, N, batch)?.into_iter();
+                tables
+                    .map(|((_, layout, _), count)| (layout, count))
+                    .collect()
+            }
+            Self::Interleaved(_) => Vec::new(),
+        })
+    }
+}
+
+/// The cheapest form of each layer's values, with images apart.
+fn choose_forms(planner: &mut Planner<'_>, options: Options, dense: bool) -> Result<Forms> {
+    let (network, room) = (planner.network, [N, LWE_DIMENSION]);
+    Forms::choose(network, options.batch, room, |index, form, next| {
+        if next == Next::Dense && !dense {
+            return Err(Error::Layer {
+                layer: network.layers[index].name.clone(),
+                what: "the noise of a dense layer from its slots",
+                found: "too much in every chain".into(),
+                expected: "coefficients".into(),
+            });
+        }
+        Ok(planner.plan((index, form.layout(N)?, next))?.plan.seconds)
     })
 }
 
@@ -341,10 +418,10 @@ impl Cost for Attempt {
 
 fn layer_choices(
     network: &IntNetwork,
-    forms: &Forms,
+    arrangement: &Arrangement<'_>,
     planned: &HashMap<TableUse, Rc<Planned>>,
 ) -> Result<Vec<LayerChoices>> {
-    let tables = forms.tables(network, N, 1)?;
+    let tables = arrangement.tables(network, 1)?;
     let of = |index: usize| {
         let own = tables
             .iter()
@@ -352,12 +429,16 @@ fn layer_choices(
         own.flat_map(|(table, _)| planned[table].compared.clone())
             .collect::<Vec<_>>()
     };
-    let layers = network.layers.iter().zip(&forms.compared).enumerate();
-    let with_tables = layers.filter(|(_, (layer, _))| layer.lut.is_some());
+    let forms = |index: usize| match arrangement {
+        Arrangement::Apart(forms) => forms.compared[index].clone(),
+        Arrangement::Interleaved(_) => Vec::new(),
+    };
+    let layers = network.layers.iter().enumerate();
+    let with_tables = layers.filter(|(_, layer)| layer.lut.is_some());
     Ok(with_tables
-        .map(|(index, (layer, forms))| LayerChoices {
+        .map(|(index, layer)| LayerChoices {
             name: layer.name.clone(),
-            forms: forms.clone(),
+            forms: forms(index),
             tables: of(index),
         })
         .collect())
@@ -451,6 +532,8 @@ struct Planner<'a> {
     network: &'a IntNetwork,
     fixed: &'a Fixed,
     params: &'a LoopParams,
+    /// Whether tables read packings of all samples.
+    pack_all: bool,
     reach_bits: f64,
     /// Plans by length of the polynomial, layout, operation that follows, and true if the last
     /// layer reads the result and floods its outputs.
@@ -458,19 +541,28 @@ struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    fn new(network: &'a IntNetwork, fixed: &'a Fixed, params: &'a LoopParams) -> Self {
+    fn new(
+        network: &'a IntNetwork,
+        fixed: &'a Fixed,
+        params: &'a LoopParams,
+        pack_all: bool,
+    ) -> Self {
         Self {
             network,
             fixed,
             params,
+            pack_all,
             reach_bits: reach_bits(network),
             known: HashMap::new(),
         }
     }
 
     /// The cheapest plan of each table.
-    fn plan_all(&mut self, forms: &Forms) -> Result<HashMap<TableUse, Rc<Planned>>> {
-        let tables = forms.tables(self.network, N, 1)?.into_iter();
+    fn plan_all(
+        &mut self,
+        arrangement: &Arrangement<'_>,
+    ) -> Result<HashMap<TableUse, Rc<Planned>>> {
+        let tables = arrangement.tables(self.network, 1)?.into_iter();
         tables
             .map(|(table, _)| Ok((table, self.plan(table)?)))
             .collect()
@@ -488,6 +580,7 @@ impl<'a> Planner<'a> {
             layer: &self.network.layers[index].name,
             len,
             layout,
+            to_slots: self.pack_all.then(|| self.fixed.to_slots().as_ref()),
             transform: (next != Next::Dense).then(|| self.fixed.transform().as_ref()),
             product: next == Next::Product,
             reach_bits: self.reach_bits,
@@ -511,6 +604,8 @@ struct Task<'a> {
     /// Number of coefficients of its polynomial.
     len: usize,
     layout: Layout,
+    /// The map to slots, if all samples are packed.
+    to_slots: Option<&'a CoeffsToSlots>,
     /// The slots-to-coefficients map after the table, if the next layer reads coefficients.
     transform: Option<&'a SlotsToCoeffs>,
     /// True if a product comes between the table and that map.
@@ -567,7 +662,10 @@ impl Task<'_> {
         end_level: usize,
     ) -> Result<(DryValue, Counts)> {
         let engine = dry_engine(params);
-        let pack = || pack::pack(&engine, params, self.layout, &[], start_level);
+        let pack = || match self.to_slots {
+            Some(map) => pack_all(&engine, map, &(), start_level),
+            None => pack::pack(&engine, params, self.layout, &[], start_level),
+        };
         // The first packing makes the baby steps for all packings. A later packing, which takes
         // less, is counted.
         pack()?;
@@ -648,7 +746,7 @@ fn build(
     network: &IntNetwork,
     options: Options,
     fixed: &Fixed,
-    forms: &Forms,
+    arrangement: &Arrangement<'_>,
     attempt: &Attempt,
 ) -> Result<Program> {
     let params = &attempt.params;
@@ -657,17 +755,33 @@ fn build(
         .iter()
         .map(|(&table, p)| (table, p.plan))
         .collect();
-    let mut builder = Builder::new(params, options.log2_failure);
-    let writer = Writer {
-        b: &mut builder,
-        network,
-        batch: options.batch,
-        fixed,
-        forms,
-        plans: &plans,
-        factors: HashMap::new(),
+    let mut builder = Builder::new(params, &fixed.maps, options.log2_failure);
+    let placement = match arrangement {
+        Arrangement::Apart(forms) => {
+            let writer = Writer {
+                b: &mut builder,
+                network,
+                batch: options.batch,
+                fixed,
+                forms,
+                plans: &plans,
+                factors: HashMap::new(),
+            };
+            writer.write()?;
+            placement(&forms.input, options.batch)
+        }
+        Arrangement::Interleaved(of) => {
+            let writer = interleaved::Writer {
+                b: &mut builder,
+                network,
+                fixed,
+                of,
+                plans: &plans,
+            };
+            writer.write()?;
+            Vec::new()
+        }
     };
-    writer.write()?;
     let Built {
         constants,
         steps,
@@ -683,7 +797,8 @@ fn build(
             needs.public(level);
         }
     }
-    let placement = placement(&forms.input, options.batch);
+    let is_input = |step: &&Step| matches!(step.op, Op::Input { .. });
+    let inputs = steps.iter().filter(is_input).count();
     let spec = params.bfv().rlwe().spec();
     let program = Program {
         format: String::new(),
@@ -697,7 +812,7 @@ fn build(
             .map_or(0, |shape| shape.iter().product()),
         interface: Some(network.for_client()),
         prediction: Prediction {
-            input_bytes: query_bytes(params, &steps, placement.len()),
+            input_bytes: query_bytes(params, &steps, inputs),
             key_bytes: files::keys_file_len(params, &needs)
                 .expect("packings are planned in layouts") as u64,
             margin_bits,
@@ -705,6 +820,7 @@ fn build(
             public_inputs: public.promise(options.log2_failure).ok(),
         },
         placement,
+        interleaved: matches!(arrangement, Arrangement::Interleaved(_)),
         parameters: Parameters {
             n: spec.n,
             t: T_FERMAT,

@@ -9,6 +9,10 @@
 use crate::layout::Layout;
 use crate::params::LoopParams;
 
+/// Number of values that stands for a packing of all samples of a ciphertext at once. Its key is the
+/// secret as coefficients: `z(X^(N/n))`. Other packings have at least `N/n` values.
+pub const ALL: usize = program::PACK_ALL;
+
 /// One of `STORED` baby steps is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as
 /// a key and 25 ms to make.
 pub const STORED: usize = 8;
@@ -26,7 +30,10 @@ pub fn baby_steps(params: &LoopParams, layout: Layout) -> usize {
 
 /// Ciphertexts of the packing key of a layout.
 pub fn key_len(params: &LoopParams, layout: Layout) -> usize {
-    baby_steps(params, layout).div_ceil(STORED)
+    match layout.values() {
+        ALL => 1,
+        _ => baby_steps(params, layout).div_ceil(STORED),
+    }
 }
 
 /// Returns the entry of the secret that a slot holds before any rotation. Consecutive columns hold

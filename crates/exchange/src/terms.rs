@@ -111,7 +111,7 @@ impl Exchange {
 
     /// Number of ciphertexts of a query.
     pub fn inputs(&self) -> usize {
-        self.terms().placement.len()
+        self.terms().inputs()
     }
 
     /// Level of a query's ciphertexts.

@@ -48,14 +48,23 @@ impl Verified {
         type Sums = BTreeMap<(usize, usize), usize>;
         let mut layers: Vec<(&str, Sums)> = Vec::new();
         for step in &self.program().steps {
-            let Op::Pack { values, .. } = &step.op else {
+            if !matches!(step.op, Op::Pack { .. } | Op::PackAll { .. }) {
                 continue;
-            };
+            }
             if layers.last().is_none_or(|(name, _)| *name != step.layer) {
                 layers.push((&step.layer, BTreeMap::new()));
             }
-            if let Some((_, samples)) = layers.last_mut() {
-                samples.extend(values.iter().map(|p| ((p.1, p.2), p.3.len())));
+            let Some((_, samples)) = layers.last_mut() else {
+                continue;
+            };
+            match &step.op {
+                Op::Pack { values, .. } => {
+                    samples.extend(values.iter().map(|p| ((p.1, p.2), p.3.len())));
+                }
+                Op::PackAll { outputs, .. } => {
+                    samples.extend(outputs.iter().map(|&output| ((0, output), 1)));
+                }
+                _ => {}
             }
         }
         let sigma = self.params().rounding_sigma();

@@ -3,27 +3,21 @@
 use crate::error::{Result, misfit};
 use crate::exact::Exact;
 use crate::inspector::Inspector;
-use circuits::steps::layout_of;
-use program::{Op, Packed, ValueId};
+use circuits::steps::{layout_of, packed};
+use program::{Packed, ValueId};
 
 impl<E: Exact> Inspector<E> {
     /// The coefficients of a batch of samples that the program packs.
     pub(crate) fn coefficients_taken(&self, samples: ValueId) -> Vec<usize> {
         let steps = self.verified.program().steps.iter();
-        steps
-            .filter_map(|step| match &step.op {
-                Op::Pack {
-                    sources, values, ..
-                } => Some((sources, values)),
-                _ => None,
-            })
-            .flat_map(|(sources, values)| {
-                let taken = values.iter().flat_map(|v| &v.3);
-                taken.map(|&[source, at]| (sources[source], at))
-            })
-            .filter(|(source, _)| *source == samples)
-            .map(|(_, at)| at)
-            .collect()
+        let reads = steps.filter(|step| step.op.operands().contains(&samples));
+        let packings = reads.filter_map(|step| packed(self.verified.params(), &step.op));
+        let taken = packings.flat_map(|(sources, values)| {
+            let taken = values.iter().flat_map(|v| &v.3);
+            let taken = taken.filter(|[source, _]| sources[*source] == samples);
+            taken.map(|&[_, at]| at).collect::<Vec<usize>>()
+        });
+        taken.collect()
     }
 
     /// Compares the accumulators that a packing reads with the expected ones.

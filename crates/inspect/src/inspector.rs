@@ -4,6 +4,7 @@ use crate::error::{Result, misfit};
 use crate::exact::Exact;
 use crate::findings::LayerFindings;
 use crate::noise::StepNoise;
+use circuits::steps::packed;
 use client::{Client, Decrypted};
 use exchange::Verified;
 use program::{Op, ValueId};
@@ -116,18 +117,17 @@ impl<E: Exact> Inspector<E> {
                 let phases = taken.map(|k| (k, batch.phase(k, lwe) as i64)).collect();
                 self.phases.insert(step, phases);
             }
-            (
-                Op::Pack {
-                    sources, values, ..
-                },
-                _,
-            ) => self.accumulators(step, sources, values)?,
-            (Op::Table { value: packed, .. }, StepResult::Ciphertext(value)) => {
-                if let Op::Pack { values, .. } = &verified.program().steps[*packed].op {
-                    self.activations(step, values, value.ciphertext())?;
+            (Op::Table { value: packing, .. }, StepResult::Ciphertext(value)) => {
+                let packing = &verified.program().steps[*packing].op;
+                if let Some((_, values)) = packed(verified.params(), packing) {
+                    self.activations(step, &values, value.ciphertext())?;
                 }
             }
-            _ => {}
+            (op, _) => {
+                if let Some((sources, values)) = packed(verified.params(), op) {
+                    self.accumulators(step, &sources, &values)?;
+                }
+            }
         }
         self.measure(step, value)?;
         Ok(())

@@ -207,6 +207,19 @@ pub enum Op {
         /// Level at which the packing starts.
         start_level: usize,
     },
+    /// Packs all LWE samples of a ciphertext into slots. The sample of coefficient `k` comes to the
+    /// slot from which slots to coefficients brings it back to `k`.
+    PackAll {
+        /// The samples.
+        value: ValueId,
+        /// Index in the layer's output of each run of `batch` coefficients that are used, from
+        /// coefficient 0 on. A run has one coefficient for each image.
+        outputs: Vec<usize>,
+        /// Coefficients of a run.
+        batch: usize,
+        /// Level at which the packing starts.
+        start_level: usize,
+    },
     /// Functional bootstrapping.
     Table {
         /// Indices of the table, in slots.
@@ -272,6 +285,7 @@ impl Op {
             Self::AddCoefficients { .. } => "add_coefficients",
             Self::ToSamples { .. } => "to_samples",
             Self::Pack { .. } => "pack",
+            Self::PackAll { .. } => "pack_all",
             Self::Table { .. } => "table",
             Self::Product { .. } => "product",
             Self::Dense { .. } => "dense",
@@ -299,6 +313,7 @@ impl Op {
             Self::Merge { sources } => sources.iter().map(|s| s.value).collect(),
             Self::AddCoefficients { value, .. }
             | Self::ToSamples { value }
+            | Self::PackAll { value, .. }
             | Self::Table { value, .. }
             | Self::Dense { value, .. }
             | Self::SlotsToCoefficients { value }
@@ -376,6 +391,14 @@ pub struct Prediction {
     pub public_inputs: Option<PublicInputs>,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes fields by reference"
+)]
+pub(crate) fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 /// A program over ciphertexts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -396,8 +419,13 @@ pub struct Program {
     /// output. The network states the rules, and the client uses them. A run does not use them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<serde_json::Value>,
-    /// For each of the client's ciphertexts, the parts of images in it.
+    /// For each of the client's ciphertexts, the parts of images in it. Empty if images are
+    /// interleaved.
     pub placement: Vec<Vec<Patch>>,
+    /// Whether images are interleaved: ciphertext `i` has value `i` of every image, that of image
+    /// `b` at coefficient `b`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interleaved: bool,
     /// Parameters.
     pub parameters: Parameters,
     /// Keys that the program uses, each with the highest level at which it is used.
@@ -454,7 +482,7 @@ impl Program {
             parameters,
             keys,
             ..
-        } = self;
+        } = self; // an empty placement is that of interleaved images
         let client = (batch, input, input_range, classes, interface, placement);
         let whole = (FORMAT, client, parameters, keys, constants, steps);
         serde_json::to_string(&whole).expect("a program has no keys that are not strings")

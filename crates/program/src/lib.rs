@@ -36,4 +36,4 @@ pub use ir::{
     Prediction, Program, Row, Shifted, Step, TableShape, Term, Type, ValueId,
 };
 pub use public_inputs::PublicInputs;
-pub use terms::{MAX_BATCH, Outputs, Terms};
+pub use terms::{MAX_BATCH, Outputs, PACK_ALL, Terms};

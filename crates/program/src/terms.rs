@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 use crate::flood::Flood;
-use crate::ir::{KeyNeeds, Op, Parameters, Patch, Program, Row, Type, ValueId};
+use crate::ir::{KeyNeeds, Op, Parameters, Patch, Program, Row, Type, ValueId, is_false};
 use crate::public_inputs::PublicInputs;
 use crate::verify::{check, range};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,9 @@ const MAX_INTERFACE: usize = 1 << 20;
 /// Largest slack: bits of noise above a rounding's that are carried on.
 const MAX_SLACK: f64 = 64.0;
 const MAX_PIXELS: usize = 1 << 22;
+/// Number of values that stands for a packing of all samples of a ciphertext, in the list of packing
+/// keys.
+pub const PACK_ALL: usize = 1;
 /// Largest number of images in one run. Every image has its own values in every layer, and the
 /// program lists them.
 pub const MAX_BATCH: usize = 1 << 15;
@@ -48,8 +51,13 @@ pub struct Terms {
     /// As [`Program::interface`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<serde_json::Value>,
-    /// For each of the client's ciphertexts, the parts of images in it.
+    /// For each of the client's ciphertexts, the parts of images in it. Empty if images are
+    /// interleaved.
     pub placement: Vec<Vec<Patch>>,
+    /// Whether images are interleaved: ciphertext `i` has value `i` of every image, that of image
+    /// `b` at coefficient `b`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interleaved: bool,
     /// Level of the client's ciphertexts.
     pub input_level: usize,
     /// Parameters.
@@ -97,6 +105,14 @@ fn one() -> u64 {
 )]
 fn is_one(factor: &u64) -> bool {
     *factor == 1
+}
+
+/// Number of the client's ciphertexts: with interleaved images, one for each value of an image.
+pub(crate) fn inputs(placement: &[Vec<Patch>], interleaved: bool, image: [usize; 3]) -> usize {
+    match interleaved {
+        true => image.iter().product(),
+        false => placement.len(),
+    }
 }
 
 impl Program {
@@ -148,6 +164,7 @@ impl Program {
             classes: self.classes,
             interface: self.interface.clone(),
             placement: self.placement.clone(),
+            interleaved: self.interleaved,
             input_level: input.map_or(0, |step| level_of(step.ty)),
             parameters: self.parameters.clone(),
             keys: self.keys.clone(),
@@ -158,6 +175,11 @@ impl Program {
 }
 
 impl Terms {
+    /// Number of the client's ciphertexts.
+    pub fn inputs(&self) -> usize {
+        inputs(&self.placement, self.interleaved, self.input)
+    }
+
     /// Checks that terms from outside can be used without a panic, and within memory that their own
     /// size and their parameters imply.
     ///
@@ -202,6 +224,11 @@ impl Terms {
             format!("{min} to {max}"),
             &format!("a smaller and a larger one within -{half} to {half}"),
         )?;
+        if self.interleaved {
+            let found = self.placement.len();
+            check(found == 0, "the parts of interleaved images", found, "none")?;
+            return range("the batch of interleaved images", self.batch, 1, p.n);
+        }
         let tiles = self.placement.iter().map(Vec::len).sum();
         range(
             "the number of parts of images",
@@ -278,11 +305,12 @@ impl Terms {
         }
         let fewest = p.n / p.lwe_dimension;
         for &(values, _) in &keys.packing {
+            let slots = values.is_power_of_two() && (fewest..=p.n).contains(&values);
             check(
-                values.is_power_of_two() && (fewest..=p.n).contains(&values),
+                slots || values == PACK_ALL,
                 "the number of values of a packing key",
                 values,
-                &format!("a power of two from {fewest} to {}", p.n),
+                &format!("{PACK_ALL}, or a power of two from {fewest} to {}", p.n),
             )?;
         }
         for list in [&keys.galois, &keys.packing] {

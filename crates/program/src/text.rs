@@ -91,6 +91,15 @@ impl Display for Op {
                 start_level,
                 ..
             } => write!(f, ", {} values, from level {start_level}", values.len()),
+            Self::PackAll {
+                outputs,
+                batch,
+                start_level,
+                ..
+            } => {
+                let values = outputs.len() * batch;
+                write!(f, ", {values} values, from level {start_level}")
+            }
             Self::Table { shape, indices, .. } => {
                 let ([a, b, c], border) = (shape.digits, indices.border);
                 write!(f, ", {} segments of {a} x {b} x {c}", shape.segments)?;

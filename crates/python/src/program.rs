@@ -435,6 +435,7 @@ fn step_dict<'py>(
         Op::MulCoefficients { terms } => entry.set_item("products", terms.len())?,
         Op::Dense { .. } | Op::Product { .. } => entry.set_item("products", 1)?,
         Op::Pack { values, .. } => entry.set_item("values", values.len())?,
+        Op::PackAll { outputs, batch, .. } => entry.set_item("values", outputs.len() * batch)?,
         &Op::Table { polynomial, .. } => {
             entry.set_item("entries", program.constants[polynomial].values.len())?;
         }

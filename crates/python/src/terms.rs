@@ -118,7 +118,7 @@ pub(crate) fn of_client<'py>(py: Python<'py>, exchange: &Exchange) -> PyResult<B
     facts.set_item("network", &terms.name)?;
     facts.set_item("batch", terms.batch)?;
     facts.set_item("input_shape", terms.input.to_vec())?;
-    facts.set_item("ciphertexts", terms.placement.len())?;
+    facts.set_item("ciphertexts", terms.inputs())?;
     facts.set_item("classes", terms.classes)?;
     let floods = terms.outputs.iter().map(|outputs| outputs.flood);
     let answers = floods.map(|flood| flood.map_or(0, |flood| flood.answers));

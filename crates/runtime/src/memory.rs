@@ -70,6 +70,9 @@ pub(crate) fn predict(
                 let value = value.expect("a verified table reads a ciphertext");
                 lut.live_limbs(params, value)? * limb
             }
+            (Op::PackAll { start_level, .. }, Action::PackAll(map)) => {
+                map.live_limbs(*start_level) * limb
+            }
             (Op::Pack { start_level, .. }, _) => {
                 PLAINTEXTS * limb / 2 + 6 * (start_level + 1) * limb
             }

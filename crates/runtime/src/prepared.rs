@@ -4,11 +4,10 @@
 use crate::error::Result;
 use crate::memory::{self, Memory};
 use crate::rehearse::{Rehearsed, rehearse};
-use circuits::steps::{Action, Work};
-use circuits::transform::SlotsToCoeffs;
+use circuits::steps::{Action, Maps, Work};
 use circuits::{Counts, DryValue, PublicRun};
 use exchange::{LoopParams, Verified};
-use program::{Form, Program, Type};
+use program::{Form, Program, Step, Type};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -105,23 +104,12 @@ impl Deref for Prepared {
     }
 }
 
-/// The action of each step. The slots-to-coefficients map is made once.
+/// The action of each step. The maps between slots and coefficients are made once.
 fn actions(program: &Program, params: &LoopParams) -> Result<Vec<Action>> {
-    let mut made: Option<Arc<SlotsToCoeffs>> = None;
-    let mut actions = Vec::with_capacity(program.steps.len());
-    for step in &program.steps {
-        let transform = || match &made {
-            Some(made) => Ok(made.clone()),
-            None => SlotsToCoeffs::balanced(params.bfv()).map(Arc::new),
-        };
-        let of = (&program.constants[..], &program.steps[..]);
-        let action = Action::new(params, of, &step.op, transform)?;
-        if let Action::Transform(transform) = &action {
-            made = Some(transform.clone());
-        }
-        actions.push(action);
-    }
-    Ok(actions)
+    let maps = Maps::default();
+    let of = (&program.constants[..], &program.steps[..]);
+    let action = |step: &Step| Ok(Action::new(params, of, &step.op, &maps)?);
+    program.steps.iter().map(action).collect()
 }
 
 /// Step `index` of a program with everything it needs to run.

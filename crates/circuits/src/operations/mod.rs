@@ -107,6 +107,17 @@ pub trait Operations: Sync {
         packing: &Packing<'_, Self::Samples>,
     ) -> Result<()>;
 
+    /// The secret of the samples as coefficients, `z(X^(N/n))`, at the level of its key. It has
+    /// factor 1.
+    ///
+    /// # Errors
+    /// If the key is missing.
+    fn secret(&self) -> Result<Self::Ciphertext>;
+
+    /// The bodies (component 0) or the masks (component 1) of samples, multiplied by `unit`, as the
+    /// coefficients of a plaintext.
+    fn of_samples(&self, samples: &Self::Samples, component: usize, unit: u64) -> Plain;
+
     /// A plaintext as a ciphertext that hides nothing. It has factor 1.
     fn trivial(&self, level: usize, plaintext: impl FnOnce() -> Plain) -> Self::Ciphertext;
 

@@ -11,7 +11,7 @@ pub enum Plain {
     /// Slots.
     Slots(Words),
     /// Only in a recording: the result of [`Operations::rounded`](super::Operations::rounded) on a
-    /// value of the recording.
+    /// value of the recording, or of [`Operations::of_samples`](super::Operations::of_samples).
     Rounded {
         /// The value in the recording.
         value: program::recording::ValueId,

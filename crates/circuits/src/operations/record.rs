@@ -5,6 +5,7 @@ use crate::engine;
 use crate::error::Result;
 use crate::pack;
 use bfv::Params;
+use exchange::packing;
 use program::recording::{self, Message, Op, Scalar, Type, ValueId};
 use trace::Constant;
 
@@ -242,6 +243,22 @@ impl Operations for Record<'_> {
         };
         *a = self.recorder.push(op, a.ty);
         Ok(())
+    }
+
+    fn secret(&self) -> Result<RecordedCiphertext> {
+        let values = packing::ALL;
+        let of = |&(of, level): &(usize, usize)| (of == values).then_some(level);
+        let level = self.keys.packing.iter().find_map(of);
+        let level = level.ok_or(exchange::Error::MissingPackingKey { values })?;
+        Ok(self.push(Op::PackingKey { values, index: 0 }, (level, 2, 1)))
+    }
+
+    fn of_samples(&self, samples: &RecordedSamples, component: usize, unit: u64) -> Plain {
+        Plain::Rounded {
+            value: samples.id,
+            component,
+            unit,
+        }
     }
 
     fn trivial(&self, level: usize, plaintext: impl FnOnce() -> Plain) -> RecordedCiphertext {

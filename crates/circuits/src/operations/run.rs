@@ -5,7 +5,7 @@ use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::{Error, Result};
 use crate::pack::secret_of;
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
-use exchange::EvaluationKeys;
+use exchange::{EvaluationKeys, packing};
 use ring::par_map;
 use rlwe::SwitchKey;
 use rlwe::lwe::LweBatch;
@@ -185,6 +185,21 @@ impl Operations for Run<'_> {
             .collect();
         let bodies = self.params().encoder().slots_to_plaintext(&slots);
         Ok(self.eval.add_plain_assign(a, &bodies)?)
+    }
+
+    fn secret(&self) -> Result<Ciphertext> {
+        let values = packing::ALL;
+        let key = self.keys.packing(values)?.ciphertexts().first();
+        Ok(key.ok_or(exchange::Error::MissingPackingKey { values })?.clone())
+    }
+
+    fn of_samples(&self, samples: &LweBatch, component: usize, unit: u64) -> Plain {
+        let t = self.params().t();
+        let words = samples.words()[component.min(1)].iter();
+        let scaled = |&word: &u64| {
+            u32::try_from(t.mul(unit, word)).expect("plaintext moduli are below 2^32")
+        };
+        Plain::Coefficients(Words::All(words.map(scaled).collect()))
     }
 
     fn trivial(&self, level: usize, plaintext: impl FnOnce() -> Plain) -> Ciphertext {

@@ -114,19 +114,26 @@ impl SlotsToCoeffs {
         engine: &Engine<O>,
         value: &ValueOf<O>,
     ) -> Result<ValueOf<O>> {
-        let mut value = shed(engine, value.clone())?;
-        for stage in &self.stages {
-            value = stage.apply_to_factor(engine, &value, 1)?;
-            if engine.margin_bits(&value) < MARGIN_BITS || !engine.bears_points(&value, 0.0) {
-                return Err(Error::OutOfLevels {
-                    circuit: CIRCUIT,
-                    need: 1,
-                });
-            }
-            value = shed(engine, value)?;
-        }
-        Ok(value)
+        apply_stages(CIRCUIT, &self.stages, engine, value)
     }
+}
+
+/// Applies linear maps one after the other, so that the result has factor 1.
+pub(super) fn apply_stages<O: Operations>(
+    circuit: &'static str,
+    stages: &[LinearTransform],
+    engine: &Engine<O>,
+    value: &ValueOf<O>,
+) -> Result<ValueOf<O>> {
+    let mut value = shed(engine, value.clone())?;
+    for stage in stages {
+        value = stage.apply_to_factor(engine, &value, 1)?;
+        if engine.margin_bits(&value) < MARGIN_BITS || !engine.bears_points(&value, 0.0) {
+            return Err(Error::OutOfLevels { circuit, need: 1 });
+        }
+        value = shed(engine, value)?;
+    }
+    Ok(value)
 }
 
 /// Prepares [`SlotsToCoeffs`] and applies it once.
@@ -189,10 +196,15 @@ fn power(encoder: &Encoder, exponent: usize) -> u64 {
         .pow(encoder.root(), (exponent % order) as u64)
 }
 
+/// `I`, a root of -1.
+pub(super) fn imaginary_unit(encoder: &Encoder) -> u64 {
+    power(encoder, encoder.slots() / 2)
+}
+
 /// `w` in row 0 and `w'` in row 1.
 fn rows_combined(encoder: &Encoder) -> Diagonals {
     let (t, slots) = (encoder.modulus(), encoder.slots());
-    let root = power(encoder, slots / 2);
+    let root = imaginary_unit(encoder);
     let in_row = |slot: usize, values: [u64; 2]| values[slot / (slots / 2)];
     let mut map = Diagonals::zero(slots);
     let proper = Offset::default();
@@ -205,21 +217,22 @@ fn rows_combined(encoder: &Encoder) -> Diagonals {
     map
 }
 
+/// The twiddle factors of the butterflies of distance `h`, in row 0 or in row 1.
+pub(super) fn twiddle_factors(encoder: &Encoder, h: usize, second_row: bool) -> Vec<u64> {
+    let order = 2 * encoder.slots();
+    let exponents = std::iter::successors(Some(order / (8 * h)), |e| Some(e * 5 % order));
+    let in_row = |e: usize| if second_row { order - e } else { e };
+    exponents
+        .take(h)
+        .map(|e| power(encoder, in_row(e)))
+        .collect()
+}
+
 /// One layer of butterflies: columns `j` and `j + h` of a block become `a + w_j b` and `a - w_j b`.
 fn butterflies(encoder: &Encoder, h: usize) -> Diagonals {
     let (t, slots) = (encoder.modulus(), encoder.slots());
-    let (columns, order) = (slots / 2, 2 * slots);
-    let exponents: Vec<usize> =
-        std::iter::successors(Some(order / (8 * h)), |e| Some(e * 5 % order))
-            .take(h)
-            .collect();
-    let twiddles: [Vec<u64>; 2] = [
-        exponents.iter().map(|&e| power(encoder, e)).collect(),
-        exponents
-            .iter()
-            .map(|&e| power(encoder, order - e))
-            .collect(),
-    ];
+    let columns = slots / 2;
+    let twiddles = [false, true].map(|row| twiddle_factors(encoder, h, row));
     let place = |slot: usize| {
         let (row, j) = (usize::from(slot >= columns), slot & (2 * h - 1));
         (j < h, twiddles[row][j & (h - 1)])

@@ -53,6 +53,23 @@ fn stages_composed_place_slots_at_their_coefficients() {
 }
 
 #[test]
+fn coefficients_to_slots_is_the_inverse() {
+    for (n, layers) in [(16, &[1, 2][..]), (1 << 9, &[8]), (1 << 9, &[3, 3, 2])] {
+        let params = params_insecure(n, 2);
+        let (encoder, t) = (params.encoder(), params.t());
+        let coefficients = random_slots(n, &mut ChaCha20Rng::seed_from_u64(n as u64));
+        let message = encoder.from_residues(coefficients.clone());
+        let maps = coeffs_to_slots::stage_maps(encoder, layers);
+        let slots = maps
+            .iter()
+            .fold(encoder.slots_of(&message), |slots, map| map.apply(t, &slots));
+        for (slot, value) in slots.iter().enumerate() {
+            assert_eq!(*value, coefficients[coefficient_of_slot(n, slot)], "N = {n}");
+        }
+    }
+}
+
+#[test]
 fn stages_have_as_many_diagonals_as_their_layers_say() {
     let params = params_insecure(1 << 9, 2);
     let lengths = |layers: &[usize]| -> Vec<usize> {
@@ -203,6 +220,31 @@ fn slots_to_coefficients_is_exact_insecure() {
         }
         s.check_noise(&out, out.noise());
     }
+}
+
+#[test]
+fn coefficients_to_slots_is_exact_and_takes_few_keys_insecure() {
+    let mut s = small_insecure(5, 3);
+    let n = s.params.n();
+    let map = CoeffsToSlots::balanced(&s.params);
+    let input = random_slots(n, &mut s.rng);
+    let message = s.params.encoder().from_residues(input.clone());
+    let slots = s.params.encoder().slots_of(&message);
+    let x = s.encrypt(&slots);
+    let dry = Engine::dry(&s.params);
+    map.apply(&dry, &x.to_dry()).unwrap();
+    // For each of three stages the first baby step, a step and a giant step, and the swap.
+    assert!(dry.needs().galois_elements().len() <= 3 * 3 + 1);
+    let out = s.run(
+        &x,
+        |engine, x| map.apply(engine, x).unwrap(),
+        |engine, x| map.apply(engine, x).unwrap(),
+    );
+    let message = decrypt(&s.params, s.keys.secret(), out.ciphertext()).unwrap();
+    for (slot, value) in s.params.encoder().slots_of(&message).iter().enumerate() {
+        assert_eq!(*value, input[coefficient_of_slot(n, slot)]);
+    }
+    s.check_noise(&out, out.noise());
 }
 
 #[test]

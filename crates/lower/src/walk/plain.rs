@@ -85,6 +85,9 @@ impl<'a> Walk<'a> {
                 component,
                 unit,
             } => {
+                if let Ok(samples) = self.samples_of(index, value) {
+                    return Ok((t, plaintext::times(b, samples[component.min(1)], unit)));
+                }
                 let part = self.parts(index, value, 2)?[component.min(1)];
                 let row = b.intt(part);
                 let row = b.round(row, t.id);

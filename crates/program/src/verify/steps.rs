@@ -5,7 +5,7 @@ use crate::ir::{
     Form, Indices, MAX_LOG2_FAILURE, Op, Packed, Program, Row, Step, TableShape, Term, Type,
     ValueId,
 };
-use crate::terms::MAX_FLOOD;
+use crate::terms::{MAX_FLOOD, inputs};
 
 /// Largest digit of a table's exponent. Each power up to it is a ciphertext that is held during the
 /// table.
@@ -14,6 +14,8 @@ const MAX_DIGIT: usize = 1 << 7;
 const MAX_ROOM: usize = 1 << 17;
 /// Largest number of products, or of samples, in one sum.
 const MAX_TERMS: usize = 1 << 10;
+/// Bound of the index of a layer's output.
+const MAX_OUTPUT: usize = 1 << 30;
 /// Longest predicted time of a step, in seconds.
 const MAX_SECONDS: f64 = 1e9;
 
@@ -41,6 +43,10 @@ impl Program {
                 expected,
             }),
         }
+    }
+
+    fn inputs(&self) -> usize {
+        inputs(&self.placement, self.interleaved, self.input)
     }
 
     /// Checks that operands are earlier steps, and that constants exist.
@@ -128,7 +134,7 @@ impl Program {
         let may_fall = |value: ValueId| self.level_problem(value, out, false);
         match &step.op {
             Op::Input { index } => to("coefficients")
-                .or_else(|| below("the input", *index, self.placement.len()))
+                .or_else(|| below("the input", *index, self.inputs()))
                 .or_else(|| self.input_level_problem(out)),
             Op::MulCoefficients { terms } => to("coefficients")
                 .or_else(|| within("the number of products", terms.len(), 1, MAX_TERMS))
@@ -158,6 +164,21 @@ impl Program {
                 .or_else(|| {
                     let fewest = n / self.parameters.lwe_dimension;
                     within("the number of values", values(out), fewest, n)
+                }),
+            Op::PackAll {
+                value,
+                outputs,
+                batch,
+                start_level,
+            } => from(*value, "samples")
+                .or_else(|| to("slots"))
+                .or_else(|| size("the number of values", values(out), n))
+                .or_else(|| within("the images of a run", *batch, 1, self.batch))
+                .or_else(|| within("the number of runs", outputs.len(), 1, n / batch))
+                .or_else(|| all_below("an output", outputs.iter().copied(), MAX_OUTPUT))
+                .or_else(|| {
+                    let limbs = self.parameters.q.len();
+                    below("the level it starts at", *start_level, limbs)
                 }),
             Op::Table {
                 value,

@@ -203,6 +203,7 @@ fn build(n: usize, limbs: usize, digit_limbs: usize, table: Option<TableShape>) 
         input_range: [0, 127],
         classes: CLASSES,
         interface: None,
+        interleaved: false,
         placement: vec![vec![Patch {
             image: 0,
             channels: [0, 1],

@@ -34,9 +34,13 @@ impl Verifier<'_> {
                 component,
                 unit,
             } => {
-                let rounded = self.pair(index, value)?;
-                let found = rounded.level;
-                check(found == 0, "the level of what is rounded", found, || "0")?;
+                match self.samples.get(value).copied().flatten() {
+                    Some(found) => check(found == t, "the modulus of samples", found, || t.to_string())?,
+                    None => {
+                        let found = self.pair(index, value)?.level;
+                        check(found == 0, "the level of what is rounded", found, || "0")?;
+                    }
+                }
                 check(component < 2, "the component", component, || "0 or 1")?;
                 self.unit(unit, t)
             }

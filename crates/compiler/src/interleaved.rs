@@ -1,0 +1,264 @@
+//! Batches whose images are interleaved.
+//!
+//! Every value of a layer has a *run* of coefficients, one for each image of the batch. The client
+//! encrypts one run in each ciphertext. A linear layer then multiplies ciphertexts by numbers, and
+//! a power of `X` puts the runs of several outputs into one ciphertext. All its coefficients are
+//! packed at once, go through the table together, and come back to their places.
+//!
+//! With many images nearly all slots are in use, whatever the network's shapes. With few images the
+//! other layout ([`forms`](crate::forms)) takes fewer ciphertexts.
+//!
+//! A ciphertext of several runs is read run by run: the product that brings one run to its place
+//! leaves others in places that nothing reads. So runs share a ciphertext only if all that the layer
+//! reads has one run alone.
+//!
+//! Source: an image in each slot is the batching of CryptoNets (Gilad-Bachrach et al., ICML 2016),
+//! for networks without tables.
+
+use crate::builder::Builder;
+use crate::error::Result;
+use crate::layers::{Fixed, Plans, TableUse};
+use crate::linear::Outputs;
+use crate::products::Next;
+use exchange::Layout;
+use network::{Grouped, IntNetwork, Layer, Shape, Source};
+use program::{Row, Term, ValueId};
+use std::collections::BTreeMap;
+
+/// Most products with weights. A network of more takes longer so than with images apart.
+const MOST_WEIGHTS: usize = 1 << 21;
+/// Most terms of one sum, as in a verified program.
+const MOST_TERMS: usize = 1 << 10;
+
+/// A network as sums of single values, for a batch of a given size.
+pub(crate) struct Interleaved {
+    pub(crate) batch: usize,
+    /// Coefficients of a ciphertext.
+    n: usize,
+    inputs: usize,
+    layers: Vec<Sums>,
+}
+
+/// The outputs of a layer as sums.
+struct Sums {
+    /// For each output its terms: source, index of the value, and weight.
+    terms: Vec<Vec<(Source, usize, i64)>>,
+    /// Number of outputs in one ciphertext.
+    runs: usize,
+}
+
+/// The place of a value: its ciphertext, and the number of its run there.
+type Place = (ValueId, usize);
+
+impl Interleaved {
+    /// Returns `None` if the network has products of values, or too many weights.
+    pub(crate) fn new(network: &IntNetwork, batch: usize, n: usize) -> Result<Option<Self>> {
+        let shapes = network.shapes()?;
+        let shape_of = |source: Source| match source {
+            Source::Input => network.input.shape,
+            Source::Layer(index) => shapes[index],
+        };
+        let inputs = network.input.shape.iter().product();
+        let mut layers: Vec<Sums> = Vec::new();
+        let mut left = MOST_WEIGHTS;
+        for (layer, &shape) in network.layers.iter().zip(&shapes) {
+            let outputs: usize = shape.iter().product();
+            let maps = layer.terms.iter().map(|term| {
+                let source = shape_of(term.source);
+                (term.source, source, term.linear.grouped(source))
+            });
+            let maps: Vec<(Source, Shape, Grouped<'_>)> = maps.collect();
+            let weights: usize = maps.iter().map(|(.., map)| map.row_len() * outputs).sum();
+            if layer.product.is_some() || weights > left {
+                return Ok(None);
+            }
+            left -= weights;
+            let terms = (0..outputs).map(|output| terms_of(&maps, shape, output));
+            let terms: Vec<_> = terms.collect();
+            let most = terms.iter().map(Vec::len).max().unwrap_or(0);
+            if most > MOST_TERMS {
+                return Ok(None);
+            }
+            let single = |source: Source| match source {
+                Source::Input => true,
+                Source::Layer(index) => layers[index].runs == 1,
+            };
+            let runs = match layer.terms.iter().all(|term| single(term.source)) {
+                true => (n / batch).clamp(1, outputs),
+                false => 1,
+            };
+            layers.push(Sums { terms, runs });
+        }
+        Ok(Some(Self {
+            batch,
+            n,
+            inputs,
+            layers,
+        }))
+    }
+
+    /// All evaluations of tables, each with its number of ciphertexts.
+    pub(crate) fn tables(&self, network: &IntNetwork) -> Result<Vec<(TableUse, usize)>> {
+        let layout = Layout::new(self.n, self.n)?;
+        let layers = network.layers.iter().zip(&self.layers).enumerate();
+        let with_tables = layers.filter(|(_, (layer, _))| layer.lut.is_some());
+        let tables = with_tables.map(|(index, (_, sums))| {
+            let count = sums.terms.len().div_ceil(sums.runs);
+            ((index, layout, Next::Coefficients), count)
+        });
+        Ok(tables.collect())
+    }
+}
+
+/// The terms of one output of a layer.
+fn terms_of(
+    maps: &[(Source, Shape, Grouped<'_>)],
+    shape: Shape,
+    output: usize,
+) -> Vec<(Source, usize, i64)> {
+    let [_, height, width] = shape;
+    let (channel, y, x) = (output / (height * width), output / width % height, output % width);
+    let mut terms = Vec::new();
+    for (source, from, map) in maps {
+        let Some(kernel) = map.kernel_of(channel) else {
+            continue;
+        };
+        let sliding = &map.sliding;
+        let first = kernel / map.kernels * map.inputs;
+        let weights = &map.weights[map.weights_of(kernel)..][..map.row_len()];
+        let mut weights = weights.iter();
+        // Row or column of the source that a tap reads, if it is inside.
+        let at = |axis: usize, place: usize, tap: usize| {
+            let at = (place * sliding.stride[axis] + tap * sliding.dilation[axis]) as i64;
+            let at = usize::try_from(at - sliding.pads[axis]).ok()?;
+            (at < from[1 + axis]).then_some(at)
+        };
+        for c in first..first + map.inputs {
+            for i in 0..sliding.kernel[0] {
+                for j in 0..sliding.kernel[1] {
+                    let &weight = weights.next().expect("a row has a weight for each tap");
+                    if let (Some(y), Some(x)) = (at(0, y, i), at(1, x, j))
+                        && weight != 0
+                    {
+                        terms.push((*source, (c * from[1] + y) * from[2] + x, weight));
+                    }
+                }
+            }
+        }
+    }
+    terms
+}
+
+/// Writes the steps of a network.
+pub(crate) struct Writer<'a, 'p> {
+    pub(crate) b: &'a mut Builder<'p>,
+    pub(crate) network: &'a IntNetwork,
+    pub(crate) fixed: &'a Fixed,
+    pub(crate) of: &'a Interleaved,
+    pub(crate) plans: &'a Plans,
+}
+
+impl Writer<'_, '_> {
+    /// Writes all steps.
+    pub(crate) fn write(mut self) -> Result<()> {
+        let (network, of) = (self.network, self.of);
+        self.b.layer(&network.layers[0].name);
+        let level = self.fixed.input_level(self.b.params())?;
+        let inputs = (0..of.inputs).map(|index| Ok((self.b.input(index, level)?, 0)));
+        let mut places: Vec<Vec<Place>> = vec![inputs.collect::<Result<_>>()?];
+        for (index, (layer, sums)) in network.layers.iter().zip(&of.layers).enumerate() {
+            self.b.layer(&layer.name);
+            let all: Vec<usize> = (0..sums.terms.len()).collect();
+            let mut made = Vec::new();
+            for outputs in all.chunks(sums.runs) {
+                let value = self.sum(layer, sums, outputs, &places)?;
+                made.push((value, outputs));
+            }
+            if layer.lut.is_none() {
+                return self.outputs(&made);
+            }
+            let mut own = Vec::with_capacity(all.len());
+            for (value, outputs) in made {
+                let value = self.table(index, value, outputs)?;
+                own.extend((0..outputs.len()).map(|run| (value, run)));
+            }
+            places.push(own);
+        }
+        Ok(())
+    }
+
+    /// Writes the accumulators of some outputs, each in a run of its own. `places` are those of the
+    /// input and of the layers before, by [`Source`].
+    fn sum(
+        &mut self,
+        layer: &Layer,
+        sums: &Sums,
+        outputs: &[usize],
+        places: &[Vec<Place>],
+    ) -> Result<ValueId> {
+        let batch = self.of.batch;
+        let order = 2 * self.of.n as i64;
+        let mut kernels: BTreeMap<ValueId, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
+        for (to, &output) in outputs.iter().enumerate() {
+            for &(source, index, weight) in &sums.terms[output] {
+                let (value, from) = places[usize::from(source)][index];
+                let (weights, exponents) = kernels.entry(value).or_default();
+                weights.push(weight);
+                exponents.push(((to as i64 - from as i64) * batch as i64).rem_euclid(order));
+            }
+        }
+        if kernels.is_empty() {
+            kernels.insert(places[0][0].0, (vec![0], vec![0]));
+        }
+        let terms = kernels.into_iter().map(|(value, (weights, exponents))| Term {
+            value,
+            weights: self.b.constant("weight", weights),
+            exponents: self.b.constant("exponents", exponents),
+        });
+        let terms = terms.collect();
+        let mut value = self.b.mul_coefficients(terms)?;
+        let values = sums.terms.len() / layer.bias.len(); // of one channel
+        for (run, &output) in outputs.iter().enumerate() {
+            let bias = layer.bias[output / values];
+            if bias != 0 {
+                let term = self.b.constant("bias", vec![bias]);
+                let run = (run * batch..(run + 1) * batch).map(|at| at as i64);
+                let places = self.b.constant("places", run.collect());
+                value = self.b.add_coefficients(value, term, places)?;
+            }
+        }
+        Ok(value)
+    }
+
+    /// Packs the accumulators of a ciphertext, applies the layer's table, and brings the values back
+    /// to their coefficients.
+    fn table(&mut self, index: usize, value: ValueId, outputs: &[usize]) -> Result<ValueId> {
+        let layout = Layout::new(self.of.n, self.of.n)?;
+        let plan = self.plans[&(index, layout, Next::Coefficients)];
+        let samples = self.b.samples_of(value)?;
+        let runs = (outputs.to_vec(), self.of.batch);
+        let packed = self.b.pack_all(samples, layout, runs, plan.start_level)?;
+        let polynomial = self.b.constant("table", self.fixed.tables[index].clone());
+        let table = (polynomial, self.fixed.indices[index]);
+        let activated = self.b.table(packed, layout, table, plan.shape)?;
+        self.b.slots_to_coefficients(activated)
+    }
+
+    fn outputs(&mut self, made: &[(ValueId, &[usize])]) -> Result<()> {
+        let batch = self.of.batch;
+        let count = made.iter().map(|(_, outputs)| outputs.len() * batch).sum();
+        let over = self.fixed.floods.as_ref();
+        let over = over.map(|floods| (count, floods.answers()));
+        for &(value, outputs) in made {
+            let run = |&output: &usize| (0..batch).map(move |image| Row { image, output });
+            let rows = outputs.iter().flat_map(run);
+            let found = Outputs {
+                value,
+                rows: rows.collect(),
+                at: (0..outputs.len() * batch).collect(),
+            };
+            self.b.output(found, over)?;
+        }
+        Ok(())
+    }
+}
