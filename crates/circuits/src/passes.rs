@@ -165,6 +165,19 @@ pub(crate) fn term(limbs: usize, encoding: Encoding) -> Passes {
     lifted(limbs, encoding) + scaled
 }
 
+/// Passes that make the coefficients of a plaintext whose slots are blocks, `count` in a row.
+pub(crate) fn blocks(count: usize) -> Passes {
+    let count = count as u64;
+    Passes {
+        constants: count,
+        permutations: 2 * count,
+        ntt: count,
+        dot_terms: count,
+        intt: 1,
+        ..Passes::default()
+    }
+}
+
 /// Passes of a sum or difference of two ciphertexts.
 pub(crate) fn sum(limbs: usize) -> Passes {
     Passes {

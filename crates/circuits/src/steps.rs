@@ -75,9 +75,9 @@ impl Maps {
         Ok(self.to_coefficients.get_or_init(|| made))
     }
 
-    /// The map from coefficients to slots.
-    pub fn to_slots(&self, params: &Params) -> &Arc<CoeffsToSlots> {
-        let make = || Arc::new(CoeffsToSlots::balanced(params));
+    /// The map from coefficients to slots, after products with the LWE secret.
+    pub fn to_slots(&self, params: &LoopParams) -> &Arc<CoeffsToSlots> {
+        let make = || Arc::new(CoeffsToSlots::new(params.bfv(), params.dimension()));
         self.to_slots.get_or_init(make)
     }
 }
@@ -118,7 +118,7 @@ impl Action {
             Op::SlotsToCoefficients { .. } => {
                 Self::Transform(maps.to_coefficients(params.bfv())?.clone())
             }
-            Op::PackAll { .. } => Self::PackAll(maps.to_slots(params.bfv()).clone()),
+            Op::PackAll { .. } => Self::PackAll(maps.to_slots(params).clone()),
             _ => Self::Plain,
         })
     }

@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use coeffs_to_slots::CoeffsToSlots;
+pub(crate) use coeffs_to_slots::blocks;
 pub use slots_to_coeffs::{SlotsToCoeffs, coefficient_of_slot, slots_to_coeffs};
 
 /// Relative costs of a rotation with its own decomposition, and of one that shares it. The measured

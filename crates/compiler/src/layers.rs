@@ -96,7 +96,7 @@ impl Fixed {
 
     /// The map from coefficients to slots.
     pub(crate) fn to_slots(&self) -> &Arc<CoeffsToSlots> {
-        self.maps.to_slots(self.trial.bfv())
+        self.maps.to_slots(&self.trial)
     }
 }
 

@@ -11,7 +11,7 @@
 
 use crate::chain::{Chain, PlainModulus, inverse};
 use program::recording::Scalar;
-use trace::{Builder, ConstantId, Limbs, ValueId};
+use trace::{Builder, Constant, ConstantId, Limbs, ValueId};
 
 /// The polynomial whose coefficients modulo `t` are given by a constant.
 pub(crate) fn coefficients(b: &mut Builder, t: PlainModulus, constant: ConstantId) -> ValueId {
@@ -23,6 +23,38 @@ pub(crate) fn from_slots(b: &mut Builder, t: PlainModulus, row: ValueId) -> Valu
     let sub = b.sub_trace(&named("from_slots", t), &[t.row()], |b| {
         let values = b.slots(0);
         vec![b.intt(values)]
+    });
+    b.call(sub, &[row])[0]
+}
+
+/// The polynomial whose slots are the blocks of a row of coefficients: block `i` of the slots is that
+/// of the slots of the coefficients `r + gap j`, moved to `gap j`, where `r` has the bits of `i`
+/// reversed.
+pub(crate) fn blocks(b: &mut Builder, t: PlainModulus, (row, gap): (ValueId, usize)) -> ValueId {
+    let n = b.n();
+    let sub = b.sub_trace(&named("blocks", t), &[t.row()], |b| {
+        let (mut parts, mut places) = (Vec::with_capacity(gap), Vec::with_capacity(gap));
+        for block in 0..gap {
+            let r = match gap {
+                1 => 0,
+                _ => block.reverse_bits() >> (usize::BITS - gap.ilog2()),
+            };
+            let from = |at: usize| match at % gap {
+                0 => (at + r) as i64,
+                _ => -1,
+            };
+            let at = b.define(Constant::Words((0..n).map(from).collect()));
+            let part = b.extract(vec![0], at, None);
+            parts.push(b.ntt(part));
+            let mut values = vec![0; gap];
+            values[block] = 1;
+            let run = n / 2 / gap;
+            let place = b.define(Constant::Repeat { run, values });
+            let place = coefficients(b, t, place);
+            places.push(b.slots(place));
+        }
+        let sum = b.dot(parts, places);
+        vec![b.intt(sum)]
     });
     b.call(sub, &[row])[0]
 }

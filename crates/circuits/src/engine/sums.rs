@@ -195,6 +195,11 @@ impl<O: Operations> Engine<O> {
         counts.passes += passes::plaintexts(level + 1, count, encoding);
     }
 
+    /// Counts the blocks of bodies and of masks, `blocks` in a row of slots.
+    pub(crate) fn count_blocks(&self, blocks: usize) {
+        self.count(passes::blocks(blocks).times(2));
+    }
+
     /// Counts weights that are made into plaintexts of coefficients.
     pub(crate) fn count_weights(&self, count: usize) {
         self.log().counts.weights += count;

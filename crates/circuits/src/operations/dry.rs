@@ -52,7 +52,7 @@ impl Operations for Dry {
         Ok(())
     }
 
-    fn of_samples(&self, (): &(), _: usize, _: u64) -> Plain {
+    fn blocks(&self, (): &(), _: usize) -> Plain {
         Plain::Coefficients(Words::Sparse(Vec::new()))
     }
 

@@ -114,9 +114,9 @@ pub trait Operations: Sync {
     /// If the key is missing.
     fn secret(&self) -> Result<Self::Ciphertext>;
 
-    /// The bodies (component 0) or the masks (component 1) of samples, multiplied by `unit`, as the
-    /// coefficients of a plaintext.
-    fn of_samples(&self, samples: &Self::Samples, component: usize, unit: u64) -> Plain;
+    /// The blocks of the polynomial of the bodies (component 0) or of the masks (component 1) of
+    /// samples, as slots (`circuits::transform`).
+    fn blocks(&self, samples: &Self::Samples, component: usize) -> Plain;
 
     /// A plaintext as a ciphertext that hides nothing. It has factor 1.
     fn trivial(&self, level: usize, plaintext: impl FnOnce() -> Plain) -> Self::Ciphertext;

@@ -11,7 +11,7 @@ pub enum Plain {
     /// Slots.
     Slots(Words),
     /// Only in a recording: the result of [`Operations::rounded`](super::Operations::rounded) on a
-    /// value of the recording, or of [`Operations::of_samples`](super::Operations::of_samples).
+    /// value of the recording.
     Rounded {
         /// The value in the recording.
         value: program::recording::ValueId,
@@ -19,6 +19,13 @@ pub enum Plain {
         component: usize,
         /// Factor of the rounded coefficients.
         unit: u64,
+    },
+    /// Only in a recording: the result of [`Operations::blocks`](super::Operations::blocks).
+    Blocks {
+        /// The samples in the recording.
+        value: program::recording::ValueId,
+        /// Bodies (0) or masks (1).
+        component: usize,
     },
 }
 
@@ -44,7 +51,7 @@ impl Plain {
         match self {
             Self::Coefficients(words) => encoder.from_residues(words.residues(encoder, unit)),
             Self::Slots(words) => encoder.slots_to_plaintext(&words.residues(encoder, unit)),
-            Self::Rounded { .. } => unreachable!("a recording encodes no plaintext"),
+            Self::Rounded { .. } | Self::Blocks { .. } => unreachable!("a recording encodes no plaintext"),
         }
     }
 }

@@ -71,6 +71,9 @@ impl<'r> Record<'r> {
                     unit,
                 };
             }
+            Plain::Blocks { value, component } => {
+                return recording::Plain::Blocks { value, component };
+            }
         };
         let constant = match words {
             Words::All(words) => Constant::Words(words.iter().map(|&w| i64::from(w)).collect()),
@@ -253,11 +256,10 @@ impl Operations for Record<'_> {
         Ok(self.push(Op::PackingKey { values, index: 0 }, (level, 2, 1)))
     }
 
-    fn of_samples(&self, samples: &RecordedSamples, component: usize, unit: u64) -> Plain {
-        Plain::Rounded {
+    fn blocks(&self, samples: &RecordedSamples, component: usize) -> Plain {
+        Plain::Blocks {
             value: samples.id,
             component,
-            unit,
         }
     }
 

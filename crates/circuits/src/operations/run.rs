@@ -4,6 +4,7 @@ use super::masks::Masks;
 use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::{Error, Result};
 use crate::pack::secret_of;
+use crate::transform::blocks;
 use bfv::{Ciphertext, Evaluator, Params, Plaintext};
 use exchange::{EvaluationKeys, packing};
 use ring::par_map;
@@ -193,13 +194,11 @@ impl Operations for Run<'_> {
         Ok(key.ok_or(exchange::Error::MissingPackingKey { values })?.clone())
     }
 
-    fn of_samples(&self, samples: &LweBatch, component: usize, unit: u64) -> Plain {
-        let t = self.params().t();
-        let words = samples.words()[component.min(1)].iter();
-        let scaled = |&word: &u64| {
-            u32::try_from(t.mul(unit, word)).expect("plaintext moduli are below 2^32")
-        };
-        Plain::Coefficients(Words::All(words.map(scaled).collect()))
+    fn blocks(&self, samples: &LweBatch, component: usize) -> Plain {
+        let (encoder, words) = (self.params().encoder(), samples.words()[component.min(1)]);
+        let slots = blocks(encoder, samples.dimension(), words).into_iter();
+        let narrow = |word| u32::try_from(word).expect("plaintext moduli are below 2^32");
+        Plain::Slots(Words::All(slots.map(narrow).collect()))
     }
 
     fn trivial(&self, level: usize, plaintext: impl FnOnce() -> Plain) -> Ciphertext {

@@ -53,20 +53,52 @@ fn stages_composed_place_slots_at_their_coefficients() {
 }
 
 #[test]
-fn coefficients_to_slots_is_the_inverse() {
-    for (n, layers) in [(16, &[1, 2][..]), (1 << 9, &[8]), (1 << 9, &[3, 3, 2])] {
+fn blocks_come_to_their_coefficients() {
+    for (n, dimension, layers) in [
+        (16, 16, &[1, 2][..]),
+        (1 << 9, 1 << 9, &[3, 3, 2]),
+        (1 << 9, 64, &[2, 2, 1]),
+        (1 << 9, 4, &[1]),
+    ] {
         let params = params_insecure(n, 2);
         let (encoder, t) = (params.encoder(), params.t());
         let coefficients = random_slots(n, &mut ChaCha20Rng::seed_from_u64(n as u64));
-        let message = encoder.from_residues(coefficients.clone());
+        let slots = blocks(encoder, dimension, &coefficients);
         let maps = coeffs_to_slots::stage_maps(encoder, layers);
-        let slots = maps
-            .iter()
-            .fold(encoder.slots_of(&message), |slots, map| map.apply(t, &slots));
+        let slots = maps.iter().fold(slots, |slots, map| map.apply(t, &slots));
         for (slot, value) in slots.iter().enumerate() {
-            assert_eq!(*value, coefficients[coefficient_of_slot(n, slot)], "N = {n}");
+            let expected = coefficients[coefficient_of_slot(n, slot)];
+            assert_eq!(*value, expected, "N = {n}, n = {dimension}");
         }
     }
+}
+
+/// The blocks of a product with a polynomial of the subring are products slot by slot.
+#[test]
+fn blocks_of_a_product_are_products() {
+    let (n, dimension) = (1 << 9, 64);
+    let params = params_insecure(n, 2);
+    let (encoder, t) = (params.encoder(), params.t());
+    let mut rng = ChaCha20Rng::seed_from_u64(7);
+    let a = random_slots(n, &mut rng);
+    let mut z = vec![0; n];
+    z.iter_mut()
+        .step_by(n / dimension)
+        .for_each(|z| *z = rng.random_range(0..T));
+    let mut product = vec![0; n];
+    for (i, &x) in a.iter().enumerate() {
+        for (j, &y) in z.iter().enumerate().filter(|&(_, &y)| y != 0) {
+            let (at, term) = ((i + j) % n, t.mul(x, y));
+            product[at] = match i + j < n {
+                true => t.add(product[at], term),
+                false => t.sub(product[at], term),
+            };
+        }
+    }
+    let z = encoder.slots_of(&encoder.from_residues(z));
+    let factors = blocks(encoder, dimension, &a).into_iter().zip(z);
+    let expected: Vec<u64> = factors.map(|(x, y)| t.mul(x, y)).collect();
+    assert_eq!(blocks(encoder, dimension, &product), expected);
 }
 
 #[test]
@@ -226,11 +258,9 @@ fn slots_to_coefficients_is_exact_insecure() {
 fn coefficients_to_slots_is_exact_and_takes_few_keys_insecure() {
     let mut s = small_insecure(5, 3);
     let n = s.params.n();
-    let map = CoeffsToSlots::balanced(&s.params);
+    let map = CoeffsToSlots::new(&s.params, 64);
     let input = random_slots(n, &mut s.rng);
-    let message = s.params.encoder().from_residues(input.clone());
-    let slots = s.params.encoder().slots_of(&message);
-    let x = s.encrypt(&slots);
+    let x = s.encrypt(&blocks(s.params.encoder(), 64, &input));
     let dry = Engine::dry(&s.params);
     map.apply(&dry, &x.to_dry()).unwrap();
     // For each of three stages the first baby step, a step and a giant step, and the swap.

@@ -85,13 +85,15 @@ impl<'a> Walk<'a> {
                 component,
                 unit,
             } => {
-                if let Ok(samples) = self.samples_of(index, value) {
-                    return Ok((t, plaintext::times(b, samples[component.min(1)], unit)));
-                }
                 let part = self.parts(index, value, 2)?[component.min(1)];
                 let row = b.intt(part);
                 let row = b.round(row, t.id);
                 return Ok((t, plaintext::times(b, row, unit)));
+            }
+            Plain::Blocks { value, component } => {
+                let row = self.samples_of(index, value)?[component.min(1)];
+                let gap = b.n() / self.small(index)?.dimension();
+                return Ok((t, plaintext::blocks(b, t, (row, gap))));
             }
         };
         let row = plaintext::coefficients(b, t, self.constants[constant]);

@@ -179,6 +179,15 @@ pub enum Plain {
         /// The unit.
         unit: u64,
     },
+    /// The blocks of a component of samples, as slots. For samples of dimension `n`, the component is
+    /// `sum_r X^r p_r(X^(N/n))`. The slots are two rows of `N/n` blocks. The block whose number has
+    /// the bits of `r` reversed has the slots of `p_r(X^(N/n))` at its places.
+    Blocks {
+        /// The samples.
+        value: ValueId,
+        /// Bodies (0) or masks (1).
+        component: usize,
+    },
     /// Coefficients times a number. They are added to a component, or multiplied with one.
     Integers(ConstantId, Scalar),
 }

@@ -56,13 +56,13 @@ impl Operand<Op, Plain> for Plaintext {
     }
 
     fn visit(&self, plain: &Plain, visit: &mut impl FnMut(ValueId)) {
-        if let Plain::Rounded { value, .. } = plain {
+        if let Plain::Rounded { value, .. } | Plain::Blocks { value, .. } = plain {
             visit(*value);
         }
     }
 
     fn visit_mut(&self, plain: &mut Plain, visit: &mut impl FnMut(&mut ValueId)) {
-        if let Plain::Rounded { value, .. } = plain {
+        if let Plain::Rounded { value, .. } | Plain::Blocks { value, .. } = plain {
             visit(value);
         }
     }
@@ -273,8 +273,17 @@ fn plaintext(kind: &str, word: &str) -> Checked<Plain> {
                 unit: number("the unit", unit)?,
             }
         }
+        "blocks" => {
+            let (value, component) = word.split_once('/').ok_or_else(|| {
+                Problem::new("the plaintext", shown(word), "a component as %1/0")
+            })?;
+            Plain::Blocks {
+                value: marked("the value", value, "%", "")?,
+                component: number("the component", component)?,
+            }
+        }
         _ => {
-            let expected = "coefficients, slots, rounded or integers";
+            let expected = "coefficients, slots, rounded, blocks or integers";
             let what = "the kind of the plaintext";
             return Err(Problem::new(what, shown(kind), expected));
         }

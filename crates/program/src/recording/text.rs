@@ -167,6 +167,7 @@ impl Display for Plain {
                 component,
                 unit,
             } => write!(f, "rounded %{value}/{component}*{unit}"),
+            Self::Blocks { value, component } => write!(f, "blocks %{value}/{component}"),
             Self::Integers(constant, Scalar::ONE) => write!(f, "integers @{constant}"),
             Self::Integers(constant, by) => write!(f, "integers @{constant}*{by}"),
         }

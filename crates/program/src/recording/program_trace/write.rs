@@ -277,6 +277,7 @@ fn plaintext(plain: Plain, unit: u64) -> String {
         Plain::Coefficients(constant) => ("coefficients", constant),
         Plain::Integers(constant, _) => ("integers", constant),
         Plain::Rounded { value, .. } => ("rounded", value),
+        Plain::Blocks { value, .. } => ("blocks", value),
     };
     match unit {
         1 => format!("pt{constant}_{place}"),

@@ -34,15 +34,18 @@ impl Verifier<'_> {
                 component,
                 unit,
             } => {
-                match self.samples.get(value).copied().flatten() {
-                    Some(found) => check(found == t, "the modulus of samples", found, || t.to_string())?,
-                    None => {
-                        let found = self.pair(index, value)?.level;
-                        check(found == 0, "the level of what is rounded", found, || "0")?;
-                    }
-                }
+                let rounded = self.pair(index, value)?;
+                let found = rounded.level;
+                check(found == 0, "the level of what is rounded", found, || "0")?;
                 check(component < 2, "the component", component, || "0 or 1")?;
                 self.unit(unit, t)
+            }
+            Plain::Blocks { value, component } => {
+                let known = self.samples.get(value).copied().flatten();
+                let found = format!("%{value}");
+                let expected = || format!("earlier samples modulo {t}");
+                check(known == Some(t), "the samples of blocks", found, expected)?;
+                check(component < 2, "the component", component, || "0 or 1")
             }
             Plain::Integers(..) => unreachable!("integers are checked above"),
         }
