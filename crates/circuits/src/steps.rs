@@ -16,7 +16,8 @@ use bfv::Params;
 use exchange::{Layout, LoopParams};
 use program::{Constant, Form, Op, Packed, Step, Type, ValueId};
 use std::borrow::Cow;
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The result of a step.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ pub enum Action {
     Table(Lut),
     /// A dense layer from slots.
     Dense(dense::Layer),
-    /// Slots to coefficients. All such steps share the map.
+    /// Slots to coefficients. Such steps share the map if they keep the same coefficients.
     Transform(Arc<SlotsToCoeffs>),
     /// A packing of all samples. All such steps share the map to slots.
     PackAll(Arc<CoeffsToSlots>),
@@ -59,6 +60,8 @@ pub enum Action {
 #[derive(Debug, Default)]
 pub struct Maps {
     to_coefficients: OnceLock<Arc<SlotsToCoeffs>>,
+    /// Maps that keep some coefficients alone, by their range.
+    keeping: Mutex<BTreeMap<[usize; 2], Arc<SlotsToCoeffs>>>,
     to_slots: OnceLock<Arc<CoeffsToSlots>>,
 }
 
@@ -73,6 +76,18 @@ impl Maps {
         }
         let made = Arc::new(SlotsToCoeffs::balanced(params)?);
         Ok(self.to_coefficients.get_or_init(|| made))
+    }
+
+    /// The map from slots to coefficients that keeps those from the first up to the last, which is
+    /// left out, and makes others 0.
+    ///
+    /// # Errors
+    /// As [`SlotsToCoeffs::balanced`].
+    pub fn keeping(&self, params: &Params, kept: [usize; 2]) -> Result<Arc<SlotsToCoeffs>> {
+        let all = self.to_coefficients(params)?;
+        let mut known = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || Arc::new(all.keeping(params.encoder(), kept));
+        Ok(known.entry(kept).or_insert_with(make).clone())
     }
 
     /// The map from coefficients to slots, after products with the LWE secret.
@@ -115,9 +130,10 @@ impl Action {
                 let layout = layout_of(params, &steps[*value].ty)?;
                 Self::Dense(dense::Layer::new(layout, weights.collect())?)
             }
-            Op::SlotsToCoefficients { .. } => {
-                Self::Transform(maps.to_coefficients(params.bfv())?.clone())
-            }
+            Op::SlotsToCoefficients { kept, .. } => Self::Transform(match kept {
+                None => maps.to_coefficients(params.bfv())?.clone(),
+                Some(kept) => maps.keeping(params.bfv(), *kept)?,
+            }),
             Op::PackAll { .. } => Self::PackAll(maps.to_slots(params).clone()),
             _ => Self::Plain,
         })
@@ -255,7 +271,7 @@ impl Work<'_> {
                 let low = engine.drop_to(ready, self.level)?;
                 layer.apply(engine, &low)?
             }
-            (Op::SlotsToCoefficients { value }, Action::Transform(transform)) => {
+            (Op::SlotsToCoefficients { value, .. }, Action::Transform(transform)) => {
                 transform.apply(engine, of(*value)?)?
             }
             (Op::Merge { sources }, _) => {
@@ -271,7 +287,7 @@ impl Work<'_> {
                 Op::Table { value, .. }
                 | Op::PackAll { value, .. }
                 | Op::Dense { value, .. }
-                | Op::SlotsToCoefficients { value },
+                | Op::SlotsToCoefficients { value, .. },
                 _,
             ) => return Err(missing(*value)),
         };

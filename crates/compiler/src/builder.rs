@@ -119,12 +119,7 @@ impl<'p> Builder<'p> {
     }
 
     /// Runs a step dry and appends it. `level` is the level of an input or of a dense layer.
-    fn push(
-        &mut self,
-        op: Op,
-        form: Form,
-        level: usize,
-    ) -> Result<ValueId> {
+    fn push(&mut self, op: Op, form: Form, level: usize) -> Result<ValueId> {
         let of = (&self.constants[..], &self.steps[..]);
         let action = Action::new(self.params, of, &op, self.maps)?;
         let work = Work {
@@ -274,7 +269,16 @@ impl<'p> Builder<'p> {
     }
 
     pub(crate) fn slots_to_coefficients(&mut self, value: ValueId) -> Result<ValueId> {
-        let op = Op::SlotsToCoefficients { value };
+        self.some_to_coefficients(value, None)
+    }
+
+    /// Slots to coefficients of a range alone. Other coefficients become 0.
+    pub(crate) fn some_to_coefficients(
+        &mut self,
+        value: ValueId,
+        kept: Option<[usize; 2]>,
+    ) -> Result<ValueId> {
+        let op = Op::SlotsToCoefficients { value, kept };
         self.push(op, Form::Coefficients, 0)
     }
 

@@ -8,9 +8,10 @@
 //! With many images nearly all slots are in use, whatever the network's shapes. With few images the
 //! other layout ([`forms`](crate::forms)) takes fewer ciphertexts.
 //!
-//! A ciphertext of several runs is read run by run: the product that brings one run to its place
-//! leaves others in places that nothing reads. So runs share a ciphertext only if all that the layer
-//! reads has one run alone.
+//! The product that brings one run of a ciphertext to its place leaves the other runs in other places.
+//! So the outputs of a layer share a ciphertext only if every ciphertext that the layer reads has one
+//! run and zeros beside it. After a table either all runs come back in one ciphertext, or each in its
+//! own, which takes as many maps from slots to coefficients and saves tables of the next layer.
 //!
 //! Source: an image in each slot is the batching of CryptoNets (Gilad-Bachrach et al., ICML 2016),
 //! for networks without tables.
@@ -27,6 +28,9 @@ use std::collections::BTreeMap;
 
 /// Most products with weights. A network of more takes longer so than with images apart.
 const MOST_WEIGHTS: usize = 1 << 21;
+/// Cost of a packing and a table, in maps from slots to coefficients. With tables of 8,193 entries, 21
+/// limbs and one thread it is 12.
+const TABLE: usize = 12;
 /// Most terms of one sum, as in a verified program.
 const MOST_TERMS: usize = 1 << 10;
 
@@ -45,6 +49,8 @@ struct Sums {
     terms: Vec<Vec<(Source, usize, i64)>>,
     /// Number of outputs in one ciphertext.
     runs: usize,
+    /// Whether each run comes back from its table alone, with zeros beside it.
+    apart: bool,
 }
 
 /// The place of a value: its ciphertext, and the number of its run there.
@@ -79,16 +85,13 @@ impl Interleaved {
             if most > MOST_TERMS {
                 return Ok(None);
             }
-            let single = |source: Source| match source {
-                Source::Input => true,
-                Source::Layer(index) => layers[index].runs == 1,
-            };
-            let runs = match layer.terms.iter().all(|term| single(term.source)) {
-                true => (n / batch).clamp(1, outputs),
-                false => 1,
-            };
-            layers.push(Sums { terms, runs });
+            layers.push(Sums {
+                terms,
+                runs: 1,
+                apart: false,
+            });
         }
+        choose_runs(network, &mut layers, n / batch);
         Ok(Some(Self {
             batch,
             n,
@@ -110,6 +113,32 @@ impl Interleaved {
     }
 }
 
+/// Chooses the number of runs in the ciphertexts of each layer. `most` is the largest one.
+fn choose_runs(network: &IntNetwork, layers: &mut [Sums], most: usize) {
+    for index in 0..layers.len() {
+        let alone = |source: Source| match source {
+            Source::Input => true,
+            Source::Layer(index) => layers[index].apart,
+        };
+        let all_alone = network.layers[index]
+            .terms
+            .iter()
+            .all(|term| alone(term.source));
+        let outputs = layers[index].terms.len();
+        let runs = if all_alone { most.clamp(1, outputs) } else { 1 };
+        // Tables of the readers, with runs of this layer together and apart.
+        let readers = network.layers.iter().zip(&*layers).filter(|(layer, _)| {
+            let reads = |term: &network::Term| term.source == Source::Layer(index);
+            layer.lut.is_some() && layer.terms.iter().any(reads)
+        });
+        let saved = |outputs: usize| outputs - outputs.div_ceil(most.clamp(1, outputs));
+        let saved: usize = readers.map(|(_, sums)| saved(sums.terms.len())).sum();
+        let added = outputs - outputs.div_ceil(runs);
+        let own = &mut layers[index];
+        (own.runs, own.apart) = (runs, added < TABLE * saved);
+    }
+}
+
 /// The terms of one output of a layer.
 fn terms_of(
     maps: &[(Source, Shape, Grouped<'_>)],
@@ -117,7 +146,11 @@ fn terms_of(
     output: usize,
 ) -> Vec<(Source, usize, i64)> {
     let [_, height, width] = shape;
-    let (channel, y, x) = (output / (height * width), output / width % height, output % width);
+    let (channel, y, x) = (
+        output / (height * width),
+        output / width % height,
+        output % width,
+    );
     let mut terms = Vec::new();
     for (source, from, map) in maps {
         let Some(kernel) = map.kernel_of(channel) else {
@@ -180,7 +213,7 @@ impl Writer<'_, '_> {
             let mut own = Vec::with_capacity(all.len());
             for (value, outputs) in made {
                 let value = self.table(index, value, outputs)?;
-                own.extend((0..outputs.len()).map(|run| (value, run)));
+                own.extend(self.places(sums, value, outputs.len())?);
             }
             places.push(own);
         }
@@ -210,11 +243,13 @@ impl Writer<'_, '_> {
         if kernels.is_empty() {
             kernels.insert(places[0][0].0, (vec![0], vec![0]));
         }
-        let terms = kernels.into_iter().map(|(value, (weights, exponents))| Term {
-            value,
-            weights: self.b.constant("weight", weights),
-            exponents: self.b.constant("exponents", exponents),
-        });
+        let terms = kernels
+            .into_iter()
+            .map(|(value, (weights, exponents))| Term {
+                value,
+                weights: self.b.constant("weight", weights),
+                exponents: self.b.constant("exponents", exponents),
+            });
         let terms = terms.collect();
         let mut value = self.b.mul_coefficients(terms)?;
         let values = sums.terms.len() / layer.bias.len(); // of one channel
@@ -230,8 +265,21 @@ impl Writer<'_, '_> {
         Ok(value)
     }
 
-    /// Packs the accumulators of a ciphertext, applies the layer's table, and brings the values back
-    /// to their coefficients.
+    /// Brings the runs of a value in slots back to coefficients. Returns their places.
+    fn places(&mut self, sums: &Sums, value: ValueId, runs: usize) -> Result<Vec<Place>> {
+        let batch = self.of.batch;
+        if !sums.apart {
+            let value = self.b.slots_to_coefficients(value)?;
+            return Ok((0..runs).map(|run| (value, run)).collect());
+        }
+        let alone = |run: usize| {
+            let kept = Some([run * batch, (run + 1) * batch]);
+            Ok((self.b.some_to_coefficients(value, kept)?, run))
+        };
+        (0..runs).map(alone).collect()
+    }
+
+    /// Packs the accumulators of a ciphertext, and applies the layer's table.
     fn table(&mut self, index: usize, value: ValueId, outputs: &[usize]) -> Result<ValueId> {
         let layout = Layout::new(self.of.n, self.of.n)?;
         let plan = self.plans[&(index, layout, Next::Coefficients)];
@@ -240,8 +288,7 @@ impl Writer<'_, '_> {
         let packed = self.b.pack_all(samples, layout, runs, plan.start_level)?;
         let polynomial = self.b.constant("table", self.fixed.tables[index].clone());
         let table = (polynomial, self.fixed.indices[index]);
-        let activated = self.b.table(packed, layout, table, plan.shape)?;
-        self.b.slots_to_coefficients(activated)
+        self.b.table(packed, layout, table, plan.shape)
     }
 
     fn outputs(&mut self, made: &[(ValueId, &[usize])]) -> Result<()> {

@@ -253,6 +253,10 @@ pub enum Op {
     SlotsToCoefficients {
         /// The value in slots.
         value: ValueId,
+        /// Coefficients that are kept: the first one, and the one after the last. Others become 0.
+        /// `None` keeps all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<[usize; 2]>,
     },
     /// Every `m`-th coefficient of each source in one ciphertext, where `m` is the smallest power of
     /// two that is at least the number of sources. Coefficient `m i + b_k` is coefficient `m i` of
@@ -316,7 +320,7 @@ impl Op {
             | Self::PackAll { value, .. }
             | Self::Table { value, .. }
             | Self::Dense { value, .. }
-            | Self::SlotsToCoefficients { value }
+            | Self::SlotsToCoefficients { value, .. }
             | Self::Output { value, .. } => vec![*value],
         }
     }

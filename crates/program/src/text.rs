@@ -105,6 +105,10 @@ impl Display for Op {
                 write!(f, ", {} segments of {a} x {b} x {c}", shape.segments)?;
                 write!(f, ", up to {} and {border} with noise", indices.bound)
             }
+            Self::SlotsToCoefficients {
+                kept: Some([from, to]),
+                ..
+            } => write!(f, ", coefficients {from} to {}", to - 1),
             Self::Merge { sources } => write!(f, ", {} sources", sources.len()),
             Self::Dense { rows, inputs, .. } => {
                 write!(f, ", {} outputs of {inputs} inputs", rows.len())

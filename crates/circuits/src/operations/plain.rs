@@ -51,7 +51,9 @@ impl Plain {
         match self {
             Self::Coefficients(words) => encoder.from_residues(words.residues(encoder, unit)),
             Self::Slots(words) => encoder.slots_to_plaintext(&words.residues(encoder, unit)),
-            Self::Rounded { .. } | Self::Blocks { .. } => unreachable!("a recording encodes no plaintext"),
+            Self::Rounded { .. } | Self::Blocks { .. } => {
+                unreachable!("a recording encodes no plaintext")
+            }
         }
     }
 }

@@ -191,7 +191,9 @@ impl Operations for Run<'_> {
     fn secret(&self) -> Result<Ciphertext> {
         let values = packing::ALL;
         let key = self.keys.packing(values)?.ciphertexts().first();
-        Ok(key.ok_or(exchange::Error::MissingPackingKey { values })?.clone())
+        Ok(key
+            .ok_or(exchange::Error::MissingPackingKey { values })?
+            .clone())
     }
 
     fn blocks(&self, samples: &LweBatch, component: usize) -> Plain {

@@ -54,6 +54,8 @@ pub fn coefficient_of_slot(slots: usize, slot: usize) -> usize {
 /// The map from slots to coefficients, prepared for ciphertexts.
 #[derive(Clone, Debug)]
 pub struct SlotsToCoeffs {
+    /// Layers of butterflies in each stage.
+    layers: Vec<usize>,
     stages: Vec<LinearTransform>,
 }
 
@@ -75,11 +77,28 @@ impl SlotsToCoeffs {
         }
         let maps = stage_maps(encoder, layers);
         Ok(Self {
+            layers: layers.to_vec(),
             stages: maps
                 .iter()
                 .map(|map| LinearTransform::new(encoder, map))
                 .collect(),
         })
+    }
+
+    /// The same map, which makes coefficients outside of a range 0: those before `kept[0]` and those
+    /// from `kept[1]` on. It has the same keys, and costs as much.
+    #[must_use]
+    pub fn keeping(&self, encoder: &Encoder, kept: [usize; 2]) -> Self {
+        let (t, slots) = (encoder.modulus(), encoder.slots());
+        let [from, to] = kept;
+        let mut mask = Diagonals::zero(slots);
+        mask.add(t, Offset::default(), |slot| {
+            u64::from((from..to).contains(&coefficient_of_slot(slots, slot)))
+        });
+        let mut kept = self.clone();
+        let first = stage_maps(encoder, &self.layers[..1]);
+        kept.stages[0] = LinearTransform::new(encoder, &first[0].after(t, &mask));
+        kept
     }
 
     /// Prepares the map in three stages, or in two if levels are expensive. There are fewer stages

@@ -129,7 +129,7 @@ impl<'a> Clear<'a> {
                 inputs,
                 rows,
             } => self.dense(*value, *weights, *inputs, rows),
-            Op::SlotsToCoefficients { value } => {
+            Op::SlotsToCoefficients { value, .. } => {
                 let slots = &self.values[*value];
                 let mut message = vec![0; self.n()];
                 for (slot, &x) in slots.iter().enumerate() {

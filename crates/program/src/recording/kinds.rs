@@ -274,9 +274,9 @@ fn plaintext(kind: &str, word: &str) -> Checked<Plain> {
             }
         }
         "blocks" => {
-            let (value, component) = word.split_once('/').ok_or_else(|| {
-                Problem::new("the plaintext", shown(word), "a component as %1/0")
-            })?;
+            let (value, component) = word
+                .split_once('/')
+                .ok_or_else(|| Problem::new("the plaintext", shown(word), "a component as %1/0"))?;
             Plain::Blocks {
                 value: marked("the value", value, "%", "")?,
                 component: number("the component", component)?,

@@ -219,7 +219,8 @@ impl Program {
                     let room = values(self.kind(*value));
                     self.dense_problem(room, self.constant_len(*weights), *inputs, rows)
                 }),
-            Op::SlotsToCoefficients { value } => from(*value, "slots")
+            Op::SlotsToCoefficients { value, kept } => from(*value, "slots")
+                .or_else(|| kept_problem(*kept, n))
                 .or_else(|| to("coefficients"))
                 .or_else(|| may_fall(*value)),
             Op::Merge { sources } => to("coefficients")
@@ -366,6 +367,20 @@ fn shape_problem(shape: &TableShape, len: usize, copies: usize) -> Option<Proble
             within("the coefficients of the shape", room, 4, MAX_ROOM)
                 .or_else(|| within("the coefficients of the polynomial", len, 1, room))
         })
+}
+
+/// Checks a range of coefficients that are kept.
+fn kept_problem(kept: Option<[usize; 2]>, n: usize) -> Option<Problem> {
+    let [from, to] = kept?;
+    let expected = format!("a first one, and one after the last, up to {n}");
+    let wrong = from >= to || to > n;
+    wrong.then(|| {
+        (
+            "the coefficients that are kept",
+            format!("{from} to {to}"),
+            expected,
+        )
+    })
 }
 
 /// Number of deviations of noise that must fit for each of `n` coefficients of a ciphertext, so

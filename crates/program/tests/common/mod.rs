@@ -121,7 +121,10 @@ pub fn every_operation() -> Program {
         ),
         (
             "last",
-            Op::SlotsToCoefficients { value: 5 },
+            Op::SlotsToCoefficients {
+                value: 5,
+                kept: None,
+            },
             coefficients(1, 20.0),
         ),
         (

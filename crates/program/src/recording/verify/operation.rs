@@ -1,10 +1,10 @@
 //! Checks of each operation's operands, and of the type of its result.
 
 use super::super::ir::{Op, Plain, Secret, ValueId};
-use crate::terms::PACK_ALL;
 use super::Verifier;
 use super::operands::{Rule, components, level_of};
 use super::plain::residual;
+use crate::terms::PACK_ALL;
 use trace::reading::{Checked, Problem, check};
 use trace::{ConstantId, check_name};
 
