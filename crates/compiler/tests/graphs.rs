@@ -431,6 +431,28 @@ fn what_linear_layers_can_be_runs_as_it_evaluates() {
     }
 }
 
+/// Runs of several values share ciphertexts, which hold 16, 6, 3, 1 of them.
+#[test]
+fn interleaved_images_run_as_they_evaluate() {
+    let mut found = BTreeMap::new();
+    for (seed, batch) in [(1, 2048), (2, 5000), (3, 10_000), (4, 32_768)] {
+        let mut rng = Random::seed_from_u64(seed);
+        let mut network = |name: &str| network(&mut rng, name.into(), batch);
+        let has_product = |network: &IntNetwork| network.layers.iter().any(|l| l.product.is_some());
+        let (network, images) = std::iter::repeat_with(|| network("interleaved"))
+            .find(|(network, _)| !has_product(network))
+            .unwrap();
+        println!("batch {batch}, {:?}", network.shapes().unwrap());
+        let ops = check(&network, &images);
+        assert!(ops["pack_all"] > 0 && !ops.contains_key("pack"));
+        for (name, count) in ops {
+            *found.entry(name).or_insert(0) += count;
+        }
+    }
+    // Some runs come back alone.
+    assert!(found["slots_to_coefficients"] > found["table"], "{found:?}");
+}
+
 #[test]
 fn tensors_of_several_ciphertexts_run_as_they_evaluate() {
     let mut rng = Random::seed_from_u64(4);

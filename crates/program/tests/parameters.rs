@@ -307,7 +307,7 @@ fn wrong_parameters_placements_and_keys_are_named() {
         (
             |p| p.steps.extend(vec![p.steps[9].clone(); 1024]),
             "the number of tables and maps from slots",
-            "1027",
+            "1028",
         ),
         (
             |p| {

@@ -106,5 +106,5 @@ fn all_inputs_are_at_one_level() {
         *level = 2;
     }
     program.steps.push(other);
-    expect_step(&program, 13, "the level", "2");
+    expect_step(&program, 15, "the level", "2");
 }

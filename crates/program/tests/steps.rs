@@ -219,6 +219,66 @@ fn wrong_steps_are_named() {
         ),
         (12, (op!(Product.right of 12 => 12), "an operand", "%12")),
         (
+            13,
+            (op!(PackAll.value of 13 => 2), "the operand", "coefficients"),
+        ),
+        (
+            13,
+            (
+                |p| ty(p, 13, |form, _, _| *form = Form::Slots(32)),
+                "the number of values",
+                "32",
+            ),
+        ),
+        (
+            13,
+            (op!(PackAll.batch of 13 => 3), "the images of a run", "3"),
+        ),
+        (
+            13,
+            (op!(PackAll.batch of 13 => 0), "the images of a run", "0"),
+        ),
+        (
+            13,
+            (
+                op!(PackAll.outputs of 13 => vec![0; 33]),
+                "the number of runs",
+                "33",
+            ),
+        ),
+        (
+            13,
+            (
+                op!(PackAll.outputs of 13 => vec![1 << 30]),
+                "an output",
+                "1073741824",
+            ),
+        ),
+        (
+            13,
+            (
+                op!(PackAll.start_level of 13 => 4),
+                "the level it starts at",
+                "4",
+            ),
+        ),
+        (
+            14,
+            (
+                op!(SlotsToCoefficients.kept of 14 => Some([4, 4])),
+                "the coefficients that are kept",
+                "4 to 4",
+            ),
+        ),
+        (
+            14,
+            (
+                op!(SlotsToCoefficients.kept of 14 => Some([0, 65])),
+                "the coefficients that are kept",
+                "0 to 65",
+            ),
+        ),
+        (
             12,
             (
                 |p| ty(p, 12, |form, _, _| *form = Form::Coefficients),

@@ -34,6 +34,8 @@ last:
   %10 = mul_coefficients %9 .. %9, @0 .. @7 : coefficients, level 1, noise 2^24.0
   %11 = output %10, 2 values : coefficients, level 1, noise 2^24.0
   %12 = product %5 .. %5 : slots of 4, level 1, noise 2^22.0
+  %13 = pack_all %3, 4 values, from level 3 : slots of 64, level 2, noise 2^12.0
+  %14 = slots_to_coefficients %13, coefficients 2 to 3 : coefficients, level 1, noise 2^20.0
 ";
 
 #[test]

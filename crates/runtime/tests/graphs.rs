@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "tests may panic")]
 
+use circuits::steps::packed;
 use client::{Client, Decrypted};
 use compiler::{Options, compile};
 use inspect::{Exact, Inspector, LayerFindings};
@@ -220,6 +221,46 @@ fn a_residual_network_is_exact_but_for_the_rounding() {
     let [tables @ .., last] = found.layers() else {
         panic!("the network has layers");
     };
+    assert_eq!(last.noise.largest, 0);
+    for layer in tables {
+        check_noise(&prepared, layer);
+    }
+}
+
+/// Images that are interleaved: 8 values of all images in a ciphertext, or one alone.
+#[test]
+fn interleaved_images_are_exact_but_for_the_rounding() {
+    let mut network = network();
+    network.input.shape = [2, 3, 3];
+    let Linear::Dense(dense) = &mut network.layers[3].terms[0].linear else {
+        panic!("the last layer is dense");
+    };
+    dense.inputs = 5 * 2 * 2;
+    dense.weights.truncate(80);
+    let batch = 4000;
+    let bound = network.worst_cases().unwrap()[..3].iter().copied().max();
+    for layer in &mut network.layers[..3] {
+        layer.bound = bound.unwrap();
+        layer.lut = Some(table(layer.bound));
+    }
+    let program = compile(&network, Options::of_batch(batch)).unwrap();
+    assert!(program.interleaved && program.placement.is_empty());
+    let kept = program.steps.iter().filter(|step| match step.op {
+        Op::SlotsToCoefficients { kept, .. } => kept.is_some(),
+        _ => false,
+    });
+    assert!(kept.count() > 0);
+    let prepared = Prepared::new(program).unwrap();
+    let rng = ChaCha20Rng::seed_from_u64(SEED);
+    let (found, seconds, decrypted) = inspected(&prepared, network, rng);
+    println!("{seconds:.1} s, margin {:.1} bits", decrypted.margin_bits);
+    let [tables @ .., last] = found.layers() else {
+        panic!("the network has layers");
+    };
+    for (layer, values) in found.layers().iter().zip([27, 20, 20, 4]) {
+        let values = (values * batch) as u64;
+        assert_eq!((layer.wrong, layer.values), (0, values), "{}", layer.name);
+    }
     assert_eq!(last.noise.largest, 0);
     for layer in tables {
         check_noise(&prepared, layer);
@@ -443,10 +484,8 @@ fn check_noise(prepared: &Prepared, layer: &LayerFindings) {
     let steps = prepared.program().steps.iter();
     let packed = steps
         .filter(|s| s.layer == layer.name)
-        .flat_map(|s| match &s.op {
-            Op::Pack { values, .. } => values.as_slice(),
-            _ => &[],
-        });
+        .filter_map(|s| packed(prepared.params(), &s.op))
+        .flat_map(|(_, values)| values.into_owned());
     // A factor of a product is at all places that use it, as the same sum.
     let counts: BTreeMap<_, _> = packed.map(|v| ((v.1, v.2), v.3.len() as f64)).collect();
     let counts: Vec<f64> = counts.into_values().collect();

@@ -10,7 +10,7 @@ use client::Client;
 use compiler::{Options, compile};
 use kernels::Counted;
 use mutated::mutated;
-use network::{Dense, Input, IntNetwork, Layer, Linear, Source, Term};
+use network::{Dense, Input, IntNetwork, Layer, Linear, Lut, Source, Term};
 use palladion_runtime::replay_run;
 use palladion_runtime::{Prepared, Server};
 use program::recording::Recording;
@@ -60,6 +60,45 @@ fn merged() -> Prepared {
         layers: vec![layer],
     };
     Prepared::new(compile(&network, Options::of_batch(1)).unwrap()).unwrap()
+}
+
+/// A table on one value of each of 20,000 images.
+fn interleaved() -> Prepared {
+    let mut network = IntNetwork {
+        name: "interleaved".into(),
+        input: Input {
+            shape: [3, 1, 1],
+            min: -3,
+            max: 3,
+            scale: 1.0,
+            mean: vec![],
+            std: vec![],
+        },
+        interface: None,
+        layers: Vec::new(),
+    };
+    for (source, inputs, lut) in [(0, 3, true), (1, 1, false)] {
+        let dense = Dense {
+            inputs,
+            outputs: 1,
+            weights: (1..=inputs as i64).collect(),
+        };
+        network.layers.push(Layer {
+            name: format!("layer {source}"),
+            terms: vec![Term {
+                source: source.into(),
+                linear: Linear::Dense(dense),
+            }],
+            product: None,
+            bias: vec![2],
+            bound: 20,
+            lut: lut.then(|| Lut::new(20, |x| x.abs())),
+            scale: 1.0,
+        });
+    }
+    let program = compile(&network, Options::of_batch(20_000)).unwrap();
+    assert!(program.interleaved);
+    Prepared::new(program).unwrap()
 }
 
 fn check(model: &str, prepared: &Prepared, kernels: &Counted) {
@@ -113,13 +152,14 @@ fn check(model: &str, prepared: &Prepared, kernels: &Counted) {
 }
 
 #[test]
-fn the_replayed_traces_of_mnist_and_of_a_merge_are_the_encrypted_runs() {
+fn the_replayed_traces_of_programs_are_the_encrypted_runs() {
     let kernels = Counted::install().unwrap();
     check("mnist", &prepared("mnist"), kernels);
     let merged = merged();
     let ops = merged.program().steps.iter().map(|step| step.op.name());
     assert_eq!(ops.filter(|&name| name == "merge").count(), 1);
     check("rows", &merged, kernels);
+    check("interleaved", &interleaved(), kernels);
 }
 
 /// The verifier finds traces that are not well formed. Lowering again finds well-formed traces that

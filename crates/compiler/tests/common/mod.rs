@@ -1,8 +1,14 @@
 //! Runs a program in the clear: messages modulo `t`, without keys and without noise.
 
-#![allow(unreachable_pub, reason = "a module of a test binary")]
+#![allow(
+    unreachable_pub,
+    clippy::unwrap_used,
+    reason = "a module of a test binary, and tests may panic"
+)]
 
+use circuits::steps::packed as packed_values;
 use circuits::transform::coefficient_of_slot;
+use exchange::LoopParams;
 use network::{IntNetwork, Trace};
 use program::{Form, Op, Packed, Patch, Program, Row, Shifted, Term, Type, ValueId};
 use std::collections::BTreeMap;
@@ -103,6 +109,11 @@ impl<'a> Clear<'a> {
 
     fn step(&mut self, step: ValueId) -> Message {
         let made = match &self.program.steps[step].op {
+            Op::Input { index } if self.program.interleaved => {
+                let mut message: Message = self.images.iter().map(|image| image[*index]).collect();
+                message.resize(self.n(), 0);
+                message
+            }
             Op::Input { index } => self.input(&self.program.placement[*index]),
             Op::MulCoefficients { terms } => self.products(terms),
             Op::AddCoefficients { value, term, at } => {
@@ -116,6 +127,24 @@ impl<'a> Clear<'a> {
             Op::Pack {
                 sources, values, ..
             } => return self.pack(step, sources, values),
+            Op::PackAll {
+                value,
+                outputs,
+                batch,
+                ..
+            } => {
+                for (run, &output) in outputs.iter().enumerate() {
+                    for image in 0..*batch {
+                        let found = self.values[*value][run * batch + image];
+                        self.accumulator(step, Row { image, output }, found);
+                    }
+                }
+                let coefficient = |slot| coefficient_of_slot(self.n(), slot);
+                let slots = 0..self.n();
+                slots
+                    .map(|slot| self.values[*value][coefficient(slot)])
+                    .collect()
+            }
             Op::Table {
                 value, polynomial, ..
             } => return self.table(step, *value, *polynomial),
@@ -129,11 +158,13 @@ impl<'a> Clear<'a> {
                 inputs,
                 rows,
             } => self.dense(*value, *weights, *inputs, rows),
-            Op::SlotsToCoefficients { value, .. } => {
+            Op::SlotsToCoefficients { value, kept } => {
                 let slots = &self.values[*value];
+                let [from, to] = kept.unwrap_or([0, self.n()]);
                 let mut message = vec![0; self.n()];
                 for (slot, &x) in slots.iter().enumerate() {
-                    message[coefficient_of_slot(self.n(), slot)] = x;
+                    let at = coefficient_of_slot(self.n(), slot);
+                    message[at] = if (from..to).contains(&at) { x } else { 0 };
                 }
                 message
             }
@@ -259,10 +290,10 @@ impl<'a> Clear<'a> {
             .map(|&x| *known.entry(x).or_insert_with(|| evaluate(x)))
             .collect();
         let layer = self.layer_of(step);
-        let Op::Pack { values, .. } = &self.program.steps[packed].op else {
-            panic!("step {step} follows a packing");
-        };
-        for &Packed(slot, image, output, _) in values {
+        let params = LoopParams::of(&self.program.parameters).unwrap();
+        let packing = packed_values(&params, &self.program.steps[packed].op);
+        let (_, values) = packing.expect("a table follows a packing");
+        for &Packed(slot, image, output, _) in &*values {
             let wanted = self.traces[image].layers[layer].outputs[output];
             assert_eq!(
                 self.centred(slots[slot]),

@@ -43,6 +43,7 @@ fn tile(image: usize, start: usize, pitch: [usize; 2]) -> Patch {
 pub fn every_operation() -> Program {
     let coefficients = |level, noise| ciphertext(Form::Coefficients, level, noise);
     let slots = |level, noise| ciphertext(Form::Slots(4), level, noise);
+    let all_slots = |level, noise| ciphertext(Form::Slots(64), level, noise);
     let steps = [
         ("first", Op::Input { index: 0 }, coefficients(1, 10.0)),
         (
@@ -145,6 +146,24 @@ pub fn every_operation() -> Program {
             coefficients(1, 24.0),
         ),
         ("last", Op::Product { left: 5, right: 5 }, slots(1, 22.0)),
+        (
+            "last",
+            Op::PackAll {
+                value: 3,
+                outputs: vec![1, 0],
+                batch: 2,
+                start_level: 3,
+            },
+            all_slots(2, 12.0),
+        ),
+        (
+            "last",
+            Op::SlotsToCoefficients {
+                value: 13,
+                kept: Some([2, 4]),
+            },
+            coefficients(1, 20.0),
+        ),
     ];
     let constant = |name: &str, values: &[i64]| Constant {
         name: name.into(),
@@ -160,6 +179,7 @@ pub fn every_operation() -> Program {
         classes: 2,
         interface: None,
         placement: vec![vec![tile(0, 0, [4, 2]), tile(1, 32, [8, 3])]],
+        interleaved: false,
         parameters: Parameters {
             n: 64,
             t: 257,
@@ -174,7 +194,7 @@ pub fn every_operation() -> Program {
         keys: KeyNeeds {
             relinearization: Some(3),
             galois: vec![(5, 2), (127, 3)],
-            packing: vec![(4, 3)],
+            packing: vec![(1, 3), (4, 3)],
         },
         prediction: Prediction {
             input_bytes: 1000,

@@ -76,6 +76,27 @@ fn every_operation_is_read_and_written_as_it_stands() {
 }
 
 #[test]
+fn blocks_are_read_and_written_as_they_stand() {
+    let text = EVERY.replace("trivial rounded %1/1*3", "trivial blocks %5/1");
+    assert_eq!(Recording::parse(&text).unwrap().to_string(), text);
+    for (wrong, expected) in [
+        (
+            "%1/1",
+            "the samples of blocks is %1, expected earlier samples",
+        ),
+        ("%5/2", "the component is 2, expected 0 or 1"),
+        (
+            "%5*1",
+            "the plaintext is `%5*1`, expected a component as %1/0",
+        ),
+    ] {
+        let error = Recording::parse(&text.replace("blocks %5/1", &format!("blocks {wrong}")));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
 fn empty_lines_and_comments_do_not_count() {
     let spaced = EVERY.replace("step 3:", "\n # a comment\n step 3: ") + "\n# the end\n";
     assert_eq!(

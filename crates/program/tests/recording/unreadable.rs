@@ -72,7 +72,7 @@ const UNREADABLE: &[(&str, &str, &str)] = &[
     (
         "mul_plain %0*coefficients @0*1",
         "mul_plain %0*digits @0*1",
-        "line 20: the kind of the plaintext is `digits`, expected coefficients, slots, rounded or integers",
+        "line 20: the kind of the plaintext is `digits`, expected coefficients, slots, rounded, blocks or integers",
     ),
     (
         "to sparse",
