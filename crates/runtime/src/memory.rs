@@ -24,8 +24,8 @@ pub struct Memory {
     pub keys: u64,
     /// Making and writing the keys one at a time: the largest key and its byte form.
     pub writing: u64,
-    /// A run, without the keys: the baby steps of packings, the results of steps, the working
-    /// memory of a table or a packing, and the pool of polynomials.
+    /// A run, without the keys: the baby steps of packings, the query if images are interleaved, the
+    /// results of steps, the working memory of a table or a packing, and the pool of polynomials.
     pub running: u64,
 }
 
@@ -89,12 +89,17 @@ pub(crate) fn predict(
         }
         held -= ends[index].iter().sum::<usize>();
     }
+    // Queries of other programs have few ciphertexts. The measured processes had them.
+    let query = match program.interleaved {
+        true => program.terms().inputs() * 2 * (program.terms().input_level + 1) * limb,
+        false => 0,
+    };
     let keys = needs.byte_len(params)?;
     let text = program.to_json().len();
     Ok(Memory {
         process: (BASE + PROGRAM_EXPANSION * text) as u64,
         keys: keys as u64,
         writing: needs.writing_byte_len(params) as u64,
-        running: (needs.baby_steps_byte_len(params)? + most + ring::POOL_BYTES) as u64,
+        running: (needs.baby_steps_byte_len(params)? + query + most + ring::POOL_BYTES) as u64,
     })
 }
