@@ -14,7 +14,7 @@ FEATURES, BATCH = 5, 3000
 
 
 def network(*, table: bool) -> IntNetwork:
-    """A dense layer, or one whose sums are multiples of 200, rounded by its table, and another one."""
+    """A dense layer, and perhaps a table that rounds its sums by 200, and a second layer."""
     first = {"inputs": FEATURES, "outputs": 3, "weights": [200, 0, -200, 200, 200] * 3}
     second = {"inputs": 3, "outputs": 2, "weights": [1, 2, 3, -4, 5, -6]}
     steps = range(-24, 26)

@@ -152,7 +152,7 @@ def layer_of(facts: Facts, name: str) -> Layer:
         bound=None,
         noise_sigma=facts.layer_sigmas.get(name),
         table_entries=entries[-1] if entries else None,
-        packings=sum(step.operation == "pack" for step in steps),
+        packings=sum(step.operation in {"pack", "pack_all"} for step in steps),
         products=sum(step.products or 0 for step in steps),
         predicted_seconds=sum(step.predicted_seconds for step in steps),
     )

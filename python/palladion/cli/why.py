@@ -20,12 +20,15 @@ WIDTH = 100
 
 def show_why(why: Choices) -> None:
     """Print the cheapest candidates of each decision, the chosen one with a star."""
-    heading(
-        "forms: seconds of packing and table on a trial chain of "
-        f"{why.trial_limbs} limbs, and of reading products"
-    )
-    for layer in why.layers:
-        show_candidates(layer.name, layer.forms, form_row)
+    if any(layer.forms for layer in why.layers):
+        heading(
+            "forms: seconds of packing and table on a trial chain of "
+            f"{why.trial_limbs} limbs, and of reading products"
+        )
+        for layer in why.layers:
+            show_candidates(layer.name, layer.forms, form_row)
+    elif why.layers:
+        heading("forms: every value has a coefficient for each input of the batch")
     heading("tables in the chosen form: seconds of packing and table, for each ciphertext")
     for layer in why.layers:
         show_candidates(layer.name, layer.tables, table_row)
