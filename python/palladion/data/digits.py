@@ -39,7 +39,7 @@ def is_packaged(network: IntNetwork) -> bool:
 def takes_digits(boundary: Boundary) -> bool:
     """True if a boundary takes what the packaged network takes: pictures of digits.
 
-    What a network gives does not matter, so this holds for each of the MNIST networks that
+    The units of the outputs do not matter, so this holds for each of the MNIST networks that
     ``scripts/train_mnist.py`` makes.
     """
     digits = mnist_network().boundary
