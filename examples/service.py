@@ -78,7 +78,7 @@ with tempfile.TemporaryDirectory() as name:
     token, url = said[1], said[2]
     print(f"a service at {url}")
 
-    # A client in Python. The first call makes and uploads 233 MB of keys.
+    # A client in Python. The first call makes and uploads 162 MB of keys.
     with palladion.connect(url, token, home=folder / "home") as client:
         began = time.perf_counter()
         first = client.predict(pixels[:1])

@@ -7,6 +7,10 @@ that keeps accumulators within the table.
 
     pip install '.[train]'
     python scripts/train_mnist.py --data DIR --output models
+
+The network of 7 bits becomes ``models/mnist_w7a7.json``, that of ``--weights 5``
+``mnist_w5a7.json``. The package carries the latter as ``python/palladion/data/mnist.json``:
+models/README.md has its command.
 """
 
 from __future__ import annotations
@@ -61,7 +65,8 @@ def main() -> None:
     network = integer_network(params, units, most, options.bound, train[0])
     report(network, train, test, options.sigma)
 
-    (options.output / "mnist.json").write_text(network.to_json() + "\n", encoding="utf-8")
+    file = options.output / f"mnist_w{options.weights}a7.json"
+    file.write_text(network.to_json() + "\n", encoding="utf-8")
 
 
 def parse() -> argparse.Namespace:

@@ -76,7 +76,7 @@ def test_keys_are_not_made_beyond_the_budget(
 
 def test_predicted_memory_grows_with_what_is_held() -> None:
     """Measured: docs/notes/predictions.md. More images have larger tables, and so more powers."""
-    text = palladion.mnist_network().to_json()
+    text = (Path(__file__).parent.parent / "models" / "mnist_w7a7.json").read_text()
     peaks = [
         _native.compile(text, batch).costs()["predicted_peak_memory_bytes"] for batch in (1, 32)
     ]

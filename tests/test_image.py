@@ -10,6 +10,7 @@ import numpy.typing as npt
 import palladion
 import pytest
 from palladion import ImageError
+from palladion.data.digits import takes_digits
 from palladion.support.image import load_digit, load_picture
 from PIL import Image, ImageDraw
 
@@ -165,3 +166,10 @@ def test_pictures_without_one_meaning_are_refused(
     if "transparent" not in words:  # behind a digit lies paper
         with pytest.raises(ImageError, match=words):
             load_digit(tmp_path / name)
+
+
+def test_pictures_are_digits_for_networks_with_the_packaged_inputs() -> None:
+    models = Path(__file__).parent.parent / "models"
+    names = ("mnist", "mnist_w7a7", "mnist_w6a7", "mnist_softmax", "lenet5_w7a7")
+    found = [takes_digits(palladion.IntNetwork.load(models / f"{n}.json").boundary) for n in names]
+    assert found == [True, True, True, False, False]

@@ -26,6 +26,7 @@ from palladion.reproduce.reproduction import Column, Panel, Series
 
 from tests.test_mnist import idx, write
 
+MODELS = Path(__file__).parent.parent / "models"
 MODULES = {
     "table2": table2,
     "table4": table4,
@@ -118,7 +119,8 @@ def test_steps_use_up_what_the_one_before_left() -> None:
 
 
 def test_noise_of_an_encrypted_run() -> None:
-    found = json.loads(run("table4", "--json").stdout)
+    network = ("--network", MODELS / "mnist_w7a7.json")
+    found = json.loads(run("table4", *network, "--json").stdout)
     rows = {row["step"]: row for row in found["rows"]}
     assert rows["S2C"]["spent_bits"] is None  # dense layers read slots
     steps = [rows[name] for name in ("Packing", "FBS", "Linear")]
@@ -133,7 +135,7 @@ def test_noise_of_an_encrypted_run() -> None:
 def test_accuracy_of_the_models_that_are_there(data: Path, tmp_path: Path) -> None:
     models = tmp_path / "models"
     models.mkdir()
-    (models / "mnist.json").write_text(palladion.mnist_network().to_json())
+    (models / "mnist_w7a7.json").write_text((MODELS / "mnist_w7a7.json").read_text())
     found = json.loads(run("table5", "--data", data, "--models", models, "--json").stdout)
     ours = {(r["network"], r["precision"], r["measure"]): r for r in found["rows"]}
     assert len(ours) == 4 + 4 * 2 * 2
@@ -149,8 +151,9 @@ def test_accuracy_of_the_models_that_are_there(data: Path, tmp_path: Path) -> No
 
 
 def test_accumulators_and_changes_of_layers() -> None:
-    found = json.loads(run("fig4", "--images", 3, "--json").stdout)
-    network, images = palladion.mnist_network(), palladion.mnist_sample().images[:3]
+    path = MODELS / "mnist_w7a7.json"
+    found = json.loads(run("fig4", "--network", path, "--images", 3, "--json").stdout)
+    network, images = palladion.IntNetwork.load(path), palladion.mnist_sample().images[:3]
     traces = [network.trace(image) for image in network.inputs_of_pixels(images)]
     # With noise: accumulators of the layers behind the first are not the exact ones.
     first = max(int(np.abs(trace.accumulators[0]).max()) for trace in traces)
@@ -163,7 +166,7 @@ def test_accumulators_and_changes_of_layers() -> None:
 
 def test_precisions_side_by_side(data: Path, tmp_path: Path) -> None:
     path = tmp_path / "digits_w7a7.json"
-    path.write_text(palladion.mnist_network().to_json())
+    path.write_text((MODELS / "mnist_w7a7.json").read_text())
     line = ["fig12", "--network", path, "--data", data, "--benchmark", "MNIST"]
     (row,) = json.loads(run(*line, "--json").stdout)["rows"]
     assert (row["precision"], row["family"]) == ("w7a7", "digits")
@@ -176,7 +179,7 @@ def test_precisions_side_by_side(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_network_of_expansions(data: Path) -> None:
-    model = Path(__file__).parent.parent / "models" / "mnist.onnx"
+    model = MODELS / "mnist.onnx"
     rows = json.loads(run("fig1", "--onnx", model, "--data", data, "--json").stdout)["rows"]
     own = {row["order"]: row for row in rows if row["expansion"].startswith("mnist")}
     assert own[3]["plain"] < 4 < 9 < own[63]["plain"]

@@ -1,4 +1,4 @@
-"""``scripts/train_mnist.py``, by which the packaged network was made."""
+"""``scripts/train_mnist.py``, by which the packaged network and ``mnist_w7a7.json`` were made."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_script_of_the_mnist_network(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert "of 100 test images" in result.stdout
-    network = IntNetwork.load(tmp_path / "models" / "mnist.json")
+    network = IntNetwork.load(tmp_path / "models" / "mnist_w7a7.json")
     packaged = palladion.mnist_network()
     assert network.input == packaged.input
     assert network.boundary.interface.takes == packaged.boundary.interface.takes

@@ -166,7 +166,7 @@ def test_too_little_memory_is_said_before_the_run(
     program, _, _ = ran.loaded()
     monkeypatch.setattr(memory, "available", lambda *_: 100_000_000)
     with pytest.raises(
-        BudgetError, match=r"a run of mnist needs 7\d\d\.\d MB .* and 100.0 MB are left"
+        BudgetError, match=r"a run of mnist needs 4\d\d\.\d MB .* and 100.0 MB are left"
     ):
         prepare_run(program, chosen_device("cpu"))
     small: Any = Small()

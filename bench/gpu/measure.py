@@ -28,7 +28,7 @@ from palladion.xla import run as xla_run
 from PIL import Image
 
 NETWORKS = {
-    "MNIST": "python/palladion/data/mnist.json",
+    "MNIST": "models/mnist_w7a7.json",
     "LeNet-5": "models/lenet5_w6a7.json",
     "ResNet-20": "models/resnet20_w6a7_words32.json",
 }

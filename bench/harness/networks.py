@@ -15,13 +15,12 @@ from .environments import BENCH, NotRunError, environment
 from .programs import pinned
 
 NETWORKS = ("mnist", "lenet5", "resnet20")
-# Ours in two widths: the integers that are fastest, and those with the most bits.
+# Ours in two widths: the integers with the most bits, and some with few.
 MODELS = {
     "mnist": ("mnist_w7a7", "mnist_w6a7"),
     "lenet5": ("lenet5_w7a7", "lenet5_w4a4"),
     "resnet20": ("resnet20_w7a7", "resnet20_w4a4"),
 }
-_FILES = {"mnist_w7a7": "mnist"}
 _MODELS = BENCH.parent / "models"
 
 
@@ -69,7 +68,7 @@ def _ours(network: str, variant: str, request: Request) -> Row:
     data = request.cifar if network == "resnet20" else request.mnist
     if data is None:
         raise NotRunError("needs --cifar")
-    file = ["--network", str(_MODELS / f"{_FILES.get(variant, variant)}.json")]
+    file = ["--network", str(_MODELS / f"{variant}.json")]
     count = str(request.images)
     found, peak = _palladion(
         request, "evaluate", *file, "--data", str(data), "--count", "1000", "--encrypted", count

@@ -344,7 +344,8 @@ class CompiledModel:
 
 
 NAMED: Final = ("small", "medium", "large")
-"""Profiles of this package: the parameters that MNIST, LeNet-5 and ResNet-20 get by themselves."""
+"""Profiles of this package: the parameters that MNIST with weights of 7 bits, LeNet-5 and ResNet-20
+get by themselves."""
 
 
 def words_of_machine(machine: Machine) -> int:

@@ -102,8 +102,11 @@ def test_an_evaluation_is_spread_and_survives_the_death_of_a_node(
 ) -> None:
     sample = palladion.mnist_sample()
     np.savez(tmp_path / "test.npz", x=sample.images[:8, None] / 255, y=sample.labels[:8])
-    line = ["evaluate", "--data", tmp_path / "test.npz", "--count", 8, "--encrypted", 8,
-            "--batch", 1, "--ray", cluster.address, "--cores", 1, "--json"]  # fmt: skip
+    # The packaged network could be through before the node dies.
+    network = Path(__file__).parents[2] / "models" / "mnist_w7a7.json"
+    line = ["evaluate", "--network", network, "--data", tmp_path / "test.npz", "--count", 8,
+            "--encrypted", 8, "--batch", 1, "--ray", cluster.address, "--cores", 1,
+            "--json"]  # fmt: skip
     command = subprocess.Popen([sys.executable, "-m", "palladion.cli", *map(str, line)],
                                stdout=subprocess.PIPE, text=True)  # fmt: skip
     threading.Event().wait(20)

@@ -406,14 +406,14 @@ def test_a_used_up_budget_is_an_error_with_a_way_out(
         done = say(*tenants, "grant", "finite", "3", "--program", program)
         assert done.status == 0, done.err
         assert "5 inputs" in done.out
-        assert "2^-44.0 for all of them" in done.out
+        assert "2^-50.4 for all of them" in done.out
         assert "warning" not in done.err
         integers = client.predict(digits.x[:3], "digits").integers
         np.testing.assert_array_equal(integers, digits.logits[:3])
     (row,) = json.loads(say(*tenants, "inputs", "finite", "--json").out)["programs"]
     assert (row["used"], row["allowed"], row["program_hash"]) == (5, 5, program)
     assert program in say(*tenants, "inputs", "finite").out
-    done = say(*tenants, "grant", "finite", "1000", "--program", program)
+    done = say(*tenants, "grant", "finite", "10000", "--program", program)
     assert "floods do not hide the weights over so many inputs" in done.err
     for inputs, chosen, words in (
         ("0", program, "expected 1 to"), ("9999999999", program, "expected 1 to"),

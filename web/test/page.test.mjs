@@ -13,7 +13,7 @@ const PAGE = fileURLToPath(new URL("../../python/palladion/service/page/", impor
 const SHOTS = process.env.PALLADION_SCREENSHOTS;
 const BROWSER = process.env.PALLADION_BROWSER ?? ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"].find(existsSync);
 /** Of the packaged network's outputs. */
-const SCALE = 0.00215779;
+const SCALE = 0.00985879320329963;
 const PASSPHRASE = "correct horse battery";
 
 let browser, service, at, expected, remove;

@@ -21,7 +21,7 @@ const PROGRAM: &str = "PALLADION_TEST_PROGRAM";
 
 #[test]
 fn the_keys_of_mnist_are_made_one_at_a_time() {
-    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist_w7a7.json");
     let network = IntNetwork::from_json(&std::fs::read_to_string(model).unwrap()).unwrap();
     let program = Verified::new(compile(&network, Options::default()).unwrap()).unwrap();
     let path = std::env::temp_dir().join(format!("palladion-{}.program", std::process::id()));

@@ -45,8 +45,8 @@ const LARGEST_LIMB: u32 = 36;
 const WIDER_LIMBS: usize = 2;
 /// Number of bits by which [`choose`] makes each of these limbs larger if floods hide the noise of
 /// outputs. After a dense layer from slots, a flood for 2^20 answers needs 103 bits, and the lowest
-/// three limbs have 94. With 12 bits more in two limbs, and smaller special moduli, MNIST takes
-/// 4.68 s instead of 7.08 s with another limb (one thread, predicted; 4.54 s without floods).
+/// three limbs have 94. With 12 bits more in two limbs, and smaller special moduli, MNIST w7a7
+/// takes 4.68 s instead of 7.08 s with another limb (one thread, predicted; 4.54 s without floods).
 const WIDER_BITS: u32 = 6;
 /// Level of a table's result where it enters the next linear layer.
 const END_LEVEL: usize = 1;

@@ -15,7 +15,7 @@ use std::collections::HashSet;
 const MAX_LOG_QP: f64 = 868.0;
 
 fn mnist() -> IntNetwork {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist_w7a7.json");
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -12,9 +12,15 @@ const MAX_LOG_QP: f64 = 868.0;
 const MAX_LOG_LWE: f64 = 26.0;
 const BOUND: i64 = 100;
 
-fn mnist() -> IntNetwork {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+/// A network of the folder `models`.
+fn of_model(name: &str) -> IntNetwork {
+    let path = format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"));
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+/// The MNIST network with weights of 7 bits.
+fn mnist() -> IntNetwork {
+    of_model("mnist_w7a7.json")
 }
 
 fn conv(channels: usize, kernels: usize, padding: i64) -> Linear {
@@ -192,6 +198,24 @@ fn the_mnist_network_compiles_the_same_way_each_time() {
     // Four lines of parameters, and one for each constant, layer and step.
     let lines = program.to_string().lines().count();
     assert_eq!(lines, 4 + program.constants.len() + 3 + program.steps.len());
+}
+
+/// The network of the package has the shapes of the one above. No table of it has more than 8,193
+/// entries, the room for noise among them.
+#[test]
+fn the_packaged_network_is_the_cheaper_one() {
+    let (packaged, wide) = (compiled(&of_model("mnist.json"), 1), compiled(&mnist(), 1));
+    assert_eq!(values_packed(&packaged), values_packed(&wide));
+    let entries: Vec<_> = packaged
+        .constants
+        .iter()
+        .filter(|constant| constant.name.ends_with(".table"))
+        .map(|constant| constant.values.len())
+        .collect();
+    assert_eq!(entries.len(), 2);
+    assert!(entries.iter().all(|&count| count <= 8193), "{entries:?}");
+    assert!(seconds(&packaged) < 0.7 * seconds(&wide));
+    assert!(packaged.prediction.key_bytes < wide.prediction.key_bytes);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use palladion_compiler::{Error, Options, compile};
 use program::{Op, Program, Type};
 
 fn mnist() -> IntNetwork {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist_w7a7.json");
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -7,7 +7,7 @@ use palladion_compiler::{Options, compile};
 use program::{MAX_LOG2_DISTANCE, Op, Program, Type};
 
 fn mnist() -> IntNetwork {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist_w7a7.json");
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 

@@ -20,7 +20,7 @@ fn of_words(words: WordSize) -> Options {
 
 #[test]
 fn mnist_compiles_with_primes_of_32_bits() {
-    let program = compile(&of_model("mnist.json"), of_words(WordSize::Bits(32))).unwrap();
+    let program = compile(&of_model("mnist_w7a7.json"), of_words(WordSize::Bits(32))).unwrap();
     let p = &program.parameters;
     println!(
         "{} limbs, {} special, {} a digit, log QP {:.1}, margin {:.2}, failure 2^{:.1}, {} MB of keys",
@@ -64,7 +64,8 @@ fn words_of_any_size_are_the_default() {
 #[test]
 fn moduli_fill_words_and_do_not_exceed_them() {
     for (bits, special) in [(34, 34), (36, 36), (49, 49), (60, 49)] {
-        let program = compile(&of_model("mnist.json"), of_words(WordSize::Bits(bits))).unwrap();
+        let program =
+            compile(&of_model("mnist_w7a7.json"), of_words(WordSize::Bits(bits))).unwrap();
         let p = &program.parameters;
         println!(
             "{bits} bits: {} limbs, {} special, {} a digit",
@@ -90,7 +91,7 @@ fn what_does_not_fit_says_how_it_would() {
         log2_failure: -1000.0,
         ..of_words(WordSize::Bits(32))
     };
-    let error = compile(&of_model("mnist.json"), options)
+    let error = compile(&of_model("mnist_w7a7.json"), options)
         .unwrap_err()
         .to_string();
     println!("{error}");

@@ -81,7 +81,7 @@ pub const WEIGHT: f64 = 2.7e-8;
 
 /// Predicted seconds on one thread, divided by the number of threads times the measured seconds.
 ///
-/// Measured on 2 idle cores of the reference machine for one image. MNIST: 4.5 / (2 x 2.56).
+/// Measured on 2 idle cores of the reference machine for one image. MNIST w7a7: 4.5 / (2 x 2.56).
 /// ResNet-20, with start and reading of keys: 184 / (2 x 103).
 pub const EFFICIENCY: f64 = 0.9;
 

@@ -66,7 +66,13 @@ fn check(name: &str, activations: Activations, images: usize) {
 /// Every part of a program has its share of the distance, and the sum is for ten inputs of a client.
 #[test]
 fn compiled_networks_are_hidden() {
-    for name in ["mnist", "lenet5_w7a7", "resnet20_w7a7", "mnist_square"] {
+    for name in [
+        "mnist",
+        "mnist_w7a7",
+        "lenet5_w7a7",
+        "resnet20_w7a7",
+        "mnist_square",
+    ] {
         let network = network(name);
         for inputs in [HIDDEN_INPUTS, 1000] {
             let program = compile_for(&network, Activations::Shares, LAN, inputs).unwrap();

@@ -7,7 +7,7 @@ use exchange::{LoopParams, Needs};
 use program::{Op, Program, Type};
 
 /// Memory of the process before it has keys: interpreter, libraries, tables of transforms.
-/// Measured: 85 MB in `inspect` of the MNIST program, 93 MB in `evaluate` of it in the clear.
+/// Measured with MNIST w7a7: 85 MB in `inspect` of its program, 93 MB in `evaluate` in the clear.
 const BASE: usize = 77_000_000;
 /// Bytes in memory for each byte of a program's text: 122 MB more for ResNet-20, whose text has
 /// 12.1 MB.
@@ -32,8 +32,8 @@ pub struct Memory {
 impl Memory {
     /// Largest resident memory of a process that makes or reads the keys and runs the program.
     ///
-    /// Half of the pool counts. Measured runs of MNIST, LeNet-5 and ResNet-20 took 119 to 229 MB
-    /// less than with all of it, since polynomials are taken from it where most are in use.
+    /// Half of the pool counts. Measured runs of MNIST w7a7, LeNet-5 and ResNet-20 took 119 to
+    /// 229 MB less than with all of it, since polynomials are taken from it where most are in use.
     pub fn run(&self) -> u64 {
         let running = self.running - ring::POOL_BYTES as u64 / 2;
         self.process + self.writing.max(self.keys + running)

@@ -154,7 +154,7 @@ fn check(model: &str, prepared: &Prepared, kernels: &Counted) {
 #[test]
 fn the_replayed_traces_of_programs_are_the_encrypted_runs() {
     let kernels = Counted::install().unwrap();
-    check("mnist", &prepared("mnist"), kernels);
+    check("mnist", &prepared("mnist_w7a7"), kernels);
     let merged = merged();
     let ops = merged.program().steps.iter().map(|step| step.op.name());
     assert_eq!(ops.filter(|&name| name == "merge").count(), 1);
@@ -167,7 +167,7 @@ fn the_replayed_traces_of_programs_are_the_encrypted_runs() {
 #[test]
 fn a_changed_trace_is_refused() {
     let mut rng = ChaCha20Rng::seed_from_u64(7);
-    let prepared = prepared("mnist");
+    let prepared = prepared("mnist_w7a7");
     let trace = prepared.lower().unwrap();
     prepared.check_trace(&trace).unwrap();
     assert_eq!(Trace::parse(&trace.to_string()).unwrap(), trace);

@@ -1,4 +1,4 @@
-//! Is an encrypted run of the MNIST network right, layer by layer? Full size, real images.
+//! Is an encrypted run of the MNIST networks right, layer by layer? Full size, real images.
 //!
 //! Rounding to LWE samples adds noise before each table, so an encrypted run differs from the exact
 //! network. But everything else is exact, and each part is checked:
@@ -33,8 +33,13 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn mnist() -> IntNetwork {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/mnist.json");
+/// The network of the package.
+const PACKAGED: &str = "mnist.json";
+/// The same layers with weights of 7 bits and tables of 32,731 entries.
+const WIDE: &str = "mnist_w7a7.json";
+
+fn of_model(name: &str) -> IntNetwork {
+    let path = format!("{}/../../models/{name}", env!("CARGO_MANIFEST_DIR"));
     IntNetwork::from_json(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
@@ -113,10 +118,10 @@ impl Noise {
     }
 }
 
-/// Runs a program for `batch` images on `count` of them and compares every layer with the exact
-/// integers.
-fn check_loop([count, batch]: [usize; 2], words: WordSize, seed: u64) -> Prepared {
-    let network = mnist();
+/// Runs a program of the network `name` for `batch` images on `count` of them and compares every
+/// layer with the exact integers.
+fn check_loop(name: &str, [count, batch]: [usize; 2], words: WordSize, seed: u64) -> Prepared {
+    let network = of_model(name);
     let exact = Evaluator::new(&network).unwrap();
     let program = compile(
         &network,
@@ -129,7 +134,7 @@ fn check_loop([count, batch]: [usize; 2], words: WordSize, seed: u64) -> Prepare
     let prepared = Prepared::new(program).unwrap();
     let program = prepared.program();
     println!(
-        "{count} images in a batch of {batch}, seed {seed}: margin {:.1}",
+        "{name}, {count} images in a batch of {batch}, seed {seed}: margin {:.1}",
         program.prediction.margin_bits
     );
 
@@ -310,15 +315,24 @@ fn check_classes(network: &Evaluator, images: &[(Vec<i64>, usize)], logits: &[Ve
 #[test]
 fn two_digits_are_classified_and_every_layer_is_exact_but_for_the_rounding() {
     let _alone = alone();
-    let prepared = check_loop([2, 2], WordSize::Any, 11);
+    let prepared = check_loop(WIDE, [2, 2], WordSize::Any, 11);
     let ops = prepared.program().steps.iter().map(|s| &s.op);
     assert_eq!(ops.filter(|op| matches!(op, Op::Table { .. })).count(), 2);
 }
 
 #[test]
+fn the_packaged_network_is_as_exact() {
+    let _alone = alone();
+    let prepared = check_loop(PACKAGED, [1, 1], WordSize::Any, 14);
+    let constants = &prepared.program().constants;
+    let mut tables = constants.iter().filter(|c| c.name.ends_with(".table"));
+    assert!(tables.all(|table| table.values.len() <= 8193));
+}
+
+#[test]
 fn a_batch_of_64_goes_through_coefficients_and_is_as_exact_half_full() {
     let _alone = alone();
-    let prepared = check_loop([32, 64], WordSize::Any, 12);
+    let prepared = check_loop(WIDE, [32, 64], WordSize::Any, 12);
     let mut steps = prepared.program().steps.iter();
     assert!(steps.any(|s| matches!(s.op, Op::SlotsToCoefficients { .. })));
 }
@@ -326,7 +340,7 @@ fn a_batch_of_64_goes_through_coefficients_and_is_as_exact_half_full() {
 #[test]
 fn words_of_32_bits_are_as_exact() {
     let _alone = alone();
-    let prepared = check_loop([1, 1], WordSize::Bits(32), 13);
+    let prepared = check_loop(WIDE, [1, 1], WordSize::Bits(32), 13);
     let p = &prepared.program().parameters;
     assert!(p.q.iter().chain(&p.p).all(|&q| q < 1 << 32));
 }

@@ -7,7 +7,7 @@ use trace::{ConstantId, Domain, Instruction, Limbs, Op, Type};
 
 /// Limbs of the result that one instruction of a conversion computes. Instructions of the same
 /// conversion repeat their common part: a few products for each limb that is read. With all limbs
-/// in one instruction there were 50 shapes of conversions in MNIST's plan.
+/// in one instruction there were 50 shapes of conversions in the plan of MNIST w7a7.
 const CONVERTED: usize = 4;
 
 impl Writer<'_> {

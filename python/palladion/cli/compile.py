@@ -76,7 +76,7 @@ from palladion.support.text import at_most, size
     "--profile",
     type=FILE,
     help="Client's file or evaluation keys whose parameters to take: keys that clients have then "
-    "serve this program. Or small, medium, large: those that MNIST, LeNet-5, ResNet-20 get.",
+    "serve this program. Or small, medium, large: those that MNIST w7a7, LeNet-5, ResNet-20 get.",
 )
 @click.option(
     "--like", type=FILE,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from palladion.data.digits import is_packaged, mnist_sample
+from palladion.data.digits import mnist_sample, takes_digits
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, UsageError
 from palladion.measure.accuracy import Steps, in_the_clear, inputs_of, under_encryption
@@ -65,7 +65,7 @@ def images_for(network: IntNetwork, data: Path | None, count: int | None) -> Dat
     """
     if data is not None:
         return dataset.load(folder_of(network.input.values, data), "test", count)
-    if not is_packaged(network):
+    if not takes_digits(network.boundary):
         raise UsageError(f"{network.name} needs test images: give --data")
     sample = mnist_sample()
     return Dataset("MNIST", sample.images[:count, None], sample.labels[:count])
