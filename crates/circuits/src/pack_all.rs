@@ -1,11 +1,11 @@
 //! Packing all coefficients of a ciphertext at once.
 //!
-//! The phases of all `N` samples of a ciphertext are the coefficients of one polynomial,
-//! `b + a z(X^(N/n))` modulo `t`, where `b` and `a` are known. So one product slot by slot, with the
+//! The phases of all `N` samples of a ciphertext are the coefficients of one polynomial, `b + a
+//! z(X^(N/n))` modulo `t`, where `b` and `a` are known. So one product slot by slot, with the
 //! encrypted secret, gives its blocks, and [`CoeffsToSlots`] brings its coefficients to the slots.
 //! This takes 25 rotations and 61 products, whatever the coefficients hold, where a packing of `N`
-//! chosen samples takes `n` products ([`pack`](fn@crate::pack::pack)). It pays where most coefficients
-//! of a ciphertext are wanted.
+//! chosen samples takes `n` products ([`pack`](fn@crate::pack::pack)). It pays where most
+//! coefficients of a ciphertext are wanted.
 //!
 //! Source: the homomorphic inner product and the maps around it are those of the bootstrapping of
 //! BFV (Fan, Vercauteren, 2012/144, section 5; Chen, Han, EUROCRYPT 2018). The secret of a subring

@@ -4,8 +4,8 @@
 //! by slot, and the rows may be swapped after a rotation. With `k = start + stride (b + B g)`, the
 //! rotations by `b` (*baby steps*) share one decomposition. The rotations by `g` (*giant steps*)
 //! are done by Horner's rule with one Galois key, that of the rotation by `stride B`. `K` diagonals
-//! therefore take `B` hoisted rotations, `K / B` others and `B + 1` keys. Where keys are large, baby
-//! steps are *chained* instead: each is the rotation by `stride` of the one before. Then `K`
+//! therefore take `B` hoisted rotations, `K / B` others and `B + 1` keys. Where keys are large,
+//! baby steps are *chained* instead: each is the rotation by `stride` of the one before. Then `K`
 //! diagonals take `B + K / B` rotations and three keys.
 //!
 //! [`SlotsToCoeffs`] and [`CoeffsToSlots`] are products of a few such maps.

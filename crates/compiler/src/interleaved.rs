@@ -8,10 +8,11 @@
 //! With many images nearly all slots are in use, whatever the network's shapes. With few images the
 //! other layout ([`forms`](crate::forms)) takes fewer ciphertexts.
 //!
-//! The product that brings one run of a ciphertext to its place leaves the other runs in other places.
-//! So the outputs of a layer share a ciphertext only if every ciphertext that the layer reads has one
-//! run and zeros beside it. After a table either all runs come back in one ciphertext, or each in its
-//! own, which takes as many maps from slots to coefficients and saves tables of the next layer.
+//! The product that brings one run of a ciphertext to its place leaves the other runs in other
+//! places. So the outputs of a layer share a ciphertext only if every ciphertext that the layer
+//! reads has one run and zeros beside it. After a table either all runs come back in one
+//! ciphertext, or each in its own, which takes as many maps from slots to coefficients and saves
+//! tables of the next layer.
 //!
 //! Source: an image in each slot is the batching of CryptoNets (Gilad-Bachrach et al., ICML 2016),
 //! for networks without tables.
@@ -28,8 +29,8 @@ use std::collections::BTreeMap;
 
 /// Most products with weights. A network of more takes longer so than with images apart.
 const MOST_WEIGHTS: usize = 1 << 21;
-/// Cost of a packing and a table, in maps from slots to coefficients. With tables of 8,193 entries, 21
-/// limbs and one thread it is 12.
+/// Cost of a packing and a table, in maps from slots to coefficients. With tables of 8,193 entries,
+/// 21 limbs and one thread it is 12.
 const TABLE: usize = 12;
 /// Most terms of one sum, as in a verified program.
 const MOST_TERMS: usize = 1 << 10;

@@ -62,8 +62,8 @@ const SHORTER_LIMBS_NARROW: usize = 5;
 const MAX_CHAIN_BITS: u32 = 24 * 34;
 /// Smallest batch for which images are interleaved if that is faster.
 const INTERLEAVED: usize = 256;
-/// Smallest batch for which images are interleaved wherever a network allows it: to plan it the other
-/// way takes minutes.
+/// Smallest batch for which images are interleaved wherever a network allows it: to plan it the
+/// other way takes minutes.
 const ALWAYS_INTERLEAVED: usize = 2048;
 
 /// Compiles with the parameters `like`, or with the best ones found. With floods, larger low limbs

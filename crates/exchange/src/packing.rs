@@ -9,8 +9,8 @@
 use crate::layout::Layout;
 use crate::params::LoopParams;
 
-/// Number of values that stands for a packing of all samples of a ciphertext at once. Its key is the
-/// secret as coefficients: `z(X^(N/n))`. Other packings have at least `N/n` values.
+/// Number of values that stands for a packing of all samples of a ciphertext at once. Its key is
+/// the secret as coefficients: `z(X^(N/n))`. Other packings have at least `N/n` values.
 pub const ALL: usize = program::PACK_ALL;
 
 /// One of `STORED` baby steps is key material. At `N = 2^15` and 22 limbs a baby step takes 3 MB as

@@ -27,9 +27,9 @@ pub(crate) fn from_slots(b: &mut Builder, t: PlainModulus, row: ValueId) -> Valu
     b.call(sub, &[row])[0]
 }
 
-/// The polynomial whose slots are the blocks of a row of coefficients: block `i` of the slots is that
-/// of the slots of the coefficients `r + gap j`, moved to `gap j`, where `r` has the bits of `i`
-/// reversed.
+/// The polynomial whose slots are the blocks of a row of coefficients: block `i` of the slots is
+/// that of the slots of the coefficients `r + gap j`, moved to `gap j`, where `r` has the bits of
+/// `i` reversed.
 pub(crate) fn blocks(b: &mut Builder, t: PlainModulus, (row, gap): (ValueId, usize)) -> ValueId {
     let n = b.n();
     let sub = b.sub_trace(&named("blocks", t), &[t.row()], |b| {

@@ -23,8 +23,8 @@ const MAX_INTERFACE: usize = 1 << 20;
 /// Largest slack: bits of noise above a rounding's that are carried on.
 const MAX_SLACK: f64 = 64.0;
 const MAX_PIXELS: usize = 1 << 22;
-/// Number of values that stands for a packing of all samples of a ciphertext, in the list of packing
-/// keys.
+/// Number of values that stands for a packing of all samples of a ciphertext, in the list of
+/// packing keys.
 pub const PACK_ALL: usize = 1;
 /// Largest number of images in one run. Every image has its own values in every layer, and the
 /// program lists them.

@@ -1,17 +1,17 @@
 //! Coefficients to slots, for polynomials that are a product with one of a subring.
 //!
-//! A polynomial `p` of degree `N` is `N/n` polynomials of degree `n`:
-//! `p = sum_r X^r p_r(X^(N/n))`. Its *blocks* are slots: the `N/n` blocks of `n/2` columns in each
-//! row. The block whose number has the bits of `r` reversed holds the values of `p_r` at the points
-//! of the ring of degree `n`. If `z` is a polynomial of degree `n`, then each block of
-//! `p z(X^(N/n))` is that of `p` times the values of `z`, and these are the slots of `z(X^(N/n))`. So
-//! where `p` is known and `z` encrypted, one product slot by slot gives the blocks. [`CoeffsToSlots`]
-//! takes each block to its coefficients.
+//! A polynomial `p` of degree `N` is `N/n` polynomials of degree `n`: `p = sum_r X^r p_r(X^(N/n))`.
+//! Its *blocks* are slots: the `N/n` blocks of `n/2` columns in each row. The block whose number
+//! has the bits of `r` reversed holds the values of `p_r` at the points of the ring of degree `n`.
+//! If `z` is a polynomial of degree `n`, then each block of `p z(X^(N/n))` is that of `p` times the
+//! values of `z`, and these are the slots of `z(X^(N/n))`. So where `p` is known and `z` encrypted,
+//! one product slot by slot gives the blocks. [`CoeffsToSlots`] takes each block to its
+//! coefficients.
 //!
-//! Blocks are what [`SlotsToCoeffs`](super::SlotsToCoeffs) has after `log2(n) - 1` layers. So this map
-//! is the inverse of those layers: butterflies at distances `n/4, .., 2, 1`, and last the rows are
-//! taken apart. A butterfly of twiddle factor `w` takes `x` and `y` to `(x + y) / 2` and
-//! `(x - y) / 2w`.
+//! Blocks are what [`SlotsToCoeffs`](super::SlotsToCoeffs) has after `log2(n) - 1` layers. So this
+//! map is the inverse of those layers: butterflies at distances `n/4, .., 2, 1`, and last the rows
+//! are taken apart. A butterfly of twiddle factor `w` takes `x` and `y` to `(x + y) / 2` and `(x -
+//! y) / 2w`.
 //!
 //! The map runs where the chain is longest, and there a Galois key is ten times as large as where
 //! slots to coefficients runs. So its baby steps are chained: a stage takes three keys.
