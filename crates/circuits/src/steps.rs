@@ -321,10 +321,10 @@ pub fn packed<'a>(
             batch,
             ..
         } => {
-            let runs = outputs.iter().enumerate();
-            let values = runs.flat_map(|(run, &output)| {
+            let strips = outputs.iter().enumerate();
+            let values = strips.flat_map(|(strip, &output)| {
                 (0..*batch).map(move |image| {
-                    let coefficient = run * batch + image;
+                    let coefficient = strip * batch + image;
                     let slot = coefficient_of_slot(params.bfv().n(), coefficient);
                     Packed(slot, image, output, vec![[0, coefficient]])
                 })

@@ -6,6 +6,8 @@ use exchange::packing::baby_steps;
 use exchange::{Layout, LoopParams};
 use palladion_circuits::operations::Sample;
 use palladion_circuits::pack::{cheapest_baby_steps, pack};
+use palladion_circuits::pack_all::pack_all;
+use palladion_circuits::transform::{CoeffsToSlots, coefficient_of_slot};
 use palladion_circuits::{Engine, dry_engine};
 use ring::ntt_primes;
 use rlwe::ParamsSpec;
@@ -66,6 +68,30 @@ fn packed_slots_are_the_phases_and_rounding_is_as_predicted() {
         assert_eq!(wrong, 0);
         s.check_noise(&format!("packing {values} values"), &packed);
     }
+}
+
+#[test]
+fn all_samples_of_a_ciphertext_are_packed_at_once() {
+    let _alone = alone();
+    let mut s = setup(6, 6);
+    let top = s.top();
+    let map = CoeffsToSlots::new(s.bfv(), s.params.dimension());
+    let keys = s.keys_for(|engine| {
+        pack_all(engine, &map, &(), top).unwrap();
+    });
+    assert!(keys.needs().galois_elements().len() <= 10);
+    let switch = s.dimension_key();
+    let message = s.residues(N);
+    let x = s.encrypt(&s.bfv().encoder().from_residues(message), 0);
+    let batch = LweBatch::switch(ciphertext(&x).rlwe(), &switch, T).unwrap();
+    let engine = Engine::new(s.params.bfv(), &keys);
+    let packed = timed("packing all samples", || {
+        pack_all(&engine, &map, &batch, top).unwrap()
+    });
+    let got = s.slots(&packed);
+    let phase = |slot: usize| batch.phase(coefficient_of_slot(N, slot), s.keys.lwe());
+    assert_eq!((0..N).filter(|&slot| got[slot] != phase(slot)).count(), 0);
+    s.check_noise("packing all samples", &packed);
 }
 
 /// A dry run counts the rotations that make baby steps once, and the giant steps for every packing.

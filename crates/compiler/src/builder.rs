@@ -205,7 +205,7 @@ impl<'p> Builder<'p> {
         self.push(op, Form::Slots(layout.values()), 0)
     }
 
-    /// Packs all samples of a ciphertext. Output `outputs[i]` has the run of `batch` coefficients
+    /// Packs all samples of a ciphertext. Output `outputs[i]` has the strip of `batch` coefficients
     /// that begins at `i batch`.
     pub(crate) fn pack_all(
         &mut self,

@@ -1,16 +1,16 @@
 //! Batches whose images are interleaved.
 //!
-//! Every value of a layer has a *run* of coefficients, one for each image of the batch. The client
-//! encrypts one run in each ciphertext. A linear layer then multiplies ciphertexts by numbers, and
-//! a power of `X` puts the runs of several outputs into one ciphertext. All its coefficients are
-//! packed at once, go through the table together, and come back to their places.
+//! Every value of a layer has a *strip* of coefficients, one for each image of the batch. The
+//! client encrypts one strip in each ciphertext. A linear layer then multiplies ciphertexts by
+//! numbers, and a power of `X` puts the strips of several outputs into one ciphertext. All its
+//! coefficients are packed at once, go through the table together, and come back to their places.
 //!
 //! With many images nearly all slots are in use, whatever the network's shapes. With few images the
 //! other layout ([`forms`](crate::forms)) takes fewer ciphertexts.
 //!
-//! The product that brings one run of a ciphertext to its place leaves the other runs in other
+//! The product that brings one strip of a ciphertext to its place leaves the other strips in other
 //! places. So the outputs of a layer share a ciphertext only if every ciphertext that the layer
-//! reads has one run and zeros beside it. After a table either all runs come back in one
+//! reads has one strip and zeros beside it. After a table either all strips come back in one
 //! ciphertext, or each in its own, which takes as many maps from slots to coefficients and saves
 //! tables of the next layer.
 //!
@@ -49,12 +49,12 @@ struct Sums {
     /// For each output its terms: source, index of the value, and weight.
     terms: Vec<Vec<(Source, usize, i64)>>,
     /// Number of outputs in one ciphertext.
-    runs: usize,
-    /// Whether each run comes back from its table alone, with zeros beside it.
+    strips: usize,
+    /// Whether each strip comes back from its table alone, with zeros beside it.
     apart: bool,
 }
 
-/// The place of a value: its ciphertext, and the number of its run there.
+/// The place of a value: its ciphertext, and the number of its strip there.
 type Place = (ValueId, usize);
 
 impl Interleaved {
@@ -88,11 +88,11 @@ impl Interleaved {
             }
             layers.push(Sums {
                 terms,
-                runs: 1,
+                strips: 1,
                 apart: false,
             });
         }
-        choose_runs(network, &mut layers, n / batch);
+        choose_strips(network, &mut layers, n / batch);
         Ok(Some(Self {
             batch,
             n,
@@ -107,15 +107,15 @@ impl Interleaved {
         let layers = network.layers.iter().zip(&self.layers).enumerate();
         let with_tables = layers.filter(|(_, (layer, _))| layer.lut.is_some());
         let tables = with_tables.map(|(index, (_, sums))| {
-            let count = sums.terms.len().div_ceil(sums.runs);
+            let count = sums.terms.len().div_ceil(sums.strips);
             ((index, layout, Next::Coefficients), count)
         });
         Ok(tables.collect())
     }
 }
 
-/// Chooses the number of runs in the ciphertexts of each layer. `most` is the largest one.
-fn choose_runs(network: &IntNetwork, layers: &mut [Sums], most: usize) {
+/// Chooses the number of strips in the ciphertexts of each layer. `most` is the largest one.
+fn choose_strips(network: &IntNetwork, layers: &mut [Sums], most: usize) {
     for index in 0..layers.len() {
         let alone = |source: Source| match source {
             Source::Input => true,
@@ -126,17 +126,17 @@ fn choose_runs(network: &IntNetwork, layers: &mut [Sums], most: usize) {
             .iter()
             .all(|term| alone(term.source));
         let outputs = layers[index].terms.len();
-        let runs = if all_alone { most.clamp(1, outputs) } else { 1 };
-        // Tables of the readers, with runs of this layer together and apart.
+        let strips = if all_alone { most.clamp(1, outputs) } else { 1 };
+        // Tables of the readers, with strips of this layer together and apart.
         let readers = network.layers.iter().zip(&*layers).filter(|(layer, _)| {
             let reads = |term: &network::Term| term.source == Source::Layer(index);
             layer.lut.is_some() && layer.terms.iter().any(reads)
         });
         let saved = |outputs: usize| outputs - outputs.div_ceil(most.clamp(1, outputs));
         let saved: usize = readers.map(|(_, sums)| saved(sums.terms.len())).sum();
-        let added = outputs - outputs.div_ceil(runs);
+        let added = outputs - outputs.div_ceil(strips);
         let own = &mut layers[index];
-        (own.runs, own.apart) = (runs, added < TABLE * saved);
+        (own.strips, own.apart) = (strips, added < TABLE * saved);
     }
 }
 
@@ -204,7 +204,7 @@ impl Writer<'_, '_> {
             self.b.layer(&layer.name);
             let all: Vec<usize> = (0..sums.terms.len()).collect();
             let mut made = Vec::new();
-            for outputs in all.chunks(sums.runs) {
+            for outputs in all.chunks(sums.strips) {
                 let value = self.sum(layer, sums, outputs, &places)?;
                 made.push((value, outputs));
             }
@@ -221,7 +221,7 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// Writes the accumulators of some outputs, each in a run of its own. `places` are those of the
+    /// Writes the accumulators of some outputs, each in a strip of its own. `places` are those of the
     /// input and of the layers before, by [`Source`].
     fn sum(
         &mut self,
@@ -254,30 +254,30 @@ impl Writer<'_, '_> {
         let terms = terms.collect();
         let mut value = self.b.mul_coefficients(terms)?;
         let values = sums.terms.len() / layer.bias.len(); // of one channel
-        for (run, &output) in outputs.iter().enumerate() {
+        for (strip, &output) in outputs.iter().enumerate() {
             let bias = layer.bias[output / values];
             if bias != 0 {
                 let term = self.b.constant("bias", vec![bias]);
-                let run = (run * batch..(run + 1) * batch).map(|at| at as i64);
-                let places = self.b.constant("places", run.collect());
+                let strip = (strip * batch..(strip + 1) * batch).map(|at| at as i64);
+                let places = self.b.constant("places", strip.collect());
                 value = self.b.add_coefficients(value, term, places)?;
             }
         }
         Ok(value)
     }
 
-    /// Brings the runs of a value in slots back to coefficients. Returns their places.
-    fn places(&mut self, sums: &Sums, value: ValueId, runs: usize) -> Result<Vec<Place>> {
+    /// Brings the strips of a value in slots back to coefficients. Returns their places.
+    fn places(&mut self, sums: &Sums, value: ValueId, strips: usize) -> Result<Vec<Place>> {
         let batch = self.of.batch;
         if !sums.apart {
             let value = self.b.slots_to_coefficients(value)?;
-            return Ok((0..runs).map(|run| (value, run)).collect());
+            return Ok((0..strips).map(|strip| (value, strip)).collect());
         }
-        let alone = |run: usize| {
-            let kept = Some([run * batch, (run + 1) * batch]);
-            Ok((self.b.some_to_coefficients(value, kept)?, run))
+        let alone = |strip: usize| {
+            let kept = Some([strip * batch, (strip + 1) * batch]);
+            Ok((self.b.some_to_coefficients(value, kept)?, strip))
         };
-        (0..runs).map(alone).collect()
+        (0..strips).map(alone).collect()
     }
 
     /// Packs the accumulators of a ciphertext, and applies the layer's table.
@@ -285,8 +285,8 @@ impl Writer<'_, '_> {
         let layout = Layout::new(self.of.n, self.of.n)?;
         let plan = self.plans[&(index, layout, Next::Coefficients)];
         let samples = self.b.samples_of(value)?;
-        let runs = (outputs.to_vec(), self.of.batch);
-        let packed = self.b.pack_all(samples, layout, runs, plan.start_level)?;
+        let strips = (outputs.to_vec(), self.of.batch);
+        let packed = self.b.pack_all(samples, layout, strips, plan.start_level)?;
         let polynomial = self.b.constant("table", self.fixed.tables[index].clone());
         let table = (polynomial, self.fixed.indices[index]);
         self.b.table(packed, layout, table, plan.shape)
@@ -298,8 +298,8 @@ impl Writer<'_, '_> {
         let over = self.fixed.floods.as_ref();
         let over = over.map(|floods| (count, floods.answers()));
         for &(value, outputs) in made {
-            let run = |&output: &usize| (0..batch).map(move |image| Row { image, output });
-            let rows = outputs.iter().flat_map(run);
+            let strip = |&output: &usize| (0..batch).map(move |image| Row { image, output });
+            let rows = outputs.iter().flat_map(strip);
             let found = Outputs {
                 value,
                 rows: rows.collect(),

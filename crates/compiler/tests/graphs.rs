@@ -431,7 +431,7 @@ fn what_linear_layers_can_be_runs_as_it_evaluates() {
     }
 }
 
-/// Runs of several values share ciphertexts, which hold 16, 6, 3, 1 of them.
+/// Strips of several values share ciphertexts, which hold 16, 6, 3, 1 of them.
 #[test]
 fn interleaved_images_run_as_they_evaluate() {
     let mut found = BTreeMap::new();
@@ -449,7 +449,7 @@ fn interleaved_images_run_as_they_evaluate() {
             *found.entry(name).or_insert(0) += count;
         }
     }
-    // Some runs come back alone.
+    // Some strips come back alone.
     assert!(found["slots_to_coefficients"] > found["table"], "{found:?}");
 }
 

@@ -212,10 +212,10 @@ pub enum Op {
     PackAll {
         /// The samples.
         value: ValueId,
-        /// Index in the layer's output of each run of `batch` coefficients that are used, from
-        /// coefficient 0 on. A run has one coefficient for each image.
+        /// Index in the layer's output of each strip of `batch` coefficients that are used, from
+        /// coefficient 0 on. A strip has one coefficient for each image.
         outputs: Vec<usize>,
-        /// Coefficients of a run.
+        /// Coefficients of a strip.
         batch: usize,
         /// Level at which the packing starts.
         start_level: usize,

@@ -232,17 +232,17 @@ fn wrong_steps_are_named() {
         ),
         (
             13,
-            (op!(PackAll.batch of 13 => 3), "the images of a run", "3"),
+            (op!(PackAll.batch of 13 => 3), "the images of a strip", "3"),
         ),
         (
             13,
-            (op!(PackAll.batch of 13 => 0), "the images of a run", "0"),
+            (op!(PackAll.batch of 13 => 0), "the images of a strip", "0"),
         ),
         (
             13,
             (
                 op!(PackAll.outputs of 13 => vec![0; 33]),
-                "the number of runs",
+                "the number of strips",
                 "33",
             ),
         ),

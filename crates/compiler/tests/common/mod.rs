@@ -133,9 +133,9 @@ impl<'a> Clear<'a> {
                 batch,
                 ..
             } => {
-                for (run, &output) in outputs.iter().enumerate() {
+                for (strip, &output) in outputs.iter().enumerate() {
                     for image in 0..*batch {
-                        let found = self.values[*value][run * batch + image];
+                        let found = self.values[*value][strip * batch + image];
                         self.accumulator(step, Row { image, output }, found);
                     }
                 }

@@ -173,8 +173,8 @@ impl Program {
             } => from(*value, "samples")
                 .or_else(|| to("slots"))
                 .or_else(|| size("the number of values", values(out), n))
-                .or_else(|| within("the images of a run", *batch, 1, self.batch))
-                .or_else(|| within("the number of runs", outputs.len(), 1, n / batch))
+                .or_else(|| within("the images of a strip", *batch, 1, self.batch))
+                .or_else(|| within("the number of strips", outputs.len(), 1, n / batch))
                 .or_else(|| all_below("an output", outputs.iter().copied(), MAX_OUTPUT))
                 .or_else(|| {
                     let limbs = self.parameters.q.len();
