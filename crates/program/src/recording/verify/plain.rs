@@ -45,6 +45,10 @@ impl Verifier<'_> {
                 let found = format!("%{value}");
                 let expected = || format!("earlier samples modulo {t}");
                 check(known == Some(t), "the samples of blocks", found, expected)?;
+                let samples = self.recording.parameters.samples;
+                let dimension = samples.map_or(0, |samples| samples.dimension);
+                let rows = "at least 2, for blocks in two rows";
+                check(dimension > 1, "the LWE dimension", dimension, || rows)?;
                 check(component < 2, "the component", component, || "0 or 1")
             }
             Plain::Integers(..) => unreachable!("integers are checked above"),
