@@ -19,8 +19,8 @@ def network(*, table: bool) -> IntNetwork:
     second = {"inputs": 3, "outputs": 2, "weights": [1, 2, 3, -4, 5, -6]}
     steps = range(-24, 26)
     lut = {"starts": [-5000, *(200 * k - 100 for k in steps)], "values": [-25, *steps]}
-    layer = {"product": None, "scale": 1.0, "bound": 5000, "lut": None}
-    layers = [
+    layer: dict[str, object] = {"product": None, "scale": 1.0, "bound": 5000, "lut": None}
+    layers: list[dict[str, object]] = [
         {**layer, "name": "first", "bias": [0, 400, -200],
          "terms": [{"source": 0, "linear": {"dense": first}}]}
     ]  # fmt: skip

@@ -305,12 +305,11 @@ fn coefficients(n: usize, values: &[i64], at: &[i64]) -> Plain {
     Plain::Coefficients(Words::Sparse(entries.collect()))
 }
 
-/// The samples that a packing reads, and the values that it makes of them. `None` for other
-/// operations.
-pub fn packed<'a>(
-    params: &LoopParams,
-    op: &'a Op,
-) -> Option<(Cow<'a, [ValueId]>, Cow<'a, [Packed]>)> {
+/// The samples that a packing reads, and the values that it makes of them.
+pub type SamplesAndValues<'a> = (Cow<'a, [ValueId]>, Cow<'a, [Packed]>);
+
+/// The samples and the values of a packing. `None` for other operations.
+pub fn packed<'a>(params: &LoopParams, op: &'a Op) -> Option<SamplesAndValues<'a>> {
     match op {
         Op::Pack {
             sources, values, ..
