@@ -24,16 +24,14 @@ use crate::linear::Outputs;
 use crate::products::Next;
 use exchange::Layout;
 use network::{Grouped, IntNetwork, Layer, Shape, Source};
-use program::{Row, Term, ValueId};
-use std::collections::BTreeMap;
+use program::{MAX_PREPARED, MAX_STEPS, MAX_TERMS, Row, Term, ValueId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most products with weights. A network of more takes longer so than with images apart.
 const MOST_WEIGHTS: usize = 1 << 21;
 /// Cost of a packing and a table, in maps from slots to coefficients. With tables of 8,193 entries,
 /// 21 limbs and one thread it is 12.
 const TABLE: usize = 12;
-/// Most terms of one sum, as in a verified program.
-const MOST_TERMS: usize = 1 << 10;
 
 /// A network as sums of single values, for a batch of a given size.
 pub(crate) struct Interleaved {
@@ -58,7 +56,8 @@ struct Sums {
 type Place = (ValueId, usize);
 
 impl Interleaved {
-    /// Returns `None` if the network has products of values, or too many weights.
+    /// Returns `None` if the network has products of values or too many weights, or if its program
+    /// would be too long.
     pub(crate) fn new(network: &IntNetwork, batch: usize, n: usize) -> Result<Option<Self>> {
         let shapes = network.shapes()?;
         let shape_of = |source: Source| match source {
@@ -82,10 +81,6 @@ impl Interleaved {
             left -= weights;
             let terms = (0..outputs).map(|output| terms_of(&maps, shape, output));
             let terms: Vec<_> = terms.collect();
-            let most = terms.iter().map(Vec::len).max().unwrap_or(0);
-            if most > MOST_TERMS {
-                return Ok(None);
-            }
             layers.push(Sums {
                 terms,
                 strips: 1,
@@ -93,12 +88,36 @@ impl Interleaved {
             });
         }
         choose_strips(network, &mut layers, n / batch);
-        Ok(Some(Self {
+        let made = Self {
             batch,
             n,
             inputs,
             layers,
-        }))
+        };
+        Ok(made.fits(network).then_some(made))
+    }
+
+    /// Whether the program would be verified: the sums, the steps, and the tables and maps from
+    /// slots.
+    fn fits(&self, network: &IntNetwork) -> bool {
+        let (mut steps, mut prepared) = (self.inputs, 0);
+        for (layer, sums) in network.layers.iter().zip(&self.layers) {
+            let outputs = sums.terms.len();
+            let ciphertexts = outputs.div_ceil(sums.strips);
+            let maps = if sums.apart { outputs } else { ciphertexts };
+            // A sum and its output, or samples, packing and table. Each strip may have a bias.
+            steps += outputs + ciphertexts * 4 + maps;
+            prepared += usize::from(layer.lut.is_some()) * (ciphertexts + maps);
+            let read = sums.terms.chunks(sums.strips).map(|outputs| {
+                let values = outputs.iter().flatten();
+                let values = values.map(|&(source, value, _)| (usize::from(source), value));
+                values.collect::<BTreeSet<_>>().len()
+            });
+            if read.max() > Some(MAX_TERMS) {
+                return false;
+            }
+        }
+        steps <= MAX_STEPS && prepared <= MAX_PREPARED
     }
 
     /// All evaluations of tables, each with its number of ciphertexts.

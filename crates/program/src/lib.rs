@@ -37,3 +37,4 @@ pub use ir::{
 };
 pub use public_inputs::PublicInputs;
 pub use terms::{MAX_BATCH, Outputs, PACK_ALL, Terms};
+pub use verify::{MAX_PREPARED, MAX_STEPS, MAX_TERMS};

@@ -7,15 +7,18 @@
 
 mod steps;
 
+pub use steps::MAX_TERMS;
+
 use crate::error::{Error, Result};
 use crate::ir::{FORMAT, MAX_LOG2_FAILURE, Program};
 use crate::public_inputs::PublicInputs;
 use std::fmt::Display;
 
-const MAX_STEPS: usize = 1 << 16;
+/// Largest number of steps of a program.
+pub const MAX_STEPS: usize = 1 << 16;
 /// Largest number of steps whose constants are prepared before a run. Each takes a few megabytes,
 /// for about ten bytes of the file.
-const MAX_PREPARED: usize = 1 << 10;
+pub const MAX_PREPARED: usize = 1 << 10;
 
 impl Program {
     /// Sets the format, verifies the program and returns it.

@@ -13,7 +13,7 @@ const MAX_DIGIT: usize = 1 << 7;
 /// Largest number of coefficients for which a shape may have room: twice that of `Z_65537`.
 const MAX_ROOM: usize = 1 << 17;
 /// Largest number of products, or of samples, in one sum.
-const MAX_TERMS: usize = 1 << 10;
+pub const MAX_TERMS: usize = 1 << 10;
 /// Bound of the index of a layer's output.
 const MAX_OUTPUT: usize = 1 << 30;
 /// Longest predicted time of a step, in seconds.
