@@ -319,12 +319,12 @@ impl Writer<'_, '_> {
         for &(value, outputs) in made {
             let strip = |&output: &usize| (0..batch).map(move |image| Row { image, output });
             let rows = outputs.iter().flat_map(strip);
-            let found = Outputs {
+            let strips = Outputs {
                 value,
                 rows: rows.collect(),
                 at: (0..outputs.len() * batch).collect(),
             };
-            self.b.output(found, over)?;
+            self.b.output(strips, over)?;
         }
         Ok(())
     }

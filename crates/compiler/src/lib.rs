@@ -21,6 +21,7 @@ mod layers;
 mod linear;
 mod merge;
 mod parameters;
+mod planner;
 mod products;
 mod raster;
 

@@ -1,4 +1,5 @@
-//! Chooses the modulus chain, the special moduli, the digits, and the shape of every table.
+//! Chooses the modulus chain, the special moduli, the digits, and with [`Planner`] the shape of every
+//! table.
 //!
 //! A trial with a long chain shows how many limbs each table consumes in each shape. The chain is
 //! then as long as the longest table needs. Each table starts at the level from which it ends
@@ -6,25 +7,19 @@
 //! that stay within 128-bit security are compared, by the predicted time of the whole program.
 
 use crate::builder::{Builder, Built};
-use crate::choices::{
-    Candidate, Choices, Comparison, Cost, Cut, LayerChoices, TableCost, is_of_parameters,
-};
+use crate::choices::{Choices, Comparison, Cost, Cut, LayerChoices, is_of_parameters};
 use crate::error::{Error, Result};
-use crate::floods::Floods;
 use crate::forms::{Forms, Placing};
 use crate::interleaved::{self, Interleaved};
-use crate::layers::{Fixed, Plans, TablePlan, TableUse, Writer};
+use crate::layers::{Fixed, Plans, TableUse, Writer};
+use crate::planner::{Planned, Planner};
 use crate::products::Next;
 use crate::{Moduli, Options, WordSize};
 use bfv::{Params, T_FERMAT};
-use circuits::dense;
-use circuits::lut::{self, Lut};
-use circuits::pack_all::pack_all;
-use circuits::transform::{CoeffsToSlots, SlotsToCoeffs};
-use circuits::{Counts, DryValue, dry_engine, pack};
+use circuits::pack;
 use exchange::{Layout, LoopParams, files};
-use network::{IntNetwork, Layer, Source};
-use program::{KeyNeeds, Op, Parameters, Patch, Prediction, Program, Step, TableShape, Type};
+use network::IntNetwork;
+use program::{KeyNeeds, Op, Parameters, Patch, Prediction, Program, Step, Type};
 use ring::{ntt_primes, ntt_primes_up_to};
 use rlwe::ParamsSpec;
 use rlwe::security::max_log_qp;
@@ -48,10 +43,6 @@ const WIDER_LIMBS: usize = 2;
 /// three limbs have 94. With 12 bits more in two limbs, and smaller special moduli, MNIST w7a7
 /// takes 4.68 s instead of 7.08 s with another limb (one thread, predicted; 4.54 s without floods).
 const WIDER_BITS: u32 = 6;
-/// Level of a table's result where it enters the next linear layer.
-const END_LEVEL: usize = 1;
-/// Number of levels by which a table may start higher if it ends too noisy.
-const MORE_LEVELS: usize = 2;
 /// Largest number of limbs by which a tried chain may be shorter than the cheapest shapes of tables
 /// need.
 const SHORTER_LIMBS: usize = 2;
@@ -267,7 +258,7 @@ fn choose_for(
         Some(of) => Arrangement::Interleaved(of),
         None => Arrangement::Apart(choose_forms(&mut planner, options, dense)?),
     };
-    let planned = planner.plan_all(arrangement)?;
+    let planned = planner.plan_all(arrangement.uses(network)?)?;
     let packings = arrangement.packings(network, options.batch)?;
     let baby_steps = match sizes {
         Sizes::Like(params) => params.baby_steps(),
@@ -320,7 +311,7 @@ fn choose_for(
         let attempt = loop_params(&spec, options.moduli, false).and_then(|params| {
             let params = params.with_baby_steps(baby_steps)?;
             let mut planner = Planner::new(network, fixed, &params, of.is_some());
-            let planned = planner.plan_all(arrangement)?;
+            let planned = planner.plan_all(arrangement.uses(network)?)?;
             let tables = arrangement.tables(network, options.batch)?;
             let seconds = tables
                 .iter()
@@ -370,6 +361,12 @@ impl Arrangement<'_> {
             Self::Apart(forms) => forms.tables(network, N, batch),
             Self::Interleaved(of) => of.tables(network),
         }
+    }
+
+    /// The different evaluations of tables.
+    fn uses(&self, network: &IntNetwork) -> Result<Vec<TableUse>> {
+        let tables = self.tables(network, 1)?.into_iter();
+        Ok(tables.map(|(table, _)| table).collect())
     }
 
     /// All packings of chosen samples, by layout.
@@ -525,221 +522,6 @@ fn loop_params(spec: &ParamsSpec, moduli: Moduli, trial: bool) -> Result<LoopPar
     };
     let params = LoopParams::new(&params, LWE_DIMENSION, LWE_DIGIT_BITS)?;
     Ok(params.with_slack(moduli.slack_bits))
-}
-
-/// Plans tables for one set of parameters.
-struct Planner<'a> {
-    network: &'a IntNetwork,
-    fixed: &'a Fixed,
-    params: &'a LoopParams,
-    /// Whether tables read packings of all samples.
-    pack_all: bool,
-    reach_bits: f64,
-    /// Plans by length of the polynomial, layout, operation that follows, and true if the last
-    /// layer reads the result and floods its outputs.
-    known: HashMap<(usize, Layout, Next, bool), Rc<Planned>>,
-}
-
-impl<'a> Planner<'a> {
-    fn new(
-        network: &'a IntNetwork,
-        fixed: &'a Fixed,
-        params: &'a LoopParams,
-        pack_all: bool,
-    ) -> Self {
-        Self {
-            network,
-            fixed,
-            params,
-            pack_all,
-            reach_bits: reach_bits(network),
-            known: HashMap::new(),
-        }
-    }
-
-    /// The cheapest plan of each table.
-    fn plan_all(
-        &mut self,
-        arrangement: &Arrangement<'_>,
-    ) -> Result<HashMap<TableUse, Rc<Planned>>> {
-        let tables = arrangement.tables(self.network, 1)?.into_iter();
-        tables
-            .map(|(table, _)| Ok((table, self.plan(table)?)))
-            .collect()
-    }
-
-    fn plan(&mut self, (index, layout, next): TableUse) -> Result<Rc<Planned>> {
-        let len = self.fixed.tables[index].len();
-        let floods = self.fixed.floods.as_ref();
-        let floods = floods.filter(|floods| floods.is_read(Source::Layer(index)));
-        let key = (len, layout, next, floods.is_some());
-        if let Some(plan) = self.known.get(&key) {
-            return Ok(plan.clone());
-        }
-        let task = Task {
-            layer: &self.network.layers[index].name,
-            len,
-            layout,
-            to_slots: self.pack_all.then(|| self.fixed.to_slots().as_ref()),
-            transform: (next != Next::Dense).then(|| self.fixed.transform().as_ref()),
-            product: next == Next::Product,
-            reach_bits: self.reach_bits,
-            floods,
-        };
-        let plan = Rc::new(plan_table(&task, self.params)?);
-        self.known.insert(key, plan.clone());
-        Ok(plan)
-    }
-}
-
-/// The cheapest plan of a table, and all plans that were compared.
-struct Planned {
-    plan: TablePlan,
-    compared: Vec<Candidate<TableShape, TableCost>>,
-}
-
-/// A table to be planned.
-struct Task<'a> {
-    layer: &'a str,
-    /// Number of coefficients of its polynomial.
-    len: usize,
-    layout: Layout,
-    /// The map to slots, if all samples are packed.
-    to_slots: Option<&'a CoeffsToSlots>,
-    /// The slots-to-coefficients map after the table, if the next layer reads coefficients.
-    transform: Option<&'a SlotsToCoeffs>,
-    /// True if a product comes between the table and that map.
-    product: bool,
-    reach_bits: f64,
-    /// Floods over the outputs, if the last layer reads the result.
-    floods: Option<&'a Floods>,
-}
-
-impl Task<'_> {
-    /// Plans the table in one shape. The table starts at the lowest level from which the next
-    /// linear layer can use its result.
-    ///
-    /// First the table starts at the top. If it ends too high, it starts lower by as many levels.
-    /// Then it ends at the right level in most cases. It does not if digits of key switching are
-    /// cut differently, or if a limb is kept because of noise. Then it starts a little higher.
-    fn plan(&self, params: &LoopParams, shape: TableShape) -> Result<TableCost> {
-        let top = params.bfv().rlwe().max_level();
-        let lut = Lut::new(vec![0; self.len], shape)?;
-        let (end, _) = self.run_dry(params, &lut, top, END_LEVEL)?;
-        let end_level = self.end_level(params, &end)?;
-        let lowest = (top + end_level).saturating_sub(end.level());
-        let mut last = self.too_long("the number of limbs of its table", lowest + 1, top + 1);
-        for start_level in lowest..=(lowest + MORE_LEVELS).min(top) {
-            match self.run_dry(params, &lut, start_level, end_level) {
-                Ok((end, counts)) if self.goes_on(params, &end, end_level)? => {
-                    return Ok(TableCost {
-                        start_level,
-                        end_level,
-                        products: counts.products,
-                        seconds: counts.seconds(N),
-                    });
-                }
-                Ok(_) => {}
-                Err(error) => last = error,
-            }
-        }
-        Err(last)
-    }
-
-    /// Lowest level at which the next layer can read `end`, the result of a table.
-    fn end_level(&self, params: &LoopParams, end: &DryValue) -> Result<usize> {
-        let slots = self.transform.is_none().then_some(self.layout);
-        let flooded = self.floods.map(|floods| floods.level(params, end, slots));
-        Ok(flooded.transpose()?.unwrap_or(END_LEVEL).max(END_LEVEL))
-    }
-
-    /// Result of the table, and its cost, packing included. A dense layer reads it at `end_level`.
-    fn run_dry(
-        &self,
-        params: &LoopParams,
-        lut: &Lut,
-        start_level: usize,
-        end_level: usize,
-    ) -> Result<(DryValue, Counts)> {
-        let engine = dry_engine(params);
-        let pack = || match self.to_slots {
-            Some(map) => pack_all(&engine, map, &(), start_level),
-            None => pack::pack(&engine, params, self.layout, &[], start_level),
-        };
-        // The first packing makes the baby steps for all packings. A later packing, which takes
-        // less, is counted.
-        pack()?;
-        let before = engine.counts();
-        let packed = pack()?;
-        let mut result = lut.apply(&engine, self.layout, &packed)?;
-        if self.product {
-            let like_it = result.clone();
-            result = engine.mul("product", &result, &like_it)?;
-        }
-        if let Some(transform) = self.transform {
-            result = transform.apply(&engine, &result)?;
-        } else if result.level() >= end_level {
-            result = dense::Layer::ready(&engine, self.layout, result, end_level)?;
-        }
-        Ok((result, engine.counts().since(&before)))
-    }
-
-    /// Returns true if products with the next layers' weights still decrypt. A dense layer from
-    /// slots has a plaintext as large as `t`, whatever its weights, so the level alone decides.
-    fn goes_on(&self, params: &LoopParams, end: &DryValue, end_level: usize) -> Result<bool> {
-        let engine = dry_engine(params);
-        let reaches = || {
-            engine.margin_bits(end) >= self.reach_bits
-                && engine.bears_points(end, self.reach_bits - ROOM_BITS)
-        };
-        let is_high = end.level() >= end_level && self.end_level(params, end)? <= end_level;
-        Ok(is_high && (self.transform.is_none() || reaches()))
-    }
-
-    fn too_long(&self, what: &'static str, found: usize, expected: usize) -> Error {
-        Error::Layer {
-            layer: self.layer.into(),
-            what,
-            found: found.to_string(),
-            expected: format!("at most {expected}"),
-        }
-    }
-}
-
-/// The cheapest plan of a table.
-fn plan_table(task: &Task<'_>, params: &LoopParams) -> Result<Planned> {
-    let mut comparison = Comparison::new();
-    let shapes = lut::shapes(task.len, task.layout);
-    for &shape in &shapes {
-        comparison.add(shape, task.plan(params, shape));
-    }
-    let Some((best, &cost)) = comparison.cheapest() else {
-        let too_large = || task.too_long("the size of its table", task.len, 65537);
-        return Err(comparison.reason().unwrap_or_else(too_large));
-    };
-    Ok(Planned {
-        plan: TablePlan {
-            start_level: cost.start_level,
-            end_level: cost.end_level,
-            shape: shapes[best],
-            seconds: cost.seconds,
-        },
-        compared: comparison.choose(best, |cost| cost),
-    })
-}
-
-/// Reserve on top of the growth of noise in products with weights, in bits.
-const ROOM_BITS: f64 = 3.0;
-
-/// Largest number of bits by which products with the weights of a network's layers raise noise,
-/// plus [`ROOM_BITS`].
-fn reach_bits(network: &IntNetwork) -> f64 {
-    let squares = |layer: &Layer| -> f64 {
-        let weights = layer.terms.iter().flat_map(|t| t.linear.weights());
-        weights.map(|&w| (w as f64).powi(2)).sum()
-    };
-    let largest = network.layers.iter().map(squares).fold(1.0, f64::max);
-    largest.log2() / 2.0 + ROOM_BITS
 }
 
 fn build(
