@@ -1,5 +1,5 @@
-//! Chooses the modulus chain, the special moduli, the digits, and with [`Planner`] the shape of every
-//! table.
+//! Chooses the modulus chain, the special moduli, the digits, and with [`Planner`] the shape of
+//! every table.
 //!
 //! A trial with a long chain shows how many limbs each table consumes in each shape. The chain is
 //! then as long as the longest table needs. Each table starts at the level from which it ends

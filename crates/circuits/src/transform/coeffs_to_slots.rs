@@ -13,8 +13,8 @@
 //! are taken apart. A butterfly of twiddle factor `w` takes `x` and `y` to `(x + y) / 2` and `(x -
 //! y) / 2w`.
 //!
-//! The map runs where the chain is longest, and there a Galois key is several times as large as where
-//! slots to coefficients runs. So its baby steps are chained: a stage takes three keys.
+//! The map runs where the chain is longest, and there a Galois key is several times as large as
+//! where slots to coefficients runs. So its baby steps are chained: a stage takes three keys.
 //!
 //! Source: as for slots to coefficients, and Gentry, Halevi, Smart, "Better Bootstrapping in Fully
 //! Homomorphic Encryption", PKC 2012 (a transform and its inverse around a function of the slots).
