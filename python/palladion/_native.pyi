@@ -3,7 +3,7 @@
 Ctrl-C is noticed within a step of the work, and comes out as ``KeyboardInterrupt``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from typing import Any, Protocol, TypeAlias, final
 
@@ -1274,6 +1274,14 @@ class Circuit:
         inputs: dict[str, bytes | CkksCiphertext | ExactCiphertext],
         keys: SchemeKeys,
     ) -> Fields: ...
+    def run_each(
+        self,
+        params: SchemeParams,
+        groups: Iterator[dict[str, bytes | CkksCiphertext | ExactCiphertext]],
+        keys: SchemeKeys,
+    ) -> list[Fields]:
+        """As :meth:`run`, for each group of inputs."""
+
     def lower(self, params: SchemeParams, plain: dict[str, bytes]) -> tuple[str, CircuitTrace]:
         """The operations on ciphertexts as text, and the trace."""
 

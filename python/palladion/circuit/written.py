@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -203,6 +203,19 @@ class Written:
         given = {name: self.given(name, value) for name, value in inputs.items()}
         found = self.native.run(self.params.native, given, keys.native)
         return {name: self.made(native, keys) for name, native in found.items()}
+
+    def run_each(
+        self, groups: Iterable[Mapping[str, Ciphertext | ArrayLike]], keys: EvaluationKeys
+    ) -> list[dict[str, Any]]:
+        """As :meth:`run`, for each of several groups of inputs.
+
+        The constants are encoded once, and one group is in memory at a time. Raises as :meth:`run`.
+        """
+        native = (
+            {name: self.given(name, value) for name, value in inputs.items()} for inputs in groups
+        )
+        found = self.native.run_each(self.params.native, native, keys.native)
+        return [{name: self.made(made, keys) for name, made in one.items()} for one in found]
 
     def lower(self, plain: Mapping[str, ArrayLike] | None = None) -> Lowered:
         """The circuit on the floors below: operations on ciphertexts, and instructions on limbs.

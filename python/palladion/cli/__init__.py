@@ -42,6 +42,7 @@ COMMANDS: Final = {
     "verify": ("verify", "Make a program again, and compare."),
     "lower": ("lower", "Write a program as instructions on limbs: a trace."),
     "replay": ("lower:replay", "Execute a trace on encrypted inputs."),
+    "levelled": ("levelled", "Run polynomial networks on thousands of inputs."),
     "evaluate": ("evaluate", "Count right answers: float, integer, encrypted."),
     "packing": ("packing", "Compare packings of a layer, and run them."),
     "bench": ("bench", "Measure transforms, schemes, tables, and the loop."),

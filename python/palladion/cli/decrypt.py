@@ -80,15 +80,21 @@ def outputs_json(prediction: Prediction, *, integers: bool = False) -> Json:
     }
 
 
-def show_outputs(prediction: Prediction, *, integers: bool = False) -> None:
-    """Print the class of each input, its outputs, and the network's integers if asked for."""
-    for index in range(len(prediction)):
+def show_outputs(
+    prediction: Prediction, *, integers: bool = False, most: int | None = None
+) -> None:
+    """Print the class of each input, its outputs, and the network's integers if asked for. At
+    ``most`` so many inputs are printed."""
+    shown = len(prediction) if most is None else min(most, len(prediction))
+    for index in range(shown):
         of_class = "" if prediction.classes is None else f" {prediction.classes[index]}"
         click.echo(f"input {index}:{of_class}")
         for name, values in prediction.outputs.items():
             click.echo(f"  {name}: {row(values[index])}")
         if integers and prediction.integers is not None:
             click.echo(f"  integers: {row(prediction.integers[index])}")
+    if shown < len(prediction):
+        click.echo(f"and {len(prediction) - shown} more: --output writes all")
 
 
 def row(values: Any) -> str:

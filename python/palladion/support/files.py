@@ -38,6 +38,13 @@ OURS: Final = {
         "split` makes it of a program",
     ),
     b"HYBR": ("a program of the hybrid mode", "`palladion compile --mode hybrid` writes one"),
+    b"LVLP": ("a levelled program", "`palladion levelled compile` writes one"),
+    b"LVLC": (
+        "a client's file of a levelled program",
+        "`palladion levelled compile` writes it beside the program, with the ending .client",
+    ),
+    b"LVLQ": ("encrypted inputs of a levelled program", "`palladion levelled encrypt` writes them"),
+    b"LVLA": ("encrypted outputs of a levelled program", "`palladion levelled run` writes them"),
     b"SKEY": ("a secret key", "`palladion keygen` writes one, secret.key"),
     b"EKEY": ("evaluation keys", "`palladion keygen` writes them, evaluation.key"),
     b"PKEY": ("a public key", "`palladion keys public` writes one"),

@@ -36,7 +36,12 @@ impl Diagonal {
             .find(|&p| slots.chunks_exact(p).all(|chunk| chunk == &slots[..p]))
             // NaN is not equal to itself. The encoder reports it.
             .unwrap_or(slots.len());
-        let coefficients = params.encoder().embed(&slots[..period])?;
+        let own = &slots[..period];
+        // A real number is the polynomial of degree 0 with that coefficient.
+        let coefficients = match own {
+            [number] if number.im == 0.0 && number.re.is_finite() => vec![number.re],
+            _ => params.encoder().embed(own)?,
+        };
         let scaled: Vec<f64> = coefficients.iter().map(|c| (c * scale).round()).collect();
         // The special limbs are residues of the integers too, and integers are of one word here.
         if scaled.iter().any(|c| c.abs() >= i64::MAX as f64) {
@@ -57,19 +62,28 @@ impl Diagonal {
         ))
     }
 
-    /// Encodes the polynomial with these `N` integer coefficients, for ciphertexts at a level of
-    /// the ring.
+    /// Encodes the polynomial with these integer coefficients, for ciphertexts at a level of the
+    /// ring. There are `N`, or one for a number.
     ///
     /// # Panics
-    /// If there are not `N`.
+    /// If there is another number of them.
     pub fn of_integers(params: &rlwe::Params, coefficients: &[i64], ring_level: usize) -> Self {
         let (n, basis) = (params.n(), params.extended(ring_level));
-        let poly: Poly<Eval> = Poly::from_signed(&basis, coefficients).into_eval();
         // The polynomial is one in X^gap.
         let powers = coefficients.iter().enumerate().filter(|(_, c)| **c != 0);
         let gap = powers.fold(n, |gap, (i, _)| {
             gap.min(1 << i.trailing_zeros().min(n.ilog2()))
         });
+        if gap == n {
+            // A number is its own transform. Dense layers have a hundred thousand of them.
+            let [number, ..] = coefficients else {
+                panic!("no coefficients, expected {n} or one");
+            };
+            let words = basis.moduli().map(|q| q.from_i64(*number));
+            let words = words.collect();
+            return Self { n, gap, words };
+        }
+        let poly: Poly<Eval> = Poly::from_signed(&basis, coefficients).into_eval();
         let words = poly.words().iter().step_by(gap).copied().collect();
         Self { n, gap, words }
     }

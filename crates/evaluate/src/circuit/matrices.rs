@@ -81,26 +81,28 @@ impl Open {
         }
     }
 
-    /// Adds a step to the batch, if its ciphertexts are computed before the batch's first step.
+    /// Adds a step to the batch, if its ciphertexts are computed before the batch's first step, and
+    /// if at least half of the matrix is still not zero.
     fn join(&mut self, index: usize, step: &Step, terms: &[[ValueId; 2]]) -> bool {
         let lefts = terms.iter().map(|&[left, _]| left);
         if step.ty.level != self.level || lefts.clone().any(|left| left >= self.rows[0]) {
             return false;
         }
         let new = lefts.clone().filter(|left| !self.columns.contains(left));
-        if self.columns.len() + new.count() > MOST_COLUMNS {
+        let columns = self.columns.len() + new.count();
+        let products = self.products + terms.len();
+        if columns > MOST_COLUMNS || 2 * products < columns * (self.rows.len() + 1) {
             return false;
         }
         self.columns.extend(lefts);
         self.rows.push(index);
-        self.products += terms.len();
+        self.products = products;
         true
     }
 
-    /// Returns the batch, if it has several rows and at least half of its matrix is not zero.
+    /// Returns the batch, if it has several rows.
     fn close(self) -> Option<Batch> {
-        let size = self.rows.len() * self.columns.len();
-        (self.rows.len() > 1 && 2 * self.products >= size).then(|| Batch {
+        (self.rows.len() > 1).then(|| Batch {
             rows: self.rows,
             columns: self.columns.into_iter().collect(),
         })

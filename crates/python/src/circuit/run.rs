@@ -17,6 +17,8 @@ use crate::schemes::exact::residues;
 use crate::schemes::keys::SchemeKeys;
 use crate::schemes::params::{Scheme, SchemeParams};
 
+/// The values of a circuit's inputs, by name.
+pub(crate) type Arguments = BTreeMap<String, Given>;
 type Bytes = BTreeMap<String, PyBackedBytes>;
 
 /// Runs the circuit on plain numbers.
@@ -60,36 +62,40 @@ pub(crate) fn complex_inputs(inputs: &Bytes) -> PyResult<Slots> {
     slots_by_name(inputs, finite)
 }
 
-/// Runs the circuit, or its trace, on ciphertexts.
+/// Runs the circuit, or its trace, on ciphertexts: once for each group of inputs. The constants are
+/// encoded once.
 pub(crate) fn encrypted(
     circuit: &Circuit,
-    inputs: &BTreeMap<String, Given>,
+    groups: impl Iterator<Item = PyResult<Arguments>>,
     keys: &SchemeKeys,
     trace: Option<&Trace>,
-) -> PyResult<BTreeMap<String, Made>> {
+) -> PyResult<Vec<BTreeMap<String, Made>>> {
     in_scheme!(keys.params_of(), |scheme| run(
-        scheme, circuit, inputs, keys, trace
+        scheme, circuit, groups, keys, trace
     ))
 }
 
 fn run<S: Passed>(
     scheme: &S,
     circuit: &Circuit,
-    inputs: &BTreeMap<String, Given>,
+    groups: impl Iterator<Item = PyResult<Arguments>>,
     keys: &SchemeKeys,
     trace: Option<&Trace>,
-) -> PyResult<BTreeMap<String, Made>> {
-    let inputs = Inputs::new(scheme, inputs)?;
+) -> PyResult<Vec<BTreeMap<String, Made>>> {
     let runner = Runner::new(scheme, circuit).or_raise()?;
-    let (arguments, own) = (inputs.arguments(), keys.raw());
-    let found = match trace {
-        None => runner.run(&arguments, own).or_raise()?,
-        Some(trace) => {
-            let replayed = runner.replay(trace, &arguments, own, |_| true);
-            replayed.or_raise()?.0
-        }
+    let one = |group: PyResult<Arguments>| {
+        let inputs = Inputs::new(scheme, &group?)?;
+        let (arguments, own) = (inputs.arguments(), keys.raw());
+        let found = match trace {
+            None => runner.run(&arguments, own).or_raise()?,
+            Some(trace) => {
+                let replayed = runner.replay(trace, &arguments, own, |_| true);
+                replayed.or_raise()?.0
+            }
+        };
+        made::<S>(&keys.params_of(), found)
     };
-    made::<S>(&keys.params_of(), found)
+    groups.map(one).collect()
 }
 
 /// The ciphertexts that a trace of the circuit loads, by their names in the trace, and the secret

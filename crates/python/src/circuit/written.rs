@@ -8,7 +8,7 @@ use evaluate::circuit::{self, Bfv, Budget, Predicted};
 use program::circuit::{KeyNeeds, Type};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyIterator};
 use trace::Trace;
 
 use super::passed::{Given, Made, in_scheme};
@@ -185,7 +185,30 @@ impl Circuit {
         keys: &SchemeKeys,
     ) -> PyResult<BTreeMap<String, Made>> {
         self.checked(params, &inputs, keys)?;
-        guard(py, || run::encrypted(&self.circuit, &inputs, keys, None))
+        self.run_once(py, inputs, keys, None)
+    }
+
+    /// As `run`, for each group of inputs that an iterator gives. The constants are encoded once,
+    /// and one group is in memory at a time.
+    fn run_each(
+        &self,
+        py: Python<'_>,
+        params: &SchemeParams,
+        groups: Py<PyIterator>,
+        keys: &SchemeKeys,
+    ) -> PyResult<Vec<BTreeMap<String, Made>>> {
+        let next = || {
+            Python::attach(|py| {
+                let group = groups.bind(py).clone().next()?;
+                Some(group.and_then(|group| {
+                    let inputs = group.extract()?;
+                    self.checked(params, &inputs, keys)?;
+                    Ok(inputs)
+                }))
+            })
+        };
+        let groups = std::iter::from_fn(next);
+        guard(py, || run::encrypted(&self.circuit, groups, keys, None))
     }
 
     /// The operations on ciphertexts as text, and the trace, with the bytes of plaintexts.
@@ -210,12 +233,24 @@ impl Circuit {
         keys: &SchemeKeys,
     ) -> PyResult<BTreeMap<String, Made>> {
         self.checked(params, &inputs, keys)?;
-        let trace = Some(&*trace.trace);
-        guard(py, || run::encrypted(&self.circuit, &inputs, keys, trace))
+        self.run_once(py, inputs, keys, Some(&trace.trace))
     }
 }
 
 impl Circuit {
+    /// Runs the circuit, or its trace, on one group of inputs.
+    fn run_once(
+        &self,
+        py: Python<'_>,
+        inputs: run::Arguments,
+        keys: &SchemeKeys,
+        trace: Option<&Trace>,
+    ) -> PyResult<BTreeMap<String, Made>> {
+        let groups = std::iter::once(Ok(inputs));
+        let mut found = guard(py, || run::encrypted(&self.circuit, groups, keys, trace))?;
+        Ok(found.remove(0))
+    }
+
     /// Raises for keys or ciphertexts of other parameters, and for a missing key.
     pub(crate) fn checked(
         &self,
