@@ -129,8 +129,20 @@ class Circuit(Written):
                 raise UsageError(f"a value of another {x.circuit!r}, expected one of this {self!r}")
             return x.index
         if isinstance(x, numbers.Number):
-            return self.builder.number(real(x) if self.t is None else centred(x, self.t))
+            return self.builder.numbers([self._number(x)])[0]
         return self.constant(x).index
+
+    def operands(self, values: Sequence[Value | ArrayLike]) -> list[int]:
+        """Operands as the core numbers them: as :meth:`operand`, and faster for many numbers."""
+        plain = [isinstance(x, numbers.Number) for x in values]
+        chosen = [self._number(x) for x, is_plain in zip(values, plain, strict=True) if is_plain]
+        made = iter(self.builder.numbers(chosen))
+        return [next(made) if is_plain else self.operand(x)
+                for x, is_plain in zip(values, plain, strict=True)]  # fmt: skip
+
+    def _number(self, x: object) -> float:
+        """A number of the circuit's slots."""
+        return real(x) if self.t is None else centred(x, self.t)
 
     def __repr__(self) -> str:
         return f"Circuit({self.name!r}, {self.slots} slots)"

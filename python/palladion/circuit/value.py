@@ -148,5 +148,5 @@ def dot(left: Sequence[Value | ArrayLike], right: Sequence[Value | ArrayLike]) -
     if not values:
         raise UsageError("a dot product without a value of a circuit, expected one in each term")
     circuit = values[0].circuit
-    terms = [(circuit.operand(a), circuit.operand(b)) for a, b in zip(left, right, strict=True)]
-    return Value(circuit, circuit.builder.dot(terms))
+    terms = zip(circuit.operands(left), circuit.operands(right), strict=True)
+    return Value(circuit, circuit.builder.dot(list(terms)))

@@ -27,6 +27,9 @@ LINEAR: Final = (floats.Conv, floats.Dense, floats.Window, floats.Affine, floats
 MOST_WEIGHTS: Final = 1 << 27
 """Most weights of one value's forms: 1 GB."""
 
+MOST_VALUE: Final = 1e9
+"""Largest value of a polynomial's argument, in the worst case."""
+
 
 @dataclass(frozen=True, eq=False)
 class Stage:
@@ -163,6 +166,12 @@ def activation(node: Node, form: Array, variables: int) -> tuple[Stage | None, A
         return None, moved
     check_size(node, variables)
     weights, bias = matrix(form, variables)
+    largest = float(np.abs(weights).sum(axis=1).max() + np.abs(bias).max())
+    if largest > MOST_VALUE:
+        raise NetworkError(f"node {node.name}: its input could reach {largest:.3g}, expected at "
+                           f"most {MOST_VALUE:.3g}: no precision would be left; normalise values "
+                           "before polynomials, or give calibration data of a smaller "
+                           "range")  # fmt: skip
     stage, factor, shift = stage_of(weights, bias, found)
     own = np.zeros((1 + variables + len(bias), len(bias)))
     fixed = ~weights.any(axis=1)  # no variable, but a number

@@ -32,10 +32,10 @@ def output_name(index: int) -> str:
     return f"y{index}"
 
 
-def write(stages: Stages, params: Params, name: str) -> circuit.Circuit:
-    """The circuit whose slots are the inputs of a batch. Inputs that no weight reads, and outputs
-    that are constant, are left out."""
-    c = circuit.Circuit(params, name=name)
+def write(stages: Stages, params: Params, name: str, slots: int | None = None) -> circuit.Circuit:
+    """The circuit whose slots are the inputs of a batch, by default all slots of a ciphertext.
+    Inputs that no weight reads, and outputs that are constant, are left out."""
+    c = circuit.Circuit(params, slots, name)
     used = read(stages)
     variables: list[Value | None] = [
         c.input(input_name(i)) if i in used else None for i in range(stages.inputs)

@@ -79,8 +79,9 @@ impl CircuitBuilder {
         self.write(py, |b| b.constant(name, &values))
     }
 
-    fn number(&self, py: Python<'_>, value: f64) -> PyResult<OperandId> {
-        self.write(py, |b| b.number(value))
+    /// Operands of numbers. One call makes all of them, since a call takes as long as fifty.
+    fn numbers(&self, py: Python<'_>, values: Vec<f64>) -> PyResult<Vec<OperandId>> {
+        self.write(py, |b| values.into_iter().map(|v| b.number(v)).collect())
     }
 
     fn add(&self, py: Python<'_>, left: OperandId, right: OperandId) -> PyResult<OperandId> {
