@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,7 @@ from palladion.nn.ends.interface import array_of
 from palladion.nn.ends.prediction import Prediction
 from palladion.schemes.keys import EvaluationKeys
 from palladion.support import files
+from palladion.support.seconds import threads
 
 if TYPE_CHECKING:  # slow imports, not always needed
     import onnx
@@ -125,6 +127,11 @@ class LevelledModel:
         return program
 
 
+def read(params: ckks.Params, data: npt.NDArray[np.uint8]) -> ckks.Ciphertext:
+    """A ciphertext of a query."""
+    return ckks.Ciphertext.from_bytes(params, data.tobytes())
+
+
 def ring_for(depth: int) -> tuple[int, int]:
     """log2 of the ring degree, and bits of a level, for a number of levels."""
     for log_n in LOG_N:
@@ -189,19 +196,16 @@ class LevelledProgram:
             keys = EvaluationKeys.from_bytes(params, keys)
         if isinstance(query, bytes):
             query = LevelledQuery.from_bytes(terms, query)
-        blocks = (
-            {
-                writing.input_name(i): ckks.Ciphertext.from_bytes(params, block[at].tobytes())
-                for at, i in enumerate(terms.used)
-            }
-            for block in query.ciphertexts
-        )
-        names = [writing.output_name(i) for i in terms.open_outputs]
-        made = (
-            found[name].to_bytes() for found in self.circuit.run_each(blocks, keys)
-            for name in names
-        )  # fmt: skip
-        array = joined(made, (len(query.ciphertexts), len(names)))
+        names = [writing.input_name(i) for i in terms.used]
+        with ThreadPoolExecutor(threads()) as pool:
+            blocks = (
+                dict(zip(names, pool.map(partial(read, params), block), strict=True))
+                for block in query.ciphertexts
+            )
+            found = self.circuit.run_each(blocks, keys)
+        outputs = [writing.output_name(i) for i in terms.open_outputs]
+        made = (results[name].to_bytes() for results in found for name in outputs)
+        array = joined(made, (len(query.ciphertexts), len(outputs)))
         return LevelledAnswer(query.program, query.query, query.count, array)
 
     def to_bytes(self) -> bytes:
