@@ -127,6 +127,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     "bgv": {"schemes"},
     "tfhe": {"schemes"},
     "circuit": {"ckks", "bfv", "bgv", "tfhe", "traces"},
+    "levelled": {"circuit", "nn", "support.seconds"},
     # The facade, from its floor up: docs/python.md.
     "facts": {"schemes", "support.seconds", "support.text"},
     "runs": {"_native", "support.records"},
@@ -185,6 +186,7 @@ PYTHON_STANDS_ON: dict[str, set[str]] = {
     # Commands use the facade: not the core.
     "cli": {
         *{"accelerators.packing_trials", "accelerators.pictures", "manifest", "measure", "model"},
+        "levelled",
         *{"remote", "search", "service.start", "support.fetch", "support.image"},
     },
     # The package's own names.

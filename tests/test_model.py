@@ -26,9 +26,9 @@ from palladion import (
     UsageError,
     _native,
 )
-from palladion.model import as_proto
 from palladion.nn.convert.check_export import check_estimator
 from palladion.nn.importer import from_model
+from palladion.nn.importer.onnx_file import as_proto
 from palladion.support import memory
 
 from tests.models import Array, floats, model, node, reference

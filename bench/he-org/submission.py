@@ -18,6 +18,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 from palladion import Client, CompiledModel, DataError, Model, PalladionError, UsageError
+from palladion.levelled import (
+    LevelledClient,
+    LevelledModel,
+    LevelledProgram,
+    LevelledQuery,
+    LevelledTerms,
+)
 
 HERE: Final = Path(__file__).resolve().parent
 SIZES: Final = ("single", "small", "medium", "large")
@@ -25,28 +32,31 @@ SIZES: Final = ("single", "small", "medium", "large")
 
 @dataclass(frozen=True)
 class Dataset:
-    """Pictures, the network for them, and the number of images in one run for each size."""
+    """Pictures, and for each size the network and the number of images in one run.
+
+    A network in ONNX has polynomials and runs on levels. One in JSON has tables.
+    """
 
     name: str
-    network: str
+    networks: tuple[str, str, str, str]
     shape: tuple[int, int, int]
     batches: tuple[int, int, int, int]
 
-    def path(self) -> Path:
+    def path(self, size: int) -> Path:
         """The file of the evaluated network: beside this file, or in the repository."""
-        found = [place / "models" / f"{self.network}.json" for place in (HERE, HERE.parents[1])]
+        name = self.networks[size]
+        found = [place / "models" / name for place in (HERE, HERE.parents[1])]
         return next((path for path in found if path.exists()), found[0])
-
-    def model(self) -> Model:
-        """The evaluated network."""
-        return Model.load(self.path())
 
 
 # Larger batches take fewer seconds per image. CIFAR-10's batch is limited by its predicted memory.
 DATASETS: Final = {
-    "mnist": Dataset("mnist", "mnist_w6a7", (1, 28, 28), (1, 128, 128, 128)),
-    "cifar10": Dataset("cifar10", "resnet20_w6a7", (3, 32, 32), (1, 8, 8, 8)),
-}
+    "mnist": Dataset(
+        "mnist", ("mnist_w6a7.json", *["mnist_squares.onnx"] * 3), (1, 28, 28),
+        (1, 100, 1000, 10000),
+    ),
+    "cifar10": Dataset("cifar10", ("resnet20_w6a7.json",) * 4, (3, 32, 32), (1, 8, 8, 8)),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,35 +89,54 @@ class Task:
 
         It has the weights, so it is the server's. The client's file lies beside it.
         """
-        batch = self.dataset.batches[self.size]
-        return HERE / "programs" / f"{self.dataset.network}-{batch}.program"
+        batch, network = self.dataset.batches[self.size], self.dataset.networks[self.size]
+        return HERE / "programs" / f"{Path(network).stem}-{batch}.program"
 
     def folder(self, name: str) -> Path:
         return self.io / name
 
-    def compiled(self) -> CompiledModel:
-        return CompiledModel.load(self.program)
+    @property
+    def levelled(self) -> bool:
+        """True if the network runs on levels."""
+        return self.dataset.path(self.size).suffix == ".onnx"
+
+    def compiled(self) -> CompiledModel | LevelledProgram:
+        kind = LevelledProgram if self.levelled else CompiledModel
+        return kind.load(self.program)
 
     @property
     def terms(self) -> Path:
         """The client's file."""
         return self.program.with_name(f"{self.program.name}.client")
 
-    def client(self) -> Client:
-        return Client.load(self.terms, self.secret)
+    def new_client(self) -> Client | LevelledClient:
+        """A client with a fresh secret."""
+        if self.levelled:
+            return LevelledClient(LevelledTerms.load(self.terms))
+        return Client.generate(self.terms)
+
+    def client(self) -> Client | LevelledClient:
+        kind = LevelledClient if self.levelled else Client
+        return kind.load(self.terms, self.secret)
 
 
 def compile_program(task: Task) -> None:
     """Compile the network, unless it is compiled already."""
-    if not (task.program.exists() and task.terms.exists()):
-        task.program.parent.mkdir(parents=True, exist_ok=True)
-        task.dataset.model().compile(batch=task.dataset.batches[task.size]).save(task.program)
+    if task.program.exists() and task.terms.exists():
+        return
+    task.program.parent.mkdir(parents=True, exist_ok=True)
+    path, batch = task.dataset.path(task.size), task.dataset.batches[task.size]
+    if task.levelled:
+        darkest_and_brightest = np.stack([np.full(task.dataset.shape, end) for end in (0, 255)])
+        LevelledModel.from_onnx(path).compile(darkest_and_brightest, batch).save(task.program)
+    else:
+        Model.load(path).compile(batch=batch).save(task.program)
 
 
 def client_key_generation(task: Task) -> None:
     """Generate the secret, and the evaluation keys for the server."""
     compile_program(task)
-    client = Client.generate(task.terms)
+    client = task.new_client()
     for path in (task.keys, task.secret):
         path.parent.mkdir(parents=True, exist_ok=True)
     client.save(task.secret)
@@ -133,17 +162,20 @@ def client_encode_encrypt_input(task: Task) -> None:
     upload, client = emptied(task.folder("ciphertexts_upload")), task.client()
     batch = task.dataset.batches[task.size]
     for number, start in enumerate(range(0, len(pixels), batch)):
-        query = client.encrypt_pixels(pixels[start : start + batch])
+        part = pixels[start : start + batch]
+        tables = isinstance(client, Client)
+        query = client.encrypt_pixels(part) if tables else client.encrypt(part)
         (upload / f"{number:05}.query").write_bytes(query.to_bytes())
 
 
 def server_encrypted_compute(task: Task) -> None:
     """Run the program on ciphertexts, with only evaluation keys, program and queries."""
-    model = task.compiled()
-    keys = model.keys(read(task.keys))
+    program, keys = task.compiled(), read(task.keys)
+    if isinstance(program, CompiledModel):
+        keys = program.keys(keys)
     download = emptied(task.folder("ciphertexts_download"))
     for path in queries(task):
-        answer = model.run(keys, model.query(read(path)))
+        answer = program.run(keys, read(path))
         (download / f"{path.stem}.answer").write_bytes(answer.to_bytes())
 
 
@@ -152,7 +184,11 @@ def client_decrypt_decode(task: Task) -> None:
     client, found = task.client(), []
     for path in queries(task):
         answer = read(task.folder("ciphertexts_download") / f"{path.stem}.answer")
-        found.append(client.decrypt(answer, client.query(read(path))).values)
+        if isinstance(client, LevelledClient):
+            sent = LevelledQuery.from_bytes(client.terms, read(path))
+        else:
+            sent = client.query(read(path))
+        found.append(client.decrypt(answer, sent).values)
     logits = np.concatenate(found)
     np.save(task.folder("intermediate") / "logits.npy", logits.reshape(len(logits), -1))
 

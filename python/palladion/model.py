@@ -107,6 +107,7 @@ class Model:
         """
         from palladion.nn.datasets.calibration import Normalisation, of_pictures
         from palladion.nn.importer import from_model, load
+        from palladion.nn.importer.onnx_file import as_proto
         from palladion.nn.quantisation import Settings, quantise
 
         wanted = [outputs] if isinstance(outputs, str) else outputs
@@ -336,23 +337,6 @@ class Model:
         if mode == "hybrid":
             return HybridModel.of_network(self.network, **options)
         return CompiledModel.of_network(self.network, 1 if batch is None else batch, **options)
-
-
-def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:
-    """A model from its bytes. A ``ModelProto`` is returned unchanged."""
-    from palladion.nn.importer import onnx_file  # says what to install without ONNX
-
-    import onnx  # isort: skip
-
-    if isinstance(model, bytes | bytearray):
-        return onnx_file.parse(bytes(model), "the model")
-    if isinstance(model, onnx.ModelProto):
-        return model
-    makers = {made.__module__.partition(".")[0] for made in type(model).__mro__}
-    other = next((f": Model.from_{name} takes it" for name in ("torch", "sklearn")
-                  if name in makers), "")  # fmt: skip
-    raise UsageError(f"a model of type {type(model).__name__}, expected the path of an ONNX file, "
-                     f"its bytes, or a ModelProto{other}")  # fmt: skip
 
 
 def calibration_of(given: npt.ArrayLike) -> Array:

@@ -262,9 +262,7 @@ def evaluate(model: Path, calibrate: Path, data: Path, count: int, as_json: bool
         print_json(result)
         return
     total = len(found.labels)
-    rows: dict[str, object] = {
-        name: f"{value:.2f} s" for name, value in seconds.items()
-    }
+    rows: dict[str, object] = {name: f"{value:.2f} s" for name, value in seconds.items()}
     rows["keys, query, answer"] = ", ".join(
         size(result[name]) for name in ("evaluation_key_bytes", "query_bytes", "answer_bytes")
     )

@@ -111,6 +111,6 @@ def check(slots: npt.NDArray[np.complex128]) -> None:
     imaginary = float(np.abs(slots.imag).max())
     excess = float(np.abs(slots.real).max()) - 1
     if not (imaginary <= NOISE and excess <= NOISE):
-        raise NoiseError(f"results with imaginary parts of {imaginary:.3g} and up to {1 + excess:.4g} "
-                         f"in size, expected at most {NOISE:.3g} and 1: the answer is not one of "
-                         "this program, or is damaged")  # fmt: skip
+        raise NoiseError(f"results with imaginary parts of {imaginary:.3g} and up to "
+                         f"{1 + excess:.4g} in size, expected at most {NOISE:.3g} and 1: the "
+                         "answer is not one of this program, or is damaged")  # fmt: skip

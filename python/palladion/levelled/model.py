@@ -67,8 +67,8 @@ class LevelledModel:
         NetworkError
             If the model has an unsupported part. The message names it.
         """
-        from palladion.model import as_proto
         from palladion.nn.importer import from_model, load
+        from palladion.nn.importer.onnx_file import as_proto
 
         if isinstance(model, str | os.PathLike):
             return cls(load(Path(model)))
@@ -178,9 +178,7 @@ class LevelledProgram:
             errors[:, index] = own * terms.scale[index]
         return LevelledPrecision(errors, self.stages.evaluate(variables))
 
-    def run(
-        self, keys: EvaluationKeys | bytes, query: LevelledQuery | bytes
-    ) -> LevelledAnswer:
+    def run(self, keys: EvaluationKeys | bytes, query: LevelledQuery | bytes) -> LevelledAnswer:
         """Run the program on ciphertexts: the server's half.
 
         Raises

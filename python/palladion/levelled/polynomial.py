@@ -33,15 +33,17 @@ def _coefficients(function: Expression) -> Floats | None:
     first, last = known[0], known[-1]
     match function.operation:
         case "neg":
-            return -first
+            return 0 - first
         case "add":
             return padded(first, len(last)) + padded(last, len(first))
         case "sub":
             return padded(first, len(last)) - padded(last, len(first))
         case "mul" if len(first) + len(last) - 2 <= MOST:
-            return np.convolve(first, last)
+            product: Floats = np.convolve(first, last)
+            return product
         case "div" if len(last) == 1 and last[0]:
-            return first / last[0]
+            quotient: Floats = first / last[0]
+            return quotient
         case "power":
             return power(first, function.parameters[0])
         case _:

@@ -54,7 +54,7 @@ class Stage:
 
 def levels_of(polynomials: Floats) -> int:
     """Levels of polynomials of these coefficients, of shape (sums, degree + 1)."""
-    degree = polynomials.shape[1] - 1
+    degree: int = polynomials.shape[1] - 1
     power = (degree - 1).bit_length()
     return power if is_square(polynomials) else power + 1
 

@@ -48,8 +48,8 @@ def write(stages: Stages, params: Params, name: str, slots: int | None = None) -
                     c.output(output_name(index), total)
             break
         square = is_square(stage.polynomials)
-        made = []
-        for total, bias, own in zip(sums, stage.bias, stage.polynomials, strict=True):
+        made: list[Value | None] = []
+        for total, own in zip(sums, stage.polynomials, strict=True):
             if total is None:  # a number, not encrypted
                 made.append(None)
             else:

@@ -10,7 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError
 from onnx import TensorProto
 
-from palladion.errors import DataError, NetworkError
+from palladion.errors import DataError, NetworkError, UsageError
 from palladion.support import files
 
 FAULTS: Final = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
@@ -26,6 +26,27 @@ WAYS_OUT: Final = {
     files.OURS[b"PROG"][0]: "a program is compiled already, give it to `palladion keygen`",
 }
 """For files of other kinds: their origin, and the way out, as the message says it."""
+
+
+def as_proto(model: bytes | onnx.ModelProto) -> onnx.ModelProto:
+    """A model from its bytes. A ``ModelProto`` is returned unchanged.
+
+    Raises
+    ------
+    NetworkError
+        If the bytes are no ONNX model.
+    UsageError
+        If it is something else.
+    """
+    if isinstance(model, bytes | bytearray):
+        return parse(bytes(model), "the model")
+    if isinstance(model, onnx.ModelProto):
+        return model
+    makers = {made.__module__.partition(".")[0] for made in type(model).__mro__}
+    other = next((f": Model.from_{name} takes it" for name in ("torch", "sklearn")
+                  if name in makers), "")  # fmt: skip
+    raise UsageError(f"a model of type {type(model).__name__}, expected the path of an ONNX file, "
+                     f"its bytes, or a ModelProto{other}")  # fmt: skip
 
 
 def read(path: str | os.PathLike[str]) -> onnx.ModelProto:
