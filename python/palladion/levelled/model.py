@@ -25,7 +25,7 @@ from palladion.levelled.terms import LevelledTerms
 from palladion.nn.ends.interface import array_of
 from palladion.nn.ends.prediction import Prediction
 from palladion.schemes.keys import EvaluationKeys
-from palladion.support import files
+from palladion.support import files, memory
 from palladion.support.seconds import threads
 
 if TYPE_CHECKING:  # slow imports, not always needed
@@ -42,6 +42,7 @@ SCALE_BITS: Final = range(45, 35, -1)
 
 LEAST_BITS: Final = 8.0
 """Least precision of a program's outputs."""
+LESS: Final = "run it on a machine with more memory, or take a network of fewer values"
 JUDGED: Final = 16
 """Calibration inputs by which that is judged."""
 
@@ -158,6 +159,11 @@ class LevelledProgram:
         """The circuit of one ciphertext for each value."""
         return writing.write(self.stages, self.terms.params, self.terms.name)
 
+    @cached_property
+    def memory_bytes(self) -> int:
+        """A bound of the memory of a run, without that of the query and the process."""
+        return writing.memory_bytes(self.stages, self.terms.params)
+
     def client(self, secret: ckks.SecretKey | None = None) -> LevelledClient:
         """A client with a secret, by default a fresh one."""
         return LevelledClient(self.terms, secret)
@@ -187,6 +193,8 @@ class LevelledProgram:
             If the query or the keys are damaged, or of another program.
         MissingKeyError, UsageError
             As :meth:`palladion.circuit.Circuit.run`.
+        BudgetError
+            If the run needs more memory than is left.
         """
         terms = self.terms
         params = terms.params
@@ -195,7 +203,11 @@ class LevelledProgram:
         if isinstance(query, bytes):
             query = LevelledQuery.from_bytes(terms, query)
         names = [writing.input_name(i) for i in terms.used]
-        with ThreadPoolExecutor(threads()) as pool:
+        what = f"a run of {terms.name}"
+        with (
+            memory.reserved(what, self.memory_bytes, LESS),
+            ThreadPoolExecutor(threads()) as pool,
+        ):
             blocks = (
                 dict(zip(names, pool.map(partial(read, params), block), strict=True))
                 for block in query.ciphertexts

@@ -41,21 +41,40 @@ def write(stages: Stages, params: Params, name: str, slots: int | None = None) -
         c.input(input_name(i)) if i in used else None for i in range(stages.inputs)
     ]
     for stage in stages.stages:
-        sums = write_sums(stage, variables)
-        if stage.polynomials is None:
-            for index, total in enumerate(sums):
-                if total is not None:
-                    c.output(output_name(index), total)
-            break
-        square = is_square(stage.polynomials)
-        made: list[Value | None] = []
-        for total, own in zip(sums, stage.polynomials, strict=True):
-            if total is None:  # a number, not encrypted
-                made.append(None)
+        polynomials = stage.polynomials
+        made: list[Value | None] = [None] * len(stage.bias)  # None: a number, not encrypted
+        for row, total in write_sums(stage, variables):
+            if polynomials is None:
+                c.output(output_name(row), total)
+            elif is_square(polynomials):
+                made[row] = total * total
             else:
-                made.append(total * total if square else write_polynomial(total, own))
+                made[row] = write_polynomial(total, polynomials[row])
         variables += made
     return c
+
+
+def memory_bytes(stages: Stages, params: Params) -> int:
+    """A bound of the memory that a run takes for one ciphertext of each value."""
+    lengths = np.cumsum([len(moduli) for moduli in params.moduli])
+    sizes = 16 * params.n * lengths  # of a ciphertext at each level
+    level = params.max_level
+    last_use = np.zeros(stages.inputs + sum(len(s.bias) for s in stages.stages), dtype=np.int64)
+    for number, stage in enumerate(stages.stages):
+        last_use[np.flatnonzero(stage.weights.any(axis=0))] = number
+    inputs = 2 * len(read(stages)) * sizes[level]  # those of the caller, and their copy
+    held: list[tuple[int, int]] = []  # last use, and bytes
+    first, most = stages.inputs, 0
+    for number, stage in enumerate(stages.stages):
+        largest = max(len(rows) for rows, _ in groups(stage.weights))
+        sums = 3 * largest * sizes[level]  # with their parts and products
+        level -= stage.levels
+        uses = last_use[first : first + len(stage.bias)]
+        held += [(int(use), int(sizes[level])) for use in uses]
+        live = sum(own for use, own in held if use >= number)
+        most = max(most, int(sums) + live)
+        first += len(stage.bias)
+    return int(inputs) + most
 
 
 def read(stages: Stages) -> set[int]:
@@ -72,24 +91,24 @@ def fixed_outputs(stages: Stages) -> Floats:
     return np.where(last.weights.any(axis=1), np.nan, last.bias)
 
 
-def write_sums(stage: Stage, variables: Sequence[Value | None]) -> list[Value | None]:
-    """The sums of a stage. ``None`` for a sum without weights."""
-    found: list[Value | None] = [None] * len(stage.bias)
+def write_sums(stage: Stage, variables: Sequence[Value | None]) -> Iterator[tuple[int, Value]]:
+    """The sums of a stage that have weights, each with its row."""
+    parts: dict[int, Value] = {}
     for rows, columns in groups(stage.weights):
+        for start in range(0, len(columns), COLUMNS):
+            chosen = columns[start : start + COLUMNS]
+            values = [variables[column] for column in chosen]
+            for row in rows:
+                weights = stage.weights[row, chosen].tolist()
+                part = circuit.dot(values, weights)  # type: ignore[arg-type]
+                parts[row] = parts[row] + part if row in parts else part
         for row in rows:
-            values = [variables[column] for column in columns]
-            part = circuit.dot(values, stage.weights[row, columns].tolist())  # type: ignore[arg-type]
-            before = found[row]
-            found[row] = part if before is None else before + part
-    return [
-        total if total is None or not bias else total + float(bias)
-        for total, bias in zip(found, stage.bias, strict=True)
-    ]
+            total, bias = parts.pop(row), float(stage.bias[row])
+            yield row, total + bias if bias else total
 
 
 def groups(weights: Floats) -> Iterator[tuple[list[int], list[int]]]:
-    """Rows that read about the same columns, and these columns, at most :data:`COLUMNS` at a
-    time."""
+    """Rows that read about the same columns, and these columns."""
     alike: dict[bytes, list[int]] = defaultdict(list)
     reads = weights != 0
     for row, own in enumerate(reads):
@@ -106,9 +125,7 @@ def groups(weights: Floats) -> Iterator[tuple[list[int], list[int]]]:
                 continue
         merged.append((rows, own, count))
     for rows, union, _ in merged:
-        columns = np.flatnonzero(union).tolist()
-        for start in range(0, len(columns), COLUMNS):
-            yield rows, columns[start : start + COLUMNS]
+        yield rows, np.flatnonzero(union).tolist()
 
 
 def write_polynomial(z: Value, coefficients: Floats) -> Value:
