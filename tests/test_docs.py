@@ -24,6 +24,11 @@ def test_the_examples_of_a_page(page: str, count: int) -> None:
         exec(block, names)
 
 
+def test_the_page_of_the_levelled_mode(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(DOCS.parent)
+    test_the_examples_of_a_page("levelled.md", 1)
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("quick_to_compile")
 def test_the_page_of_the_whole_api(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
