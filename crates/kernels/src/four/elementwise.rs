@@ -60,8 +60,7 @@ macro_rules! kernel {
 kernel!(add_assign(a, b;) from [a, b], |q, c| {}
     |[x, y]| c.subtract_once(add_words(x, y)));
 kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| {
-    let d = sub_words(x, y);
-    select_negative(d, add_words(d, c.q_int), d)
+    add_words_to_negative(sub_words(x, y), c.q_int)
 });
 kernel!(neg_assign(a;) from [a], |q, c| {}
     |[x]| c.subtract_once(sub_words(c.q_int, x)));

@@ -3,15 +3,14 @@
 //! The product `a b` is the sum of its rounding `h` and the exact error `l = fma(a, b, -h)`. Let
 //! `t` be the integer next to `a b / q`. Then `h - t q` (one fused operation) and its sum with `l`
 //! are both integers below 2^53, so nothing is rounded. Beyond the rounding, `t` is off by at most
-//! `3 |a b / q| / 2^53`. For `|a b| <= 2^50 q` and `q < 2^50` that is at most 3/8, so the result is
-//! below `7/8 q` in size.
+//! `3 |a b / q| / 2^53`: `1/q`, `b/q` and, on some CPUs, its product with `a` are rounded. For
+//! `|a b| <= 2^50 q` and `q < 2^50` that is at most 3/8, so the result is below `7/8 q` in size.
 //!
 //! # Source
 //! Van der Hoeven, Lecerf, Quintin, "Modular SIMD arithmetic in Mathemagix",
 //! <https://arxiv.org/abs/1407.3383>, section 3.
 
 use crate::Modulus;
-use crate::array::array;
 use crate::lanes::*;
 
 /// `1.5 * 2^52`: adding and subtracting it rounds to an integer.
@@ -85,7 +84,7 @@ impl Consts {
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn nearest(&self, x: F, y: F) -> F {
-        sub(fmadd(x, y, self.round), self.round)
+        end_rounding(begin_rounding(x, y, self.round), self.round)
     }
 
     /// `a * b` modulo q, in size below 7/8 q, for `|a b| <= 2^50 q`. This holds for `|a| <= 2q` and
@@ -131,25 +130,15 @@ impl Consts {
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     pub(super) fn finish(&self, x: F) -> I {
-        // blendv selects by the sign bit. Zero is +0 here: a sum of floats is -0 only if both terms
-        // are, and the two terms of a product are never both -0.
-        self.word(blend(x, add(x, self.q), x))
+        // The sign bit counts. Zero is +0 here: a sum of floats is -0 only if both terms are, and
+        // the two terms of a product are never both -0.
+        self.word(add_to_negative(x, self.q))
     }
 
     /// Reduces words from `[0, 2q)` to `[0, q)`.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     pub(super) fn subtract_once(&self, x: I) -> I {
-        let d = sub_words(x, self.q_int);
-        select_negative(d, x, d)
+        subtract_once(x, self.q_int)
     }
-}
-
-/// Selects `negative` where `x` is negative, else `other`.
-#[inline]
-#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
-pub(super) fn select_negative(x: I, negative: I, other: I) -> I {
-    let floats = [x, negative, other];
-    let [x, negative, other] = array!(k => from_bits(floats[k]));
-    to_bits(blend(other, negative, x))
 }

@@ -1,6 +1,6 @@
-//! Four residues per vector, by AVX2 with FMA or by NEON: see [`lanes`]. Products modulo `q` and sums
-//! of products are computed exactly, in `f64`. For wide moduli, everything but sums and differences
-//! goes to the scalar reference.
+//! Four residues per vector, by AVX2 with FMA or by NEON: see [`lanes`]. Products modulo `q` and
+//! sums of products are computed exactly, in `f64`. For wide moduli, everything but sums and
+//! differences goes to the scalar reference.
 #![cfg_attr(
     target_arch = "aarch64",
     expect(

@@ -75,7 +75,7 @@ impl Sums {
     pub(super) fn add(&self, [high, low]: Sum, x: F, y: F) -> Sum {
         let next = fmadd(x, y, high);
         let part = sub(next, high);
-        [next, add(low, fmsub(x, y, part))]
+        [next, add_rest(low, x, y, part)]
     }
 
     /// `total + sum` modulo q, in size at most a little over q/2, for `|total| < q`.

@@ -4,13 +4,13 @@ use std::arch::x86_64::*;
 
 pub(crate) use std::arch::x86_64::{
     __m256d as F, __m256i as I, _mm256_add_epi64 as add_words, _mm256_add_pd as add,
-    _mm256_and_si256 as and, _mm256_blendv_pd as blend, _mm256_castpd_si256 as to_bits,
-    _mm256_castsi256_pd as from_bits, _mm256_fmadd_pd as fmadd, _mm256_fmsub_pd as fmsub,
+    _mm256_and_si256 as and, _mm256_castpd_si256 as to_bits, _mm256_castsi256_pd as from_bits,
+    _mm256_fmadd_pd as begin_rounding, _mm256_fmadd_pd as fmadd, _mm256_fmsub_pd as fmsub,
     _mm256_fnmadd_pd as fnmadd, _mm256_loadu_pd as load_floats, _mm256_mul_pd as mul,
     _mm256_or_si256 as or, _mm256_set1_epi64x as splat_word, _mm256_set1_pd as splat,
     _mm256_setzero_pd as zero, _mm256_storeu_pd as store_floats, _mm256_sub_epi64 as sub_words,
-    _mm256_sub_pd as sub, _mm256_unpackhi_pd as unpack_high, _mm256_unpacklo_pd as unpack_low,
-    _mm256_xor_si256 as xor,
+    _mm256_sub_pd as end_rounding, _mm256_sub_pd as sub, _mm256_unpackhi_pd as unpack_high,
+    _mm256_unpacklo_pd as unpack_low, _mm256_xor_si256 as xor,
 };
 
 pub(crate) const NAME: &str = "avx2";
@@ -23,6 +23,32 @@ pub(crate) fn available() -> bool {
 #[target_feature(enable = "avx2,fma")]
 pub(crate) fn round(x: F) -> F {
     _mm256_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) fn add_rest(sum: F, x: F, y: F, z: F) -> F {
+    _mm256_add_pd(sum, _mm256_fmsub_pd(x, y, z))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) fn add_to_negative(x: F, y: F) -> F {
+    _mm256_blendv_pd(x, _mm256_add_pd(x, y), x)
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) fn add_words_to_negative(x: I, y: I) -> I {
+    let (x, sum) = (from_bits(x), from_bits(_mm256_add_epi64(x, y)));
+    to_bits(_mm256_blendv_pd(x, sum, x))
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) fn subtract_once(x: I, y: I) -> I {
+    let difference = from_bits(_mm256_sub_epi64(x, y));
+    to_bits(_mm256_blendv_pd(difference, from_bits(x), difference))
 }
 
 #[inline]

@@ -40,6 +40,9 @@ by_halves! {
     fmsub(x: F, y: F, z: F) -> F = vfmaq_f64(vnegq_f64(z), x, y);
     fnmadd(x: F, y: F, z: F) -> F = vfmsq_f64(z, x, y);
     round(x: F) -> F = vrndnq_f64(x);
+    begin_rounding(x: F, y: F, _round: F) -> F = vmulq_f64(x, y);
+    end_rounding(x: F, _round: F) -> F = vrndnq_f64(x);
+    add_rest(sum: F, x: F, y: F, z: F) -> F = vsubq_f64(sum, vfmsq_f64(z, x, y));
     add_words(x: I, y: I) -> I = vaddq_u64(x, y);
     sub_words(x: I, y: I) -> I = vsubq_u64(x, y);
     and(x: I, y: I) -> I = vandq_u64(x, y);
@@ -47,7 +50,19 @@ by_halves! {
     xor(x: I, y: I) -> I = veorq_u64(x, y);
     to_bits(x: F) -> I = vreinterpretq_u64_f64(x);
     from_bits(x: I) -> F = vreinterpretq_f64_u64(x);
-    blend(x: F, y: F, sign: F) -> F = vbslq_f64(vcltzq_s64(vreinterpretq_s64_f64(sign)), y, x);
+    // A selection between `x` and a sum with it would become five instructions.
+    add_to_negative(x: F, y: F) -> F = {
+        let negative = vcltzq_s64(vreinterpretq_s64_f64(x));
+        vaddq_f64(x, vreinterpretq_f64_u64(vandq_u64(negative, vreinterpretq_u64_f64(y))))
+    };
+    add_words_to_negative(x: I, y: I) -> I = {
+        vaddq_u64(x, vandq_u64(vcltzq_s64(vreinterpretq_s64_u64(x)), y))
+    };
+    // A difference that is negative is larger than `x`, as a word.
+    subtract_once(x: I, y: I) -> I = {
+        let difference = vsubq_u64(x, y);
+        vbslq_u64(vcgtq_u64(x, difference), difference, x)
+    };
 }
 
 #[inline(always)]

@@ -71,11 +71,11 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     fn muls<const K: usize>(&self, x: &[F; K], w: &[Root; K]) -> [F; K] {
         let (mut quotient, mut high, mut low) = (*x, *x, *x);
         for k in 0..K {
-            quotient[k] = fmadd(x[k], w[k].over_q, self.c.round);
+            quotient[k] = begin_rounding(x[k], w[k].over_q, self.c.round);
             high[k] = mul(x[k], w[k].w);
         }
         for k in 0..K {
-            quotient[k] = sub(quotient[k], self.c.round);
+            quotient[k] = end_rounding(quotient[k], self.c.round);
             low[k] = fmsub(x[k], w[k].w, high[k]);
         }
         for k in 0..K {
