@@ -14,6 +14,7 @@ pub(crate) use std::arch::x86_64::{
 };
 
 pub(crate) const NAME: &str = "avx2";
+pub(crate) const GROUPS: usize = 2;
 
 pub(crate) fn available() -> bool {
     is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")

@@ -26,7 +26,8 @@
 //! lane, and `x y` at most `2^51` in size. It may be rounded to a double before it is rounded to an
 //! integer.
 //!
-//! `NAME` is the name of the backends, and `available()` says if this CPU has the operations. Code
+//! `GROUPS` says how many transforms of 16 words stand side by side, so that products wait less for
+//! one another. `NAME` is the name of the backends, and `available()` says if this CPU has the operations. Code
 //! for x86-64 is compiled for the features of [`F`] by attributes: AArch64 always has its own.
 
 #[cfg(target_arch = "x86_64")]

@@ -146,16 +146,16 @@ fn two_stages<const LAZY: bool, const WORDS: bool>(
 }
 
 /// The last four stages of groups of 16 words, the first group under `node`. The results are words
-/// below q. Two groups at a time, so that products wait less for one another.
+/// below q. [`GROUPS`] at a time.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn in_registers<const LAZY: bool, const WORDS: bool>(
     t: &Context<LAZY>,
     block: &mut [u64],
     node: usize,
 ) {
-    let (pairs, rest) = block.as_chunks_mut::<{ 2 * REGISTER_WORDS }>();
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        groups::<2, LAZY, WORDS>(t, pair, node + 2 * i);
+    let (sets, rest) = block.as_chunks_mut::<{ GROUPS * REGISTER_WORDS }>();
+    for (i, set) in sets.iter_mut().enumerate() {
+        groups::<GROUPS, LAZY, WORDS>(t, set, node + GROUPS * i);
     }
     if !rest.is_empty() {
         groups::<1, LAZY, WORDS>(t, rest, node);

@@ -133,17 +133,17 @@ fn two_stages<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usiz
 }
 
 /// The first four stages of groups of 16 words, the last stage of the first group under `node`,
-/// from words to floats. With `ALL_BUT_ONE`, the last of the four stages is left out. Two groups at
-/// a time, as in the forward transform.
+/// from words to floats. With `ALL_BUT_ONE`, the last of the four stages is left out.
+/// [`GROUPS`] at a time.
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn in_registers<const LAZY: bool, const ALL_BUT_ONE: bool>(
     t: &Context<LAZY>,
     block: &mut [u64],
     node: usize,
 ) {
-    let (pairs, rest) = block.as_chunks_mut::<{ 2 * REGISTER_WORDS }>();
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        groups::<2, LAZY, ALL_BUT_ONE>(t, pair, node + 2 * i);
+    let (sets, rest) = block.as_chunks_mut::<{ GROUPS * REGISTER_WORDS }>();
+    for (i, set) in sets.iter_mut().enumerate() {
+        groups::<GROUPS, LAZY, ALL_BUT_ONE>(t, set, node + GROUPS * i);
     }
     if !rest.is_empty() {
         groups::<1, LAZY, ALL_BUT_ONE>(t, rest, node);
