@@ -8,7 +8,7 @@
 //! | `add`, `sub`, `mul` | of floats |
 //! | `fmadd`, `fmsub`, `fnmadd` of `(x, y, z)` | `x y + z`, `x y - z`, `z - x y`, rounded once |
 //! | `round` | the nearest integer, of two the even one |
-//! | `begin_rounding(x, y, c)`, `end_rounding(z, c)` | together the integer next to `x y`, see below |
+//! | `begin_rounding(x, y, c)`, `end_rounding(z, c)` | together the integer next to `x y`: below |
 //! | `add_rest(s, x, y, z)` | `s + (x y - z)`, where both sums are exact |
 //! | `add_to_negative(x, y)` | `x + y` in lanes where the sign bit of `x` is set, else `x` |
 //! | `add_words`, `sub_words`, `and`, `or`, `xor` | of words, wrapping |
@@ -22,13 +22,13 @@
 //! | `load`, `store`, `load_floats`, `store_floats` | four words or floats, without alignment |
 //! | `floats_of_i32` | four integers in memory, as floats |
 //!
-//! Rounding is in two steps so that others can stand between them. Here `c` is `1.5 * 2^52` in every
-//! lane, and `x y` at most `2^51` in size. It may be rounded to a double before it is rounded to an
-//! integer.
+//! Rounding is in two steps so that others can stand between them. Here `c` is `1.5 * 2^52` in
+//! every lane, and `x y` at most `2^51` in size. It may be rounded to a double before it is rounded
+//! to an integer.
 //!
 //! `GROUPS` says how many transforms of 16 words stand side by side, so that products wait less for
-//! one another. `NAME` is the name of the backends, and `available()` says if this CPU has the operations. Code
-//! for x86-64 is compiled for the features of [`F`] by attributes: AArch64 always has its own.
+//! one another. `NAME` is the name of the backends, and `available()` says if this CPU has the
+//! operations. Code for x86-64 is compiled for them by attributes: AArch64 always has its own.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

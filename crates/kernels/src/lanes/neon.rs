@@ -12,8 +12,9 @@ pub(crate) struct I(uint64x2_t, uint64x2_t);
 
 pub(crate) const NAME: &str = "neon";
 
-/// The halves of vectors are apart already. With two groups registers would not suffice: 5.5 and 2.1
-/// cycles a butterfly in place of 4.2 and 1.9 on Neoverse N1 and V1, as `llvm-mca` predicts.
+/// The halves of vectors are apart already, and registers would not suffice for two groups: 5.5 and
+/// 2.1 cycles a butterfly in place of 4.2 and 1.9 on Neoverse N1 and V1, as `llvm-mca` predicts.
+/// For `apple-m1` it predicts 2.7 in place of 4.3, by the long latencies of an older core.
 pub(crate) const GROUPS: usize = 1;
 
 pub(crate) fn available() -> bool {
@@ -46,6 +47,7 @@ by_halves! {
     round(x: F) -> F = vrndnq_f64(x);
     begin_rounding(x: F, y: F, _round: F) -> F = vmulq_f64(x, y);
     end_rounding(x: F, _round: F) -> F = vrndnq_f64(x);
+    // Exact in this order too, and -0 only if `sum` is.
     add_rest(sum: F, x: F, y: F, z: F) -> F = vsubq_f64(sum, vfmsq_f64(z, x, y));
     add_words(x: I, y: I) -> I = vaddq_u64(x, y);
     sub_words(x: I, y: I) -> I = vsubq_u64(x, y);

@@ -41,8 +41,8 @@ unsafe fn transpose_4([a, b, c, d]: [F; 4]) -> [F; 4] {
     }
 }
 
-// In the functions below the CPU has the operations of `lanes`: either a value exists, or the caller
-// vouches for it.
+// In the functions below the CPU has the operations of `lanes`: either a value exists, or the
+// caller vouches for it.
 impl Vector for Fours {
     #[inline(always)]
     unsafe fn splat(x: f64) -> Self {
