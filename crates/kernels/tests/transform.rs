@@ -54,7 +54,7 @@ fn compare_with_scalar(log_degrees: std::ops::RangeInclusive<u32>) {
         let n = 1usize << log_n;
         for bits in BITS.into_iter().filter(|&b| b > log_n + 2) {
             let q = ntt_prime(bits, n);
-            let table = NttTable::new(q, n).unwrap();
+            let table = NttTable::new(q, n).expect("a prime, 1 modulo 2N");
             let max = q.value() - 1;
             // All words q - 1 are the largest input. Alternating extremes give the largest
             // differences.
