@@ -173,12 +173,12 @@ pub(crate) fn check_mat_mul(moduli: &[Modulus], m: &[u64], x: &[&[u64]], out: &[
 }
 
 /// A part of a matrix product: moduli, the rows of the matrix and the rows of the result.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) type Rows<'a, 'b, 'c> = (&'a [Modulus], &'a [u64], &'b mut [&'c mut [u64]]);
 
 /// Cuts a matrix product of `inner` terms with words of `x_bits` bits into runs of rows. Calls
 /// `narrow` where moduli and words have at most 50 bits, else `wide`.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) fn by_width(
     (moduli, mut m, mut out): Rows,
     (inner, x_bits): (usize, u32),
@@ -200,13 +200,17 @@ pub(crate) fn by_width(
 /// Every backend that this CPU can run, slowest first. The scalar reference is always there.
 pub fn available() -> Vec<&'static dyn Kernels> {
     #[cfg_attr(
-        not(any(target_arch = "x86_64", target_arch = "wasm32")),
+        not(any(
+            target_arch = "x86_64",
+            target_arch = "aarch64",
+            target_arch = "wasm32"
+        )),
         expect(unused_mut, reason = "nothing to add")
     )]
     let mut all: Vec<&'static dyn Kernels> = vec![&Scalar];
-    #[cfg(target_arch = "x86_64")]
-    if let Some(avx2) = crate::avx2::Avx2::detect() {
-        all.push(avx2);
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    if let Some(four) = crate::four::Four::detect() {
+        all.push(four);
     }
     #[cfg(target_arch = "x86_64")]
     if let Some(avx512) = crate::avx512::Avx512::detect() {

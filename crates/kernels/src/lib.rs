@@ -35,12 +35,14 @@ mod aligned;
 mod array;
 mod automorphism;
 #[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
 mod avx512;
 mod backend;
 mod counted;
 mod float;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod four;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod lanes;
 mod memory;
 mod modulus;
 #[doc(hidden)]

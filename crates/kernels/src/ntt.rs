@@ -39,8 +39,8 @@ pub struct NttTable {
     shoup: Shoup,
     /// Made at the first use by `Float`, the only backend that needs it.
     factors: OnceLock<Box<[Factor]>>,
-    /// Made at the first use by AVX2, the only backend that needs it.
-    #[cfg(target_arch = "x86_64")]
+    /// Made at the first use by AVX2 or NEON, the only backends that need it.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     floats: OnceLock<FloatRoots>,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct Shoup {
 }
 
 /// The roots as `f64`, centred: in `(-q/2, q/2]`.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[derive(Clone, Debug)]
 pub(crate) struct FloatRoots {
     pub(crate) forward: Box<[f64]>,
@@ -106,7 +106,7 @@ impl NttTable {
             last,
             shoup,
             factors: OnceLock::new(),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             floats: OnceLock::new(),
         })
     }
@@ -146,7 +146,7 @@ impl NttTable {
         })
     }
 
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) fn floats(&self) -> &FloatRoots {
         let float = |w| self.q.center(self.q.mul_montgomery(1, w)) as f64;
         self.floats.get_or_init(|| FloatRoots {

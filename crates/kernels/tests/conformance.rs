@@ -299,6 +299,18 @@ fn quotient(moduli: &[Modulus], word: impl Fn(usize) -> u64) -> u64 {
     (sum >> 56) as u64
 }
 
+/// On other CPUs a backend may be absent, and its tests pass without it.
+#[cfg(target_arch = "aarch64")]
+#[test]
+fn every_aarch64_cpu_has_the_kernels_for_neon() {
+    assert!(backends().iter().any(|k| k.name() == "neon"));
+    assert!(
+        palladion_kernels::torus_available()
+            .iter()
+            .any(|k| k.name() == "neon")
+    );
+}
+
 #[test]
 #[should_panic(expected = "one length")]
 fn lengths_that_differ_are_refused() {

@@ -6,9 +6,9 @@ mod vector;
 mod words;
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod four;
 mod scalar;
 
 use std::sync::OnceLock;
@@ -237,8 +237,15 @@ backend!(
     /// Proof that this CPU has AVX2 and FMA: only [`torus_available`] makes one.
     Avx2Torus,
     "avx2",
-    avx2::Ymms,
+    four::Fours,
     "avx2,fma"
+);
+#[cfg(target_arch = "aarch64")]
+backend!(
+    /// Every AArch64 CPU has NEON.
+    NeonTorus,
+    "neon",
+    four::Fours
 );
 #[cfg(target_arch = "x86_64")]
 backend!(
@@ -252,7 +259,7 @@ backend!(
 /// Every backend that this CPU can run, slowest first. The scalar reference is always there.
 pub fn torus_available() -> Vec<&'static dyn TorusKernels> {
     #[cfg_attr(
-        not(target_arch = "x86_64"),
+        not(any(target_arch = "x86_64", target_arch = "aarch64")),
         expect(unused_mut, reason = "nothing to add")
     )]
     let mut all: Vec<&'static dyn TorusKernels> = vec![&ScalarTorus(())];
@@ -270,6 +277,8 @@ pub fn torus_available() -> Vec<&'static dyn TorusKernels> {
             all.push(&Avx512Torus(()));
         }
     }
+    #[cfg(target_arch = "aarch64")]
+    all.push(&NeonTorus(()));
     all
 }
 

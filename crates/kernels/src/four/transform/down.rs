@@ -1,16 +1,15 @@
 //! The forward transform, from coefficients to values. A butterfly takes one product.
 
-use std::arch::x86_64::*;
-
 use super::super::float::*;
 use super::*;
 use crate::NttTable;
+use crate::lanes::*;
 
 /// Bits of the largest moduli whose values are reduced only at the end: 17 stages leave values
 /// below `(1 + 17 * 7/8) q < 16 q <= 2^51`.
 const LAZY_BITS: u32 = 47;
 
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 pub(in super::super) fn ntt(table: &NttTable, a: &mut [u64]) {
     let bits = table.modulus().bits();
     // A reduction leaves at most a little over q/2, and each stage adds up to 7/8 q.
@@ -28,7 +27,7 @@ pub(in super::super) fn ntt(table: &NttTable, a: &mut [u64]) {
 }
 
 /// All stages of the block under `node`. With `WORDS` the block holds words, otherwise floats.
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn descend<const LAZY: bool, const WORDS: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
     if block.len() > L1_WORDS {
         two_stages::<LAZY, WORDS>(t, block, node);
@@ -66,16 +65,16 @@ impl<const LAZY: bool> Context<'_, LAZY> {
 
     /// `x + w y` and `x - w y`.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn forward(&self, [x, y]: [F; 2], w: Root, reduce: bool) -> [F; 2] {
         let x = if reduce { self.c.reduce(x) } else { x };
         let t = self.mul(y, w);
-        [_mm256_add_pd(x, t), _mm256_sub_pd(x, t)]
+        [add(x, t), sub(x, t)]
     }
 
     /// As [`forward`](Self::forward), for several butterflies at once.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn forwards<const K: usize>(
         &self,
         x: &mut [F; K],
@@ -90,15 +89,15 @@ impl<const LAZY: bool> Context<'_, LAZY> {
             }
         }
         for k in 0..K {
-            y[k] = _mm256_sub_pd(x[k], t[k]);
-            x[k] = _mm256_add_pd(x[k], t[k]);
+            y[k] = sub(x[k], t[k]);
+            x[k] = add(x[k], t[k]);
         }
     }
 
     /// Converts floats to words below q. Values of a lazy transform are below `16 q`, with
     /// `q < 2^47`.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn finish(&self, x: F) -> I {
         if LAZY {
             self.c.floor(x)
@@ -108,7 +107,7 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     }
 }
 
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn one_stage<const LAZY: bool, const WORDS: bool>(
     t: &Context<LAZY>,
     block: &mut [u64],
@@ -124,7 +123,7 @@ fn one_stage<const LAZY: bool, const WORDS: bool>(
     }
 }
 
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn two_stages<const LAZY: bool, const WORDS: bool>(
     t: &Context<LAZY>,
     block: &mut [u64],
@@ -147,16 +146,16 @@ fn two_stages<const LAZY: bool, const WORDS: bool>(
 }
 
 /// The last four stages of groups of 16 words, the first group under `node`. The results are words
-/// below q. Two groups at a time, so that products wait less for one another.
-#[target_feature(enable = "avx2,fma")]
+/// below q. [`GROUPS`] at a time.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn in_registers<const LAZY: bool, const WORDS: bool>(
     t: &Context<LAZY>,
     block: &mut [u64],
     node: usize,
 ) {
-    let (pairs, rest) = block.as_chunks_mut::<{ 2 * REGISTER_WORDS }>();
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        groups::<2, LAZY, WORDS>(t, pair, node + 2 * i);
+    let (sets, rest) = block.as_chunks_mut::<{ GROUPS * REGISTER_WORDS }>();
+    for (i, set) in sets.iter_mut().enumerate() {
+        groups::<GROUPS, LAZY, WORDS>(t, set, node + GROUPS * i);
     }
     if !rest.is_empty() {
         groups::<1, LAZY, WORDS>(t, rest, node);
@@ -164,7 +163,7 @@ fn in_registers<const LAZY: bool, const WORDS: bool>(
 }
 
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn groups<const G: usize, const LAZY: bool, const WORDS: bool>(
     t: &Context<LAZY>,
     words: &mut [u64],
@@ -172,7 +171,7 @@ fn groups<const G: usize, const LAZY: bool, const WORDS: bool>(
 ) {
     let (words, _) = words.as_chunks_mut::<4>();
     let reduce = [1, 2, 4, 8].map(|k| t.reduces(k * node));
-    let mut x = [[_mm256_setzero_pd(); G]; 4];
+    let mut x = [[zero(); G]; 4];
     for g in 0..G {
         for j in 0..4 {
             x[j][g] = take::<WORDS>(&t.c, &words[4 * g + j]);

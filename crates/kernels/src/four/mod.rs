@@ -1,6 +1,14 @@
-//! AVX2 with FMA: four residues per vector. Products modulo `q` and sums of products are computed
-//! exactly, in `f64`. For wide moduli, everything but sums and differences goes to the scalar
-//! reference.
+//! Four residues per vector, by AVX2 with FMA or by NEON: see [`lanes`]. Products modulo `q` and
+//! sums of products are computed exactly, in `f64`. For wide moduli, everything but sums and
+//! differences goes to the scalar reference.
+#![cfg_attr(
+    target_arch = "aarch64",
+    expect(
+        unused_unsafe,
+        clippy::redundant_closure,
+        reason = "functions that need no features are safe, and are functions of any closure's type"
+    )
+)]
 
 mod dot;
 mod elementwise;
@@ -12,17 +20,16 @@ mod transform;
 use self::sums::MIN_BITS;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
 use crate::quotient::{self, Reciprocal};
-use crate::{Kernels, Modulus, NttTable, Scalar};
+use crate::{Kernels, Modulus, NttTable, Scalar, lanes};
 
-/// Proof that this CPU has AVX2 and FMA: only [`Avx2::detect`] makes one.
+/// Proof that this CPU has the operations of [`lanes`]: only [`Four::detect`] makes one.
 #[derive(Debug)]
-pub(crate) struct Avx2(());
+pub(crate) struct Four(());
 
-impl Avx2 {
+impl Four {
     pub(crate) fn detect() -> Option<&'static Self> {
-        static HERE: Avx2 = Avx2(());
-        let here = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        here.then_some(&HERE)
+        static HERE: Four = Four(());
+        lanes::available().then_some(&HERE)
     }
 }
 
@@ -49,9 +56,9 @@ fn has_sums(q: &Modulus) -> bool {
     !q.is_wide() && q.bits() >= MIN_BITS
 }
 
-impl Kernels for Avx2 {
+impl Kernels for Four {
     fn name(&self) -> &'static str {
-        "avx2"
+        lanes::NAME
     }
 
     fn ntt(&self, table: &NttTable, a: &mut [u64]) {
@@ -156,7 +163,7 @@ impl Kernels for Avx2 {
     }
 
     fn lift_into(&self, q: &Modulus, out: &mut [u64], a: &[i32]) {
-        #[target_feature(enable = "avx2")]
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
         fn compiled(q: &Modulus, out: &mut [u64], a: &[i32]) {
             lift(q, out, a);
         }
@@ -166,7 +173,7 @@ impl Kernels for Avx2 {
     }
 
     fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
-        #[target_feature(enable = "avx2")]
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
         fn compiled(y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {
             quotient::quotients(y, reciprocals, out);
         }

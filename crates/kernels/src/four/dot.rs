@@ -1,14 +1,12 @@
 //! Dot products. Each term reads two limbs, each once.
 
-use std::arch::x86_64::*;
-
-use super::float::*;
 use super::sums::{Sums, limits};
 use crate::Modulus;
 use crate::array::array;
+use crate::lanes::*;
 
 /// `out = sum of a[k] * b[k]`, added to the old `out` if `ADD`. The caller has checked the lengths.
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
     let limits = limits(a.len(), 2 * q.bits());
     let (terms, sums) = (limits.0, Sums::new(q, limits));
@@ -16,7 +14,7 @@ pub(super) fn dot<const ADD: bool>(q: &Modulus, out: &mut [u64], a: &[&[u64]], b
     let (vectors, tail) = out.as_chunks_mut::<8>();
     let done = 8 * vectors.len();
     for (i, out) in vectors.iter_mut().enumerate() {
-        let (mut first, mut second) = (_mm256_setzero_pd(), _mm256_setzero_pd());
+        let (mut first, mut second) = (zero(), zero());
         if ADD {
             // SAFETY: `out` has 8 words.
             let [low, high] = unsafe { array!(k => load(out.as_ptr().add(4 * k))) };

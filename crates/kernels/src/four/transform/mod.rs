@@ -13,10 +13,9 @@ mod up;
 pub(super) use self::down::ntt;
 pub(super) use self::up::intt;
 
-use std::arch::x86_64::*;
-
 use super::float::*;
 use crate::array::array;
+use crate::lanes::*;
 
 /// Words of a block that stays in the L1 cache: half of one of 32 KiB.
 const L1_WORDS: usize = 2048;
@@ -45,22 +44,22 @@ struct Root {
 
 impl<const LAZY: bool> Context<'_, LAZY> {
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn root(&self, w: F) -> Root {
-        let over_q = _mm256_mul_pd(w, self.c.q_inverse);
+        let over_q = mul(w, self.c.q_inverse);
         Root { w, over_q }
     }
 
     /// The root of a node, in every lane.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn node(&self, node: usize) -> Root {
-        self.root(_mm256_set1_pd(self.roots[node]))
+        self.root(splat(self.roots[node]))
     }
 
     /// `x * w` modulo q, in size below 7/8 q, for `|x| <= 2^51`.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn mul(&self, x: F, w: Root) -> F {
         self.c.mul_by(x, w.w, w.over_q)
     }
@@ -68,22 +67,22 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     /// As [`mul`](Self::mul), for several products. Instructions stand in the order in which their
     /// operands are ready.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn muls<const K: usize>(&self, x: &[F; K], w: &[Root; K]) -> [F; K] {
         let (mut quotient, mut high, mut low) = (*x, *x, *x);
         for k in 0..K {
-            quotient[k] = _mm256_fmadd_pd(x[k], w[k].over_q, self.c.round);
-            high[k] = _mm256_mul_pd(x[k], w[k].w);
+            quotient[k] = begin_rounding(x[k], w[k].over_q, self.c.round);
+            high[k] = mul(x[k], w[k].w);
         }
         for k in 0..K {
-            quotient[k] = _mm256_sub_pd(quotient[k], self.c.round);
-            low[k] = _mm256_fmsub_pd(x[k], w[k].w, high[k]);
+            quotient[k] = end_rounding(quotient[k], self.c.round);
+            low[k] = fmsub(x[k], w[k].w, high[k]);
         }
         for k in 0..K {
-            high[k] = _mm256_fnmadd_pd(quotient[k], self.c.q, high[k]);
+            high[k] = fnmadd(quotient[k], self.c.q, high[k]);
         }
         for k in 0..K {
-            high[k] = _mm256_add_pd(high[k], low[k]);
+            high[k] = add(high[k], low[k]);
         }
         high
     }
@@ -94,54 +93,53 @@ impl<const LAZY: bool> Context<'_, LAZY> {
 impl<const LAZY: bool> Context<'_, LAZY> {
     /// The roots of blocks of four words, one per lane.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn halves(&self, node: usize) -> Root {
-        const SWAP_MIDDLE: i32 = 0b11_01_10_00;
         let roots = &self.roots[4 * node..][..4];
         // SAFETY: the slice has 4 floats.
-        let roots = unsafe { _mm256_loadu_pd(roots.as_ptr()) };
-        self.root(_mm256_permute4x64_pd::<SWAP_MIDDLE>(roots))
+        let roots = unsafe { load_floats(roots.as_ptr()) };
+        self.root(swap_middle(roots))
     }
 
     /// The roots of blocks of two words: the first and the second of each block of four.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn pairs(&self, node: usize) -> [Root; 2] {
         let roots = &self.roots[8 * node..][..8];
         // SAFETY: the slice has 8 floats.
-        let [low, high] = unsafe { array!(k => _mm256_loadu_pd(roots.as_ptr().add(4 * k))) };
+        let [low, high] = unsafe { array!(k => load_floats(roots.as_ptr().add(4 * k))) };
         [
-            self.root(_mm256_unpacklo_pd(low, high)),
-            self.root(_mm256_unpackhi_pd(low, high)),
+            self.root(unpack_low(low, high)),
+            self.root(unpack_high(low, high)),
         ]
     }
 }
 
 /// Gathers lane `l` of all four vectors in result `l`, with the vectors in the order 0, 2, 1, 3.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn transpose([a, b, c, d]: [F; 4]) -> [F; 4] {
-    let (low, high) = (_mm256_unpacklo_pd(a, c), _mm256_unpackhi_pd(a, c));
-    let (low2, high2) = (_mm256_unpacklo_pd(b, d), _mm256_unpackhi_pd(b, d));
+    let (low, high) = (unpack_low(a, c), unpack_high(a, c));
+    let (low2, high2) = (unpack_low(b, d), unpack_high(b, d));
     [
-        _mm256_permute2f128_pd::<0x20>(low, low2),
-        _mm256_permute2f128_pd::<0x20>(high, high2),
-        _mm256_permute2f128_pd::<0x31>(low, low2),
-        _mm256_permute2f128_pd::<0x31>(high, high2),
+        low_halves(low, low2),
+        low_halves(high, high2),
+        high_halves(low, low2),
+        high_halves(high, high2),
     ]
 }
 
 /// Inverse of [`transpose`].
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn transpose_back([a, b, c, d]: [F; 4]) -> [F; 4] {
-    let (low, high) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-    let (low2, high2) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+    let (low, high) = (unpack_low(a, b), unpack_high(a, b));
+    let (low2, high2) = (unpack_low(c, d), unpack_high(c, d));
     [
-        _mm256_permute2f128_pd::<0x20>(low, low2),
-        _mm256_permute2f128_pd::<0x31>(low, low2),
-        _mm256_permute2f128_pd::<0x20>(high, high2),
-        _mm256_permute2f128_pd::<0x31>(high, high2),
+        low_halves(low, low2),
+        high_halves(low, low2),
+        low_halves(high, high2),
+        high_halves(high, high2),
     ]
 }
 
@@ -161,27 +159,23 @@ fn halves(block: &mut [u64]) -> (&mut [[u64; 4]], &mut [[u64; 4]]) {
 
 /// Reads four words: as words if `WORDS`, else as floats that [`put`] wrote.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn take<const WORDS: bool>(c: &Consts, from: &[u64; 4]) -> F {
     // SAFETY: `from` has 4 words.
     let x = unsafe { load(from.as_ptr()) };
-    if WORDS {
-        c.float(x)
-    } else {
-        _mm256_castsi256_pd(x)
-    }
+    if WORDS { c.float(x) } else { from_bits(x) }
 }
 
 /// Writes four floats in the place of four words.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn put(to: &mut [u64; 4], x: F) {
-    put_words(to, _mm256_castpd_si256(x));
+    put_words(to, to_bits(x));
 }
 
 /// Writes four words.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn put_words(to: &mut [u64; 4], x: I) {
     // SAFETY: `to` has 4 words.
     unsafe { store(to.as_mut_ptr(), x) }

@@ -5,12 +5,11 @@
 //! [pieces](Plan), each with its own factor. *Long* products, of moduli too large for pieces, take
 //! [two sums](super::sums) and four operations per term.
 
-use std::arch::x86_64::*;
-
 use super::float::*;
 use super::sums::{Sums, limits};
 use crate::Modulus;
 use crate::array::array;
+use crate::lanes::*;
 
 /// Columns of a panel: two vectors.
 const COLUMNS: usize = 8;
@@ -83,7 +82,7 @@ impl Plan {
 
 /// `out = m * x`, row `r` modulo `moduli[r]`, words of `x` below `2^x_bits`. The caller has checked
 /// the lengths.
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 pub(super) fn mat_mul(
     moduli: &[Modulus],
     mut m: &[u64],
@@ -156,7 +155,7 @@ trait Rows<const R: usize>: Copy {
     /// the other. `constants` belong to the moduli of the rows.
     ///
     /// # Safety
-    /// The CPU has AVX2 and FMA.
+    /// The CPU has the operations of `lanes`.
     unsafe fn words(
         constants: &[Self; R],
         m: &[[f64; R]],
@@ -167,7 +166,7 @@ trait Rows<const R: usize>: Copy {
 
 /// Multiplies all blocks of `R` rows. `factors` has one part per block: for each panel line the
 /// factors of its rows.
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn multiply<const R: usize, C: Rows<R>>(
     constants: &[C],
     factors: &[[f64; R]],
@@ -257,7 +256,7 @@ fn packed<const R: usize>(
 /// Converts words below `2^52` to floats, cut into one piece of `bits` bits per line, the lowest
 /// first. Missing words become zeros.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn fill(lines: &mut [Line], words: &[u64], bits: u32) {
     let mut all = [0u64; COLUMNS];
     let words = match words.first_chunk::<COLUMNS>() {
@@ -267,31 +266,30 @@ fn fill(lines: &mut [Line], words: &[u64], bits: u32) {
             &all
         }
     };
-    let shift = _mm_cvtsi32_si128(bits as i32);
-    let piece = _mm256_set1_epi64x((1 << bits) - 1);
+    let piece = splat_word((1 << bits) - 1);
     for j in [0, 4] {
         // SAFETY: `words` has 8 entries, and j + 4 <= 8.
         let mut rest = unsafe { load(words.as_ptr().add(j)) };
         for line in &mut *lines {
-            let float = float_of_word(_mm256_and_si256(rest, piece));
+            let float = float_of_word(and(rest, piece));
             // SAFETY: `line` has 8 entries, and j + 4 <= 8.
-            unsafe { _mm256_storeu_pd(line.as_mut_ptr().add(j), float) };
-            rest = _mm256_srl_epi64(rest, shift);
+            unsafe { store_floats(line.as_mut_ptr().add(j), float) };
+            rest = shift_right(rest, bits);
         }
     }
 }
 
 /// The two vectors of a line.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn vectors(line: &Line) -> [F; 2] {
     // SAFETY: a line has 8 floats.
-    unsafe { array!(k => _mm256_loadu_pd(line.as_ptr().add(4 * k))) }
+    unsafe { array!(k => load_floats(line.as_ptr().add(4 * k))) }
 }
 
 /// Two vectors of words as an array.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn array(words: [I; 2]) -> [u64; COLUMNS] {
     let mut array = [0; COLUMNS];
     for (j, words) in words.into_iter().enumerate() {
@@ -314,35 +312,35 @@ struct Short {
 
 impl Short {
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn new(q: &Modulus) -> Self {
         let quotient = (EXACT as u64 / q.value() - 1) as f64;
         Self {
             c: Consts::new(q),
-            lowest: _mm256_set1_pd(-quotient * q.value() as f64),
-            down: _mm256_set1_pd(ROUND - quotient),
+            lowest: splat(-quotient * q.value() as f64),
+            down: splat(ROUND - quotient),
         }
     }
 
     /// Reduces `x` modulo q to a value just above `-2^53`, which leaves room for positive terms.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn lower(&self, x: F) -> F {
-        let rounded = _mm256_fmadd_pd(x, self.c.q_inverse, self.c.round);
-        _mm256_fnmadd_pd(_mm256_sub_pd(rounded, self.down), self.c.q, x)
+        let rounded = fmadd(x, self.c.q_inverse, self.c.round);
+        fnmadd(sub(rounded, self.down), self.c.q, x)
     }
 }
 
 impl Rows<SHORT_ROWS> for Short {
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     unsafe fn words(
         constants: &[Self; SHORT_ROWS],
         m: &[[f64; SHORT_ROWS]],
         panel: &[Line],
         terms: usize,
     ) -> [[u64; COLUMNS]; SHORT_ROWS] {
-        let mut sums = [[_mm256_setzero_pd(); 2]; SHORT_ROWS];
+        let mut sums = [[zero(); 2]; SHORT_ROWS];
         for (sums, c) in sums.iter_mut().zip(constants) {
             *sums = [c.lowest; 2];
         }
@@ -355,9 +353,9 @@ impl Rows<SHORT_ROWS> for Short {
             for (factors, line) in m.iter().zip(panel) {
                 let x = vectors(line);
                 for (sums, factor) in sums.iter_mut().zip(factors) {
-                    let factor = _mm256_set1_pd(*factor);
+                    let factor = splat(*factor);
                     for (sum, x) in sums.iter_mut().zip(x) {
-                        *sum = _mm256_fmadd_pd(x, factor, *sum);
+                        *sum = fmadd(x, factor, *sum);
                     }
                 }
             }
@@ -373,20 +371,20 @@ impl Rows<SHORT_ROWS> for Short {
 
 impl Rows<LONG_ROWS> for Sums {
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     unsafe fn words(
         constants: &[Self; LONG_ROWS],
         m: &[[f64; LONG_ROWS]],
         panel: &[Line],
         terms: usize,
     ) -> [[u64; COLUMNS]; LONG_ROWS] {
-        let mut totals = [[_mm256_setzero_pd(); 2]; LONG_ROWS];
+        let mut totals = [[zero(); 2]; LONG_ROWS];
         for (m, panel) in m.chunks(terms).zip(panel.chunks(terms)) {
             let mut sums = [[constants[0].zero(); 2]; LONG_ROWS];
             for (factors, line) in m.iter().zip(panel) {
                 let x = vectors(line);
                 for ((sums, factor), c) in sums.iter_mut().zip(factors).zip(constants) {
-                    let factor = _mm256_set1_pd(*factor);
+                    let factor = splat(*factor);
                     for (sum, x) in sums.iter_mut().zip(x) {
                         *sum = c.add(*sum, x, factor);
                     }

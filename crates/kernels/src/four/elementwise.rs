@@ -1,10 +1,9 @@
 //! Operations word by word. The callers in `mod.rs` have checked that all slices have one length.
 
-use std::arch::x86_64::*;
-
 use super::float::*;
 use crate::Modulus;
 use crate::array::array;
+use crate::lanes::*;
 
 /// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`. The last, partial vector is copied to the
 /// stack.
@@ -12,7 +11,7 @@ use crate::array::array;
 /// # Safety
 /// Every pointer reaches `len` words, `out` writable; `out` may equal one of `ins`.
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 unsafe fn map<const K: usize>(
     out: *mut u64,
     ins: [*const u64; K],
@@ -44,7 +43,7 @@ unsafe fn map<const K: usize>(
 macro_rules! kernel {
     ($name:ident ( $first:ident $(, $slice:ident)* ; $($scalar:ident)? ) from [$($input:ident),*],
      |$q:ident, $c:ident| { $($setup:tt)* } $f:expr) => {
-        #[target_feature(enable = "avx2,fma")]
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
         pub(super) fn $name(
             $q: &Modulus, $first: &mut [u64] $(, $slice: &[u64])* $(, $scalar: u64)?
         ) {
@@ -59,29 +58,28 @@ macro_rules! kernel {
 }
 
 kernel!(add_assign(a, b;) from [a, b], |q, c| {}
-    |[x, y]| c.subtract_once(_mm256_add_epi64(x, y)));
+    |[x, y]| c.subtract_once(add_words(x, y)));
 kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| {
-    let d = _mm256_sub_epi64(x, y);
-    select_negative(d, _mm256_add_epi64(d, c.q_int), d)
+    add_words_to_negative(sub_words(x, y), c.q_int)
 });
 kernel!(neg_assign(a;) from [a], |q, c| {}
-    |[x]| c.subtract_once(_mm256_sub_epi64(c.q_int, x)));
+    |[x]| c.subtract_once(sub_words(c.q_int, x)));
 kernel!(mul_into(out, a, b;) from [a, b], |q, c| {}
     |[x, y]| c.finish(c.mul(c.float(x), c.float(y))));
 kernel!(mul_assign(a, b;) from [a, b], |q, c| {}
     |[x, y]| c.finish(c.mul(c.float(x), c.float(y))));
 kernel!(mul_add_assign(acc, a, b;) from [acc, a, b], |q, c| {} |[z, x, y]| {
     let product = c.finish(c.mul(c.float(x), c.float(y)));
-    c.subtract_once(_mm256_add_epi64(z, product))
+    c.subtract_once(add_words(z, product))
 });
-kernel!(scalar_mul_assign(a; s) from [a], |q, c| { let s = _mm256_set1_pd(s as f64); }
+kernel!(scalar_mul_assign(a; s) from [a], |q, c| { let s = splat(s as f64); }
     |[x]| c.finish(c.mul(c.float(x), s)));
 kernel!(scalar_mul_add_assign(acc, a; s) from [acc, a], |q, c| {
-    let s = _mm256_set1_pd(s as f64);
+    let s = splat(s as f64);
 } |[z, x]| {
     let product = c.finish(c.mul(c.float(x), s));
-    c.subtract_once(_mm256_add_epi64(z, product))
+    c.subtract_once(add_words(z, product))
 });
-kernel!(sub_scalar_mul_assign(a, b; s) from [a, b], |q, c| { let s = _mm256_set1_pd(s as f64); }
-    |[x, y]| c.finish(c.mul(_mm256_sub_pd(c.float(x), c.float(y)), s)));
+kernel!(sub_scalar_mul_assign(a, b; s) from [a, b], |q, c| { let s = splat(s as f64); }
+    |[x, y]| c.finish(c.mul(sub(c.float(x), c.float(y)), s)));
 kernel!(reduce_into(out, a;) from [a], |q, c| {} |[x]| c.finish(c.reduce(c.float(x))));

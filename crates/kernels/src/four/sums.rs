@@ -14,10 +14,9 @@
 //! With `2^e` terms of at most `2^bits`, high sums stay in their binade if `bits + e <= 51 + s`,
 //! and low sums are exact if `e + s - 1 <= 53`.
 
-use std::arch::x86_64::*;
-
 use super::float::*;
 use crate::Modulus;
+use crate::lanes::*;
 
 /// Bits of the smallest modulus of these sums. Quotients by smaller moduli would not fit a double.
 pub(super) const MIN_BITS: u32 = 12;
@@ -49,34 +48,34 @@ pub(super) struct Sums {
 impl Sums {
     /// Constants for sums of `terms` terms with the exponent `s`, both as [`limits`] gives them.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     pub(super) fn new(q: &Modulus, (terms, s): (usize, u32)) -> Self {
         let power = (1u64 << s) as f64;
         let shift = q.center(q.reduce_u128(1 << s)) as f64 / power;
         let low = terms as f64 * power / 2.0;
         Self {
             c: Consts::new(q),
-            start: _mm256_set1_pd(ROUND * power),
-            shift: _mm256_set1_pd(shift),
-            shift_over_q: _mm256_set1_pd(shift / q.value() as f64),
+            start: splat(ROUND * power),
+            shift: splat(shift),
+            shift_over_q: splat(shift / q.value() as f64),
             large: low + 2.0 * q.value() as f64 > (1u64 << 51) as f64,
         }
     }
 
     /// The empty sum.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     pub(super) fn zero(&self) -> Sum {
-        [self.start, _mm256_setzero_pd()]
+        [self.start, zero()]
     }
 
     /// `sum + x * y`.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     pub(super) fn add(&self, [high, low]: Sum, x: F, y: F) -> Sum {
-        let next = _mm256_fmadd_pd(x, y, high);
-        let part = _mm256_sub_pd(next, high);
-        [next, _mm256_add_pd(low, _mm256_fmsub_pd(x, y, part))]
+        let next = fmadd(x, y, high);
+        let part = sub(next, high);
+        [next, add_rest(low, x, y, part)]
     }
 
     /// `total + sum` modulo q, in size at most a little over q/2, for `|total| < q`.
@@ -84,12 +83,12 @@ impl Sums {
     /// The high sum is a multiple of `2^s` below `2^(51 + s)`, so its product with the shift is
     /// below `7/8 q`.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     pub(super) fn settle(&self, [high, low]: Sum, total: F) -> F {
-        let high = _mm256_sub_pd(high, self.start);
+        let high = sub(high, self.start);
         let high = self.c.mul_by(high, self.shift, self.shift_over_q);
         let low = if self.large { self.c.reduce(low) } else { low };
-        let low = _mm256_add_pd(low, total);
-        self.c.reduce(_mm256_add_pd(high, low))
+        let low = add(low, total);
+        self.c.reduce(add(high, low))
     }
 }

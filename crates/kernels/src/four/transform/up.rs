@@ -1,12 +1,11 @@
 //! The inverse transform, from values to coefficients. The last stage multiplies by `1/N` too.
 
-use std::arch::x86_64::*;
-
 use super::super::float::*;
 use super::*;
 use crate::NttTable;
+use crate::lanes::*;
 
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 pub(in super::super) fn intt(table: &NttTable, a: &mut [u64]) {
     let floats = table.floats();
     // Each stage doubles sums. They begin below q, or below 7/8 q after a reduction.
@@ -20,7 +19,7 @@ pub(in super::super) fn intt(table: &NttTable, a: &mut [u64]) {
 }
 
 /// All stages. The last one has its own factors, `last`, for sums and for differences.
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn finish<const LAZY: bool>(t: &Context<LAZY>, a: &mut [u64], last: [f64; 2]) {
     let low = a.len() / 2;
     let (left, right) = a.split_at_mut(low);
@@ -30,17 +29,17 @@ fn finish<const LAZY: bool>(t: &Context<LAZY>, a: &mut [u64], last: [f64; 2]) {
         ascend(t, left, 2);
         ascend(t, right, 3);
     }
-    let [sum, difference] = array!(k => t.root(_mm256_set1_pd(last[k])));
+    let [sum, difference] = array!(k => t.root(splat(last[k])));
     let (low, high) = halves(a);
     for (a, b) in low.iter_mut().zip(high) {
         let (x, y) = (take::<false>(&t.c, a), take::<false>(&t.c, b));
-        put_words(a, t.c.finish(t.mul(_mm256_add_pd(x, y), sum)));
-        put_words(b, t.c.finish(t.mul(_mm256_sub_pd(x, y), difference)));
+        put_words(a, t.c.finish(t.mul(add(x, y), sum)));
+        put_words(b, t.c.finish(t.mul(sub(x, y), difference)));
     }
 }
 
 /// All stages of the block under `node`, from words to floats.
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn ascend<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
     if block.len() > L1_WORDS {
         let quarter = block.len() / 4;
@@ -71,16 +70,16 @@ impl<const LAZY: bool> Context<'_, LAZY> {
 
     /// `x + y` and `(x - y) w`.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn inverse(&self, [x, y]: [F; 2], w: Root, reduce: bool) -> [F; 2] {
-        let sum = _mm256_add_pd(x, y);
+        let sum = add(x, y);
         let sum = if reduce { self.c.reduce(sum) } else { sum };
-        [sum, self.mul(_mm256_sub_pd(x, y), w)]
+        [sum, self.mul(sub(x, y), w)]
     }
 
     /// As [`inverse`](Self::inverse), for several butterflies at once.
     #[inline]
-    #[target_feature(enable = "avx2,fma")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
     fn inverses<const K: usize>(
         &self,
         x: &mut [F; K],
@@ -90,8 +89,8 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     ) {
         let mut difference = *x;
         for k in 0..K {
-            difference[k] = _mm256_sub_pd(x[k], y[k]);
-            x[k] = _mm256_add_pd(x[k], y[k]);
+            difference[k] = sub(x[k], y[k]);
+            x[k] = add(x[k], y[k]);
         }
         if reduce {
             for x in x.iter_mut() {
@@ -102,7 +101,7 @@ impl<const LAZY: bool> Context<'_, LAZY> {
     }
 }
 
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn one_stage<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
     let (w, reduce) = (t.node(node), t.reduces_sums(block.len()));
     let (low, high) = halves(block);
@@ -114,7 +113,7 @@ fn one_stage<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize
     }
 }
 
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn two_stages<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usize) {
     let (outer, inner) = (t.node(node), [t.node(2 * node), t.node(2 * node + 1)]);
     let second = t.reduces_sums(block.len());
@@ -134,17 +133,17 @@ fn two_stages<const LAZY: bool>(t: &Context<LAZY>, block: &mut [u64], node: usiz
 }
 
 /// The first four stages of groups of 16 words, the last stage of the first group under `node`,
-/// from words to floats. With `ALL_BUT_ONE`, the last of the four stages is left out. Two groups at
-/// a time, as in the forward transform.
-#[target_feature(enable = "avx2,fma")]
+/// from words to floats. With `ALL_BUT_ONE`, the last of the four stages is left out.
+/// [`GROUPS`] at a time.
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn in_registers<const LAZY: bool, const ALL_BUT_ONE: bool>(
     t: &Context<LAZY>,
     block: &mut [u64],
     node: usize,
 ) {
-    let (pairs, rest) = block.as_chunks_mut::<{ 2 * REGISTER_WORDS }>();
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        groups::<2, LAZY, ALL_BUT_ONE>(t, pair, node + 2 * i);
+    let (sets, rest) = block.as_chunks_mut::<{ GROUPS * REGISTER_WORDS }>();
+    for (i, set) in sets.iter_mut().enumerate() {
+        groups::<GROUPS, LAZY, ALL_BUT_ONE>(t, set, node + GROUPS * i);
     }
     if !rest.is_empty() {
         groups::<1, LAZY, ALL_BUT_ONE>(t, rest, node);
@@ -152,7 +151,7 @@ fn in_registers<const LAZY: bool, const ALL_BUT_ONE: bool>(
 }
 
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
 fn groups<const G: usize, const LAZY: bool, const ALL_BUT_ONE: bool>(
     t: &Context<LAZY>,
     words: &mut [u64],
@@ -160,7 +159,7 @@ fn groups<const G: usize, const LAZY: bool, const ALL_BUT_ONE: bool>(
 ) {
     let (words, _) = words.as_chunks_mut::<4>();
     let reduce = [2, 4, 8, 16].map(|words| t.reduces_sums(words));
-    let mut x = [[_mm256_setzero_pd(); G]; 4];
+    let mut x = [[zero(); G]; 4];
     for g in 0..G {
         let words: [F; 4] = array!(j => take::<true>(&t.c, &words[4 * g + j]));
         [x[0][g], x[1][g], x[2][g], x[3][g]] = transpose(words);

@@ -1,15 +1,18 @@
-//! Eight doubles in two registers.
-
-use std::arch::x86_64::*;
+//! Eight doubles in two vectors of four: AVX2 or NEON.
+#![cfg_attr(
+    target_arch = "aarch64",
+    expect(unused_unsafe, reason = "operations of NEON are safe")
+)]
 
 use super::vector::Vector;
 use crate::array::array;
+use crate::lanes::*;
 
-/// Two registers of AVX2.
+/// Two vectors.
 #[derive(Clone, Copy)]
-pub(super) struct Ymms([__m256d; 2]);
+pub(super) struct Fours([F; 2]);
 
-impl Ymms {
+impl Fours {
     #[inline(always)]
     fn numbers(self) -> [f64; 8] {
         let mut out = [0.0; 8];
@@ -22,85 +25,80 @@ impl Ymms {
 /// Transposes a matrix of four by four numbers.
 ///
 /// # Safety
-/// The CPU has AVX.
+/// The CPU has the operations of `lanes`.
 #[inline(always)]
-unsafe fn transpose_4([a, b, c, d]: [__m256d; 4]) -> [__m256d; 4] {
+unsafe fn transpose_4([a, b, c, d]: [F; 4]) -> [F; 4] {
     // SAFETY: by the caller.
     unsafe {
-        let (ab0, ab1) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
-        let (cd0, cd1) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+        let (ab0, ab1) = (unpack_low(a, b), unpack_high(a, b));
+        let (cd0, cd1) = (unpack_low(c, d), unpack_high(c, d));
         [
-            _mm256_permute2f128_pd::<0x20>(ab0, cd0),
-            _mm256_permute2f128_pd::<0x20>(ab1, cd1),
-            _mm256_permute2f128_pd::<0x31>(ab0, cd0),
-            _mm256_permute2f128_pd::<0x31>(ab1, cd1),
+            low_halves(ab0, cd0),
+            low_halves(ab1, cd1),
+            high_halves(ab0, cd0),
+            high_halves(ab1, cd1),
         ]
     }
 }
 
-// In the functions below the CPU has AVX2 and FMA: either a value exists, or the caller vouches for
-// it.
-impl Vector for Ymms {
+// In the functions below the CPU has the operations of `lanes`: either a value exists, or the
+// caller vouches for it.
+impl Vector for Fours {
     #[inline(always)]
     unsafe fn splat(x: f64) -> Self {
         // SAFETY: by the caller.
-        Self([unsafe { _mm256_set1_pd(x) }; 2])
+        Self([unsafe { splat(x) }; 2])
     }
 
     #[inline(always)]
     unsafe fn load(p: *const f64) -> Self {
         // SAFETY: by the caller.
-        unsafe { Self([_mm256_loadu_pd(p), _mm256_loadu_pd(p.add(4))]) }
+        unsafe { Self([load_floats(p), load_floats(p.add(4))]) }
     }
 
     #[inline(always)]
     unsafe fn load_i32(p: *const i32) -> Self {
         // SAFETY: by the caller.
-        unsafe {
-            Self([
-                _mm256_cvtepi32_pd(_mm_loadu_si128(p.cast())),
-                _mm256_cvtepi32_pd(_mm_loadu_si128(p.add(4).cast())),
-            ])
-        }
+        unsafe { Self([floats_of_i32(p), floats_of_i32(p.add(4))]) }
     }
 
     #[inline(always)]
     unsafe fn store(self, p: *mut f64) {
         // SAFETY: by the caller.
         unsafe {
-            _mm256_storeu_pd(p, self.0[0]);
-            _mm256_storeu_pd(p.add(4), self.0[1]);
+            store_floats(p, self.0[0]);
+            store_floats(p.add(4), self.0[1]);
         }
     }
 
     #[inline(always)]
     fn add(self, b: Self) -> Self {
         // SAFETY: `self` is a value.
-        Self(array!(i => unsafe { _mm256_add_pd(self.0[i], b.0[i]) }))
+        Self(array!(i => unsafe { add(self.0[i], b.0[i]) }))
     }
 
     #[inline(always)]
     fn sub(self, b: Self) -> Self {
         // SAFETY: `self` is a value.
-        Self(array!(i => unsafe { _mm256_sub_pd(self.0[i], b.0[i]) }))
+        Self(array!(i => unsafe { sub(self.0[i], b.0[i]) }))
     }
 
     #[inline(always)]
     fn mul(self, b: Self) -> Self {
         // SAFETY: `self` is a value.
-        Self(array!(i => unsafe { _mm256_mul_pd(self.0[i], b.0[i]) }))
+        Self(array!(i => unsafe { mul(self.0[i], b.0[i]) }))
     }
 
     #[inline(always)]
     fn mul_add(self, b: Self, c: Self) -> Self {
         // SAFETY: `self` is a value.
-        Self(array!(i => unsafe { _mm256_fmadd_pd(self.0[i], b.0[i], c.0[i]) }))
+        Self(array!(i => unsafe { fmadd(self.0[i], b.0[i], c.0[i]) }))
     }
 
     #[inline(always)]
     fn neg_mul_add(self, b: Self, c: Self) -> Self {
         // SAFETY: `self` is a value.
-        Self(array!(i => unsafe { _mm256_fnmadd_pd(self.0[i], b.0[i], c.0[i]) }))
+        Self(array!(i => unsafe { fnmadd(self.0[i], b.0[i], c.0[i]) }))
     }
 
     #[inline(always)]
