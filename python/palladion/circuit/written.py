@@ -23,6 +23,8 @@ SecretKey: TypeAlias = ckks.SecretKey | exact.SecretKey
 PublicKey: TypeAlias = ckks.PublicKey | exact.PublicKey
 Array: TypeAlias = NDArray[Any]
 """Complex doubles for CKKS, 64-bit integers for BGV and BFV."""
+Results: TypeAlias = dict[str, Any]
+"""Ciphertexts by the names of a circuit's outputs."""
 
 
 def restored(params: Params, text: str) -> Written:
@@ -182,9 +184,7 @@ class Written:
             found[name] = rows[:, : self.row].ravel()
         return found
 
-    def run(
-        self, inputs: Mapping[str, Ciphertext | ArrayLike], keys: EvaluationKeys
-    ) -> dict[str, Any]:
+    def run(self, inputs: Mapping[str, Ciphertext | ArrayLike], keys: EvaluationKeys) -> Results:
         """Run the circuit. Returns ciphertexts by the names of its outputs.
 
         Inputs are ciphertexts, and arrays for plaintexts. A ciphertext must be fresh and at the
@@ -206,7 +206,7 @@ class Written:
 
     def run_each(
         self, groups: Iterable[Mapping[str, Ciphertext | ArrayLike]], keys: EvaluationKeys
-    ) -> list[dict[str, Any]]:
+    ) -> list[Results]:
         """As :meth:`run`, for each of several groups of inputs.
 
         The constants are encoded once, and one group is in memory at a time. Raises as :meth:`run`.
@@ -232,7 +232,7 @@ class Written:
 
     def replay(
         self, lowered: Lowered, inputs: Mapping[str, Ciphertext | ArrayLike], keys: EvaluationKeys
-    ) -> dict[str, Any]:
+    ) -> Results:
         """As :meth:`run`, by executing every instruction of :meth:`lower`, one by one.
 
         The ciphertexts equal the ciphertexts of :meth:`run` to the last bit. A replay takes several
