@@ -401,7 +401,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = called("decrypt", *held, "--query", "query", "answer")
     expected = LevelledModel.from_onnx("net.onnx").predict(np.load("test.npz")["x"])
     np.testing.assert_allclose(found["outputs"]["y"], expected.values, atol=1e-3)
-    evaluated = called("evaluate", "net.onnx", "--calibrate", "train.npy", "--data", "test.npz")
+    evaluated = called("evaluate", "net.levelled", "--data", "test.npz")
     assert evaluated["same_class"] == 20
     again = CliRunner().invoke(
         commands, ["levelled", "keygen", "--client", "net.levelled.client", "--output", "keys"]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -33,7 +35,7 @@ from palladion.levelled import (
     LevelledTerms,
 )
 from palladion.nn.datasets import dataset
-from palladion.nn.datasets.dataset import read_array
+from palladion.nn.datasets.dataset import Array, read_array
 from palladion.support import files
 from palladion.support.records import Json
 from palladion.support.text import size
@@ -46,16 +48,6 @@ client_file = click.option(
     "--client", type=FILE, required=True, help="The client's file: PROGRAM.client."
 )
 secret_file = click.option("--secret", type=FILE, required=True, help="The client's secret key.")
-batch = click.option(
-    "--batch", type=click.IntRange(min=1), default=4096, help="Most inputs in one run."
-)
-calibrate = click.option(
-    "--calibrate",
-    type=PATH,
-    required=True,
-    help="Inputs of the model, whose range is that of later inputs: .npy or .npz file, or folder "
-    "of MNIST's or CIFAR-10's files.",
-)
 
 
 @click.group()
@@ -68,24 +60,49 @@ def levelled() -> None:
 
 @levelled.command(name="compile")
 @click.argument("model", type=FILE)
-@calibrate
-@batch
+@click.option(
+    "--calibrate",
+    type=PATH,
+    required=True,
+    help="Inputs of the model, whose range is that of later inputs: .npy or .npz file, or folder "
+    "of MNIST's or CIFAR-10's files.",
+)
+@click.option(
+    "--squares", type=click.IntRange(min=1), metavar="EPOCHS",
+    help="Put squares in the place of ReLUs, and train for so many epochs: --calibrate has labels "
+    "y too.",
+)  # fmt: skip
+@click.option("--batch", type=click.IntRange(min=1), default=4096, help="Most inputs in one run.")
 @click.option("--output", type=OUTPUT, required=True, help="File to write the program to.")
 @timeout_option
 @threads_option
 @json_option
-def compile_(model: Path, calibrate: Path, batch: int, output: Path, as_json: bool) -> None:
+def compile_(
+    model: Path, calibrate: Path, squares: int | None, batch: int, output: Path, as_json: bool
+) -> None:
     """Compile an ONNX model whose functions are polynomials, such as squares.
 
     Writes the program, for the server, and beside it the client's file, with the ending .client.
     """
-    inputs = inputs_of(calibrate, "train")
+    network = LevelledModel.from_onnx(model)
     with Steps(quiet=as_json) as steps:
+        if squares is None:
+            inputs = inputs_of(calibrate)
+        else:
+            examples = dataset.read(calibrate, "train")
+            inputs = examples.images
+            steps.start_run()
+            network = network.with_squares(
+                inputs, examples.labels, epochs=squares,
+                progress=lambda done, total, loss: steps.count(
+                    "train", done, total, f"loss {loss:.4f}"
+                ),
+            )  # fmt: skip
         with steps.step("compile"):
-            program = LevelledModel.from_onnx(model).compile(inputs, batch)
+            program = network.compile(inputs, batch)
             program.save(output)
         with steps.step("predict errors"):
-            bits = program.precision(inputs[:64]).bits
+            bits = program.precision(inputs[:16]).bits
     facts = {**facts_of(program), "predicted_precision_bits": round(bits, 1)}
     if as_json:
         print_json({**facts, "output": str(output), "client": f"{output}.client"})
@@ -97,6 +114,7 @@ def compile_(model: Path, calibrate: Path, batch: int, output: Path, as_json: bo
         "inputs": f"at most {terms.batch}, {terms.slots} in a ciphertext",
         "security": f"{terms.params.security.text}",
         "parameters": f"N = {terms.params.n}, {terms.depth} levels of {terms.scale_bits} bits",
+        "memory": f"{size(program.memory_bytes)} for a run, beside the query",
         "precision": f"{bits:.1f} bits predicted: the largest output over the largest error",
     })  # fmt: skip
 
@@ -203,82 +221,73 @@ def decrypt(
 
 
 @levelled.command()
-@click.argument("model", type=FILE)
-@calibrate
+@click.argument("program", type=FILE)
 @click.option(
     "--data", type=PATH, required=True,
     help="Test data: .npz file of inputs x and labels y, or folder of MNIST's or CIFAR-10's files.",
 )  # fmt: skip
-@click.option("--count", type=click.IntRange(min=1), default=10_000, help="Inputs to run.")
+@click.option("--count", type=click.IntRange(min=1), help="Inputs to run; default: a batch.")
 @timeout_option
 @threads_option
 @json_option
-def evaluate(model: Path, calibrate: Path, data: Path, count: int, as_json: bool) -> None:
-    """Run a model on test data, in floating point and encrypted, and count right answers."""
-    found = dataset.read(data, "test", count)
-    network = LevelledModel.from_onnx(model)
+def evaluate(program: Path, data: Path, count: int | None, as_json: bool) -> None:
+    """Run a program on test data, in the clear and encrypted, and count right answers."""
+    chosen = LevelledProgram.load(program)
+    found = dataset.read(data, "test", min(count or chosen.terms.batch, chosen.terms.batch))
     seconds: dict[str, float] = {}
     with warned() as warnings, Steps(quiet=as_json) as steps:
 
-        def timed(name: str, began: float) -> None:
-            seconds[name] = time.perf_counter() - began
+        @contextmanager
+        def timed(name: str) -> Iterator[None]:
+            with steps.step(name):
+                began = time.perf_counter()
+                yield
+                seconds[name] = time.perf_counter() - began
 
-        with steps.step("compile"):
-            began = time.perf_counter()
-            program = network.compile(inputs_of(calibrate, "train"), len(found.labels))
-            assert program.circuit is not None, "written here, not in the run"
-            timed("compile", began)
-        with steps.step("make keys"):
-            began = time.perf_counter()
-            owner = program.client()
+        with timed("prepare"):
+            assert chosen.circuit is not None, "written here, not in the run"
+        with timed("make keys"):
+            owner = chosen.client()
             keys = owner.keys().to_bytes()
-            timed("keygen", began)
-        with steps.step("encrypt"):
-            began = time.perf_counter()
+        with timed("encrypt"):
             query = owner.encrypt(found.images)
-            timed("encrypt", began)
-        with steps.step("run"):
-            began = time.perf_counter()
-            answer = program.run(keys, query)
-            timed("run", began)
-        with steps.step("decrypt"):
-            began = time.perf_counter()
+        with timed("run"):
+            answer = chosen.run(keys, query)
+        with timed("decrypt"):
             encrypted = owner.decrypt(answer, query)
-            timed("decrypt", began)
-        clear = network.predict(found.images)
+        clear = chosen.predict(found.images)
+    largest = float(np.abs(clear.values).max())
     difference = float(np.abs(encrypted.values - clear.values).max())
     result: Json = {
-        **facts_of(program), "inputs": len(found.labels), "seconds": seconds,
+        **facts_of(chosen), "inputs": len(found.labels), "seconds": seconds,
         "evaluation_key_bytes": len(keys), "query_bytes": int(query.ciphertexts.size),
         "answer_bytes": int(answer.ciphertexts.size), "peak_memory_bytes": peak_memory(),
-        "largest_difference": difference, "largest_output": float(np.abs(clear.values).max()),
-        "warnings": warnings,
+        "largest_difference": difference, "largest_output": largest, "warnings": warnings,
     }  # fmt: skip
     if clear.classes is not None and encrypted.classes is not None:
-        result["float_correct"] = int((clear.classes == found.labels).sum())
+        result["clear_correct"] = int((clear.classes == found.labels).sum())
         result["encrypted_correct"] = int((encrypted.classes == found.labels).sum())
         result["same_class"] = int((clear.classes == encrypted.classes).sum())
     if as_json:
         print_json(result)
         return
     total = len(found.labels)
+    lengths = ("evaluation_key_bytes", "query_bytes", "answer_bytes")
     rows: dict[str, object] = {name: f"{value:.2f} s" for name, value in seconds.items()}
-    rows["keys, query, answer"] = ", ".join(
-        size(result[name]) for name in ("evaluation_key_bytes", "query_bytes", "answer_bytes")
-    )
+    rows["keys, query, answer"] = ", ".join(size(result[name]) for name in lengths)
     if "same_class" in result:
-        rows["right in floats"] = f"{result['float_correct']} of {total}"
+        rows["right in the clear"] = f"{result['clear_correct']} of {total}"
         rows["right encrypted"] = f"{result['encrypted_correct']} of {total}"
         rows["same class"] = f"{result['same_class']} of {total}"
-    rows["largest difference"] = f"{difference:.3g}, outputs up to {result['largest_output']:.4g}"
+    rows["largest error"] = f"{difference:.3g}, of outputs up to {largest:.4g}"
     rows["peak memory"] = size(result["peak_memory_bytes"])
     print_rows(rows)
 
 
-def inputs_of(path: Path, part: str) -> np.ndarray:
+def inputs_of(path: Path) -> Array:
     """Inputs of a file, or images of a folder."""
     if path.is_dir():
-        return dataset.read(path, "train" if part == "train" else "test").images
+        return dataset.read(path, "train").images
     return read_array(path)
 
 

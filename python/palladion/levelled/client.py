@@ -101,9 +101,7 @@ class LevelledClient:
                 check(slots)
                 part = slots.real[: answer.count - start]
                 results[start : start + len(part), index] = part
-        ends = terms.interface
-        outputs = ends.gives.outputs(ends.gives.ordered((results * terms.scale).astype(np.float32)))
-        return Prediction.of_outputs(ends, outputs)
+        return terms.prediction(results * terms.scale)
 
 
 def check(slots: npt.NDArray[np.complex128]) -> None:

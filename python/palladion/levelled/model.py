@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -74,6 +74,43 @@ class LevelledModel:
         if isinstance(model, str | os.PathLike):
             return cls(load(Path(model)))
         return cls(from_model(as_proto(model)))
+
+    def with_squares(
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        epochs: int = 10,
+        seed: int = 0,
+        progress: Callable[[int, int, float], None] | None = None,
+    ) -> LevelledModel:
+        """The model with squares in the place of ReLUs, trained from its own weights.
+
+        Needs the extra ``train``.
+
+        Parameters
+        ----------
+        x, y
+            Inputs of the model, of shape (N, ...), and their classes.
+        progress
+            Called with the steps done, all steps, and the mean loss.
+
+        Raises
+        ------
+        NetworkError
+            If the model has no ReLU, or a node that cannot be trained.
+        DataError
+            If the inputs are too few, or the labels are no classes of the network.
+        """
+        from palladion.nn.training import Settings, with_squares
+
+        graph = self.graph
+        given = array_of(x)
+        images, empty = (graph.arranged(part) for part in (given, np.zeros_like(given[:1])))
+        labels = np.asarray(y).astype(np.int64)
+        settings = Settings(epochs=epochs, seed=seed)
+        blank = empty.reshape(graph.input.shape[0], -1)[:, 0]
+        return LevelledModel(with_squares(graph, images, labels, settings, blank, progress))
 
     def predict(self, x: npt.ArrayLike) -> Prediction:
         """The outputs for inputs of the model, in floating point."""
@@ -167,6 +204,10 @@ class LevelledProgram:
     def client(self, secret: ckks.SecretKey | None = None) -> LevelledClient:
         """A client with a secret, by default a fresh one."""
         return LevelledClient(self.terms, secret)
+
+    def predict(self, x: npt.ArrayLike) -> Prediction:
+        """The outputs for inputs of the model, computed in the clear from the program's weights."""
+        return self.terms.prediction(self.stages.evaluate(self.terms.variables(x)))
 
     def precision(self, x: npt.ArrayLike) -> LevelledPrecision:
         """The predicted errors of the outputs for inputs of the model, at most as many as a

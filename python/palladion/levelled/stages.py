@@ -157,8 +157,8 @@ def activation(node: Node, form: Array, variables: int) -> tuple[Stage | None, A
     if found is None:
         what = node.describe() or type(node).__name__
         raise NetworkError(f"node {node.name} ({what}) is neither linear nor a polynomial of "
-                           f"degree {polynomial.MOST} or less: `palladion train --squares` trains "
-                           "a network with squares, and `palladion compile` takes any "
+                           f"degree {polynomial.MOST} or less: --squares trains squares in the "
+                           "place of ReLUs, and `palladion compile` takes any "
                            "function")  # fmt: skip
     if len(found) <= 2:
         moved = form * (found[1] if len(found) == 2 else 0.0)

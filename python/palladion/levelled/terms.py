@@ -18,6 +18,7 @@ from palladion.errors import FormatError, InputWarning, NetworkError, UsageError
 from palladion.levelled import storage
 from palladion.nn.datasets.tabular import check_columns, columns_of
 from palladion.nn.ends.interface import Clipped, Interface, array_of
+from palladion.nn.ends.prediction import Prediction
 from palladion.support import files
 from palladion.support.records import Json
 
@@ -113,6 +114,12 @@ class LevelledTerms:
         half = np.where(width > 0, width / 2, 1.0)
         variables: Floats = (clipped - (self.low + self.high) / 2) / half
         return variables
+
+    def prediction(self, values: Floats) -> Prediction:
+        """The model's outputs, from the network's outputs of shape (N, outputs)."""
+        ends = self.interface
+        outputs = ends.gives.outputs(ends.gives.ordered(values.astype(np.float32)))
+        return Prediction.of_outputs(ends, outputs)
 
     def facts(self) -> Json:
         """The facts that are no arrays, in JSON form."""
