@@ -248,6 +248,21 @@ def test_other_functions_are_refused() -> None:
         own.compile(train(6))
 
 
+def test_compile_says_that_levels_are_faster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savez("data.npz", x=train(6), y=np.zeros(42, dtype=np.int64))
+    relu: list[Node] = [("Relu", ["z"], "v", {})]
+    for name, nodes in (("squares", SQUARE), ("relu", relu)):
+        onnx.save(perceptron(nodes), "net.onnx")
+        line = ["compile", "net.onnx", "--data", "data.npz", "--batch", "256", "--json"]
+        done = CliRunner().invoke(commands, [*line, "--output", "net.program"])
+        assert done.exit_code == 0, done.output
+        notes = json.loads(done.stdout)["notes"]
+        assert any("palladion levelled compile" in note for note in notes) == (name == "squares")
+
+
 def test_networks_that_are_too_deep_are_refused() -> None:
     rng, arrays, nodes = np.random.default_rng(3), {}, []
     for i in range(25):

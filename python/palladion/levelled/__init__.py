@@ -7,6 +7,7 @@ small. Results have errors, as those of floating point have. ``docs/levelled.md`
 from palladion.levelled.client import LevelledClient
 from palladion.levelled.messages import LevelledAnswer, LevelledQuery
 from palladion.levelled.model import LevelledModel, LevelledPrecision, LevelledProgram
+from palladion.levelled.stages import is_polynomial
 from palladion.levelled.terms import LevelledTerms
 
 __all__ = [
@@ -17,4 +18,5 @@ __all__ = [
     "LevelledProgram",
     "LevelledQuery",
     "LevelledTerms",
+    "is_polynomial",
 ]

@@ -119,6 +119,21 @@ def of_graph(graph: Graph, low: Floats, high: Floats) -> Stages:
     return Stages(inputs, (*stages, last), scale)
 
 
+def is_polynomial(graph: Graph) -> bool:
+    """True if all parts of a network are linear or polynomials, and one is not linear."""
+    others = [node for node in graph.nodes[1:] if not isinstance(node, LINEAR)]
+    return bool(others) and all(polynomial_of(node) is not None for node in others)
+
+
+def polynomial_of(node: Node) -> Floats | None:
+    """The polynomial that a node applies to its source, if it is one."""
+    if isinstance(node, floats.Mul) and node.sources[0] == node.sources[1]:
+        return np.array([0.0, 0.0, 1.0])
+    if isinstance(node, floats.Activation):
+        return polynomial.coefficients(node.function)
+    return None
+
+
 def input_form(graph: Graph, low: Floats, high: Floats) -> Array:
     """The input's values as forms: the middle of each range, and half its width times a
     variable."""
@@ -148,12 +163,7 @@ def matrix(form: Array, variables: int) -> tuple[Floats, Floats]:
 
 def activation(node: Node, form: Array, variables: int) -> tuple[Stage | None, Array]:
     """The stage of a polynomial node, if it has one, and the node's forms."""
-    square = isinstance(node, floats.Mul) and node.sources[0] == node.sources[1]
-    if square:
-        found: Floats | None = np.array([0.0, 0.0, 1.0])
-    else:
-        function = node.function if isinstance(node, floats.Activation) else None
-        found = None if function is None else polynomial.coefficients(function)
+    found = polynomial_of(node)
     if found is None:
         what = node.describe() or type(node).__name__
         raise NetworkError(f"node {node.name} ({what}) is neither linear nor a polynomial of "
