@@ -11,10 +11,17 @@ from pathlib import Path
 import numpy as np
 import palladion
 import pytest
+from palladion.levelled import LevelledModel
 
 OURS = Path(__file__).parent.parent / "bench" / "he-org"
 
 pytestmark = pytest.mark.long
+
+STAGES = (
+    "client_key_generation", "server_preprocess_model", "client_preprocess_input",
+    "client_encode_encrypt_input", "server_encrypted_compute", "client_decrypt_decode",
+    "client_postprocess",
+)  # fmt: skip
 
 HARNESS = """
 import pathlib, subprocess, sys
@@ -34,8 +41,8 @@ def stage(root: Path, name: str, *arguments: str) -> subprocess.CompletedProcess
     )
 
 
-def write(root: Path, text: str) -> None:
-    folder = root / "datasets" / "single" / "intermediate"
+def write(root: Path, text: str, size: str = "single") -> None:
+    folder = root / "datasets" / size / "intermediate"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "test_pixels.txt").write_text(text, encoding="ascii")
 
@@ -47,7 +54,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ignored = shutil.ignore_patterns("programs", "work", "__pycache__")
     shutil.copytree(OURS, made / "submission", ignore=ignored)
     (made / "submission" / "models").mkdir()
-    shutil.copy(OURS.parents[1] / "models" / "mnist_w6a7.json", made / "submission" / "models")
+    for name in ("mnist_w6a7.json", "mnist_squares.onnx"):
+        shutil.copy(OURS.parents[1] / "models" / name, made / "submission" / "models")
     return made
 
 
@@ -93,6 +101,28 @@ def test_a_digit_goes_through_all_stages(root: Path) -> None:
     # An answer to another query is an error, and no class.
     run("client_encode_encrypt_input", "0")
     old = stage(root, "client_decrypt_decode", "0")
+    assert old.returncode == 1
+    assert "query" in old.stderr
+
+
+def test_a_batch_goes_through_all_stages_on_levels(root: Path) -> None:
+    images = palladion.mnist_sample().images[:15]
+    lines = (" ".join(f"{pixel / 255:.6f}" for pixel in image.ravel()) for image in images)
+    write(root, "\n".join(lines) + "\n", "small")
+    for name in STAGES:
+        found = stage(root, name, *["1"] * (name != "server_preprocess_model"))
+        assert found.returncode == 0, f"{name}: {found.stderr}"
+    written = (root / "io" / "small" / "encrypted_model_predictions.txt").read_text()
+    model = LevelledModel.from_onnx(OURS.parents[1] / "models" / "mnist_squares.onnx")
+    assert [int(line) for line in written.split()] == model.predict(
+        images[:, None]
+    ).classes.tolist()
+    keys = root / "io" / "small" / "public_keys" / "evaluation.keys"
+    assert keys.stat().st_size < 2_000_000
+    assert (root / "io" / "small" / "secret" / "secret.key").stat().st_mode & 0o077 == 0
+    # An answer to another query is an error, and no class.
+    assert stage(root, "client_encode_encrypt_input", "1").returncode == 0
+    old = stage(root, "client_decrypt_decode", "1")
     assert old.returncode == 1
     assert "query" in old.stderr
 
