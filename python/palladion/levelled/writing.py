@@ -17,7 +17,6 @@ from palladion.levelled.stages import Floats, Stage, Stages, is_square
 COLUMNS: Final = 512
 """Most values of one sum: sums of the same values are computed together, up to so many."""
 
-
 DENSE: Final = 0.9
 """Smallest share of weights other than 0 in the matrix of sums that are computed together."""
 
@@ -66,7 +65,7 @@ def memory_bytes(stages: Stages, params: Params) -> int:
     held: list[tuple[int, int]] = []  # last use, and bytes
     first, most = stages.inputs, 0
     for number, stage in enumerate(stages.stages):
-        largest = max(len(rows) for rows, _ in groups(stage.weights))
+        largest = max((len(rows) for rows, _ in groups(stage.weights)), default=0)
         sums = 3 * largest * sizes[level]  # with their parts and products
         level -= stage.levels
         uses = last_use[first : first + len(stage.bias)]
