@@ -1,7 +1,7 @@
 //! Products of linear combinations, fused. This is the inner loop of polynomial evaluation.
 
 use crate::basis::Basis;
-use crate::par::for_each_item;
+use crate::par::{self, for_each_item};
 use crate::poly::{Eval, Poly};
 use kernels::{Modulus, kernels};
 
@@ -75,28 +75,41 @@ pub fn block_combinations(
     let mut out: Vec<[Poly<Eval>; 2]> = (0..rows)
         .map(|_| [(); 2].map(|()| Poly::zero(basis)))
         .collect();
-    let mut limbs: Vec<Vec<&mut [u64]>> = Vec::new();
-    limbs.resize_with(basis.len(), Vec::new);
+    let width = width(basis.n(), basis.len(), par::threads());
+    let per_limb = basis.n() / width;
+    let mut strips: Vec<Vec<&mut [u64]>> = Vec::new();
+    strips.resize_with(basis.len() * per_limb, Vec::new);
     for poly in out.iter_mut().flatten() {
-        for (limb, words) in limbs.iter_mut().zip(poly.limbs_mut()) {
-            limb.push(words);
+        let words = poly.limbs_mut().flat_map(|limb| limb.chunks_mut(width));
+        for (strip, words) in strips.iter_mut().zip(words) {
+            strip.push(words);
         }
     }
-    for_each_item(limbs, |i, mut out| {
+    for_each_item(strips, |item, mut out| {
+        let (i, start) = (item / per_limb, item % per_limb * width);
         let (q, x) = (basis.modulus(i), self::rows(x, i));
         let moduli = vec![*q; rows];
-        for block in 0..blocks {
-            let m = &matrix[(i * blocks + block) * size..][..size];
-            let columns = block * gap..(block + 1) * gap;
+        // A strip has several blocks, or is a part of one.
+        let step = gap.min(width);
+        for first in (start..start + width).step_by(step) {
+            let m = &matrix[(i * blocks + first / gap) * size..][..size];
             for (part, x) in x.iter().enumerate() {
-                let x = slices(x, &columns);
+                let x = slices(x, &(first..first + step));
                 let own = out.iter_mut().skip(part).step_by(2);
+                let columns = first - start..first - start + step;
                 let mut own: Vec<&mut [u64]> = own.map(|o| &mut o[columns.clone()]).collect();
                 kernels().mat_mul_into(&moduli, m, (&x, q.bits()), &mut own);
             }
         }
     });
     out
+}
+
+/// Columns that one thread works on at a time: a limb of `n` words, or less if that leaves threads
+/// without work.
+fn width(n: usize, limbs: usize, threads: usize) -> usize {
+    let strips = (2 * threads).div_ceil(limbs.max(1)).next_power_of_two();
+    (n / strips).clamp(BLOCK.min(n), n)
 }
 
 /// Limb `i` of every component: first the limbs of all first components, then the limbs of all
