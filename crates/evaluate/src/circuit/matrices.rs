@@ -163,7 +163,10 @@ mod tests {
         let twice = [(0, 1), (0, 1)];
         assert_eq!(sizes(&[&twice, &twice]), [], "a value stands twice");
         let apart: &[&[_]] = &[&[(0, 1)], &[(1, 1)], &[(2, 1)]];
-        assert_eq!(sizes(apart), [], "two thirds are zero");
+        assert_eq!(sizes(apart), [(2, 2)], "a third would make two thirds zero");
+        let windows: &[&[_]] = &[&[(0, 1), (1, 1)], &[(0, 1), (1, 1)], &[(2, 1), (3, 1)]];
+        let windows = [windows, &windows[2..]].concat();
+        assert_eq!(sizes(&windows), [(2, 2), (2, 2)], "two places of a convolution");
         let after: &[&[_]] = &[whole, whole, &[(9, 1), (1, 1)], &[(0, 1), (1, 1)]];
         assert_eq!(sizes(after), [(2, 4), (2, 3)], "a row needs an earlier one");
         let of_first: &[&[_]] = &[&[(0, 1)], &[(9, 1)]];
