@@ -81,17 +81,19 @@ impl Open {
         }
     }
 
-    /// Adds a step to the batch, if its ciphertexts are computed before the batch's first step, and
-    /// if at least half of the matrix is still not zero.
+    /// Adds a step to the batch, if its ciphertexts are computed before the batch's first step, if
+    /// it shares one with the batch, and if at least half of the matrix is still not zero.
     fn join(&mut self, index: usize, step: &Step, terms: &[[ValueId; 2]]) -> bool {
         let lefts = terms.iter().map(|&[left, _]| left);
         if step.ty.level != self.level || lefts.clone().any(|left| left >= self.rows[0]) {
             return false;
         }
         let new = lefts.clone().filter(|left| !self.columns.contains(left));
-        let columns = self.columns.len() + new.count();
+        let new = new.count();
+        let columns = self.columns.len() + new;
         let products = self.products + terms.len();
-        if columns > MOST_COLUMNS || 2 * products < columns * (self.rows.len() + 1) {
+        let sparse = 2 * products < columns * (self.rows.len() + 1);
+        if new == terms.len() || columns > MOST_COLUMNS || sparse {
             return false;
         }
         self.columns.extend(lefts);
@@ -163,7 +165,7 @@ mod tests {
         let twice = [(0, 1), (0, 1)];
         assert_eq!(sizes(&[&twice, &twice]), [], "a value stands twice");
         let apart: &[&[_]] = &[&[(0, 1)], &[(1, 1)], &[(2, 1)]];
-        assert_eq!(sizes(apart), [(2, 2)], "a third would make two thirds zero");
+        assert_eq!(sizes(apart), [], "no value in common");
         let windows: &[&[_]] = &[&[(0, 1), (1, 1)], &[(0, 1), (1, 1)], &[(2, 1), (3, 1)]];
         let windows = [windows, &windows[2..]].concat();
         assert_eq!(sizes(&windows), [(2, 2), (2, 2)], "two places of a convolution");
