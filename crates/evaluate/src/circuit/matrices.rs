@@ -168,7 +168,11 @@ mod tests {
         assert_eq!(sizes(apart), [], "no value in common");
         let windows: &[&[_]] = &[&[(0, 1), (1, 1)], &[(0, 1), (1, 1)], &[(2, 1), (3, 1)]];
         let windows = [windows, &windows[2..]].concat();
-        assert_eq!(sizes(&windows), [(2, 2), (2, 2)], "two places of a convolution");
+        assert_eq!(
+            sizes(&windows),
+            [(2, 2), (2, 2)],
+            "two places of a convolution"
+        );
         let after: &[&[_]] = &[whole, whole, &[(9, 1), (1, 1)], &[(0, 1), (1, 1)]];
         assert_eq!(sizes(after), [(2, 4), (2, 3)], "a row needs an earlier one");
         let of_first: &[&[_]] = &[&[(0, 1)], &[(9, 1)]];
