@@ -154,7 +154,16 @@ API = {
 }
 """Modules that users import, or whose types they meet."""
 FOLDERS = {
-    *{"circuit", "cuda", "hybrid", "measure", "schemes", "waves", "xla"},  # more of the API
+    *{
+        "circuit",
+        "cuda",
+        "hybrid",
+        "levelled",
+        "measure",
+        "schemes",
+        "waves",
+        "xla",
+    },  # more of the API
     *{"accelerators", "cli", "data", "nn", "remote", "reproduce", "service", "support"},
 }
 

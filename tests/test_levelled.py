@@ -35,7 +35,7 @@ from palladion.levelled import (
     LevelledQuery,
     LevelledTerms,
 )
-from palladion.levelled import stages as staged
+from palladion.levelled import affine_stages as staged
 from palladion.levelled.polynomial import coefficients
 from palladion.levelled.writing import groups
 from palladion.nn.floats.expression import X, apply, constant

@@ -4,10 +4,10 @@ A run has no tables and no bootstrapping, so it is far faster than an exact one,
 small. Results have errors, as those of floating point have. ``docs/levelled.md`` has an example.
 """
 
-from palladion.levelled.client import LevelledClient
-from palladion.levelled.messages import LevelledAnswer, LevelledQuery
-from palladion.levelled.model import LevelledModel, LevelledPrecision, LevelledProgram
-from palladion.levelled.stages import is_polynomial
+from palladion.levelled.affine_stages import is_polynomial
+from palladion.levelled.levelled_client import LevelledClient
+from palladion.levelled.levelled_program import LevelledModel, LevelledPrecision, LevelledProgram
+from palladion.levelled.queries import LevelledAnswer, LevelledQuery
 from palladion.levelled.terms import LevelledTerms
 
 __all__ = [

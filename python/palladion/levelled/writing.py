@@ -12,7 +12,7 @@ import numpy.typing as npt
 from palladion import circuit
 from palladion.circuit.value import Value
 from palladion.ckks import Params
-from palladion.levelled.stages import Floats, Stage, Stages, is_square
+from palladion.levelled.affine_stages import Floats, Stage, Stages, is_square
 
 COLUMNS: Final = 512
 """Most values of one sum: sums of the same values are computed together, up to so many."""

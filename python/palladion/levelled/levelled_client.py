@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from palladion import ckks
 from palladion.errors import KeyMismatch, NoiseError, UsageError
-from palladion.levelled.messages import LevelledAnswer, LevelledQuery, joined
+from palladion.levelled.queries import LevelledAnswer, LevelledQuery, joined
 from palladion.levelled.terms import LevelledTerms
 from palladion.nn.ends.prediction import Prediction
 from palladion.schemes.keys import EvaluationKeys

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from palladion import ckks
 from palladion.circuit import Circuit
 from palladion.errors import FormatError, NetworkError, SecurityError, UsageError
-from palladion.levelled import stages as staged
+from palladion.levelled import affine_stages as staged
 from palladion.levelled import storage, writing
-from palladion.levelled.client import LevelledClient
-from palladion.levelled.messages import LevelledAnswer, LevelledQuery, joined
+from palladion.levelled.levelled_client import LevelledClient
+from palladion.levelled.queries import LevelledAnswer, LevelledQuery, joined
 from palladion.levelled.terms import LevelledTerms
 from palladion.nn.ends.interface import array_of
 from palladion.nn.ends.prediction import Prediction
