@@ -324,6 +324,8 @@ def test_messages_of_other_programs_and_secrets(program: LevelledProgram) -> Non
     other = LevelledModel.from_onnx(perceptron(SQUARE, units=4)).compile(train(6), batch=100)
     with pytest.raises(MismatchError, match="made for the program"):
         other.run(client.keys(), query.to_bytes())
+    with pytest.raises(MismatchError, match="made for the program"):
+        other.run(client.keys(), query)
     with pytest.raises(UsageError):
         program.run(program.client().keys(), query)  # keys of another secret
     answer = program.run(client.keys(), query)

@@ -214,8 +214,8 @@ class Written:
         native = (
             {name: self.given(name, value) for name, value in inputs.items()} for inputs in groups
         )
-        found = self.native.run_each(self.params.native, native, keys.native)
-        return [{name: self.made(made, keys) for name, made in one.items()} for one in found]
+        results = self.native.run_each(self.params.native, native, keys.native)
+        return [{name: self.made(made, keys) for name, made in group.items()} for group in results]
 
     def lower(self, plain: Mapping[str, ArrayLike] | None = None) -> Lowered:
         """The circuit on the floors below: operations on ciphertexts, and instructions on limbs.

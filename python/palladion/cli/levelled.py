@@ -233,7 +233,7 @@ def decrypt(
 def evaluate(program: Path, data: Path, count: int | None, as_json: bool) -> None:
     """Run a program on test data, in the clear and encrypted, and count right answers."""
     chosen = LevelledProgram.load(program)
-    found = dataset.read(data, "test", min(count or chosen.terms.batch, chosen.terms.batch))
+    examples = dataset.read(data, "test", min(count or chosen.terms.batch, chosen.terms.batch))
     seconds: dict[str, float] = {}
     with warned() as warnings, Steps(quiet=as_json) as steps:
 
@@ -250,28 +250,28 @@ def evaluate(program: Path, data: Path, count: int | None, as_json: bool) -> Non
             owner = chosen.client()
             keys = owner.keys().to_bytes()
         with timed("encrypt"):
-            query = owner.encrypt(found.images)
+            query = owner.encrypt(examples.images)
         with timed("run"):
             answer = chosen.run(keys, query)
         with timed("decrypt"):
             encrypted = owner.decrypt(answer, query)
-        clear = chosen.predict(found.images)
+        clear = chosen.predict(examples.images)
     largest = float(np.abs(clear.values).max())
     difference = float(np.abs(encrypted.values - clear.values).max())
     result: Json = {
-        **facts_of(chosen), "inputs": len(found.labels), "seconds": seconds,
+        **facts_of(chosen), "inputs": len(examples.labels), "seconds": seconds,
         "evaluation_key_bytes": len(keys), "query_bytes": int(query.ciphertexts.size),
         "answer_bytes": int(answer.ciphertexts.size), "peak_memory_bytes": peak_memory(),
         "largest_difference": difference, "largest_output": largest, "warnings": warnings,
     }  # fmt: skip
     if clear.classes is not None and encrypted.classes is not None:
-        result["clear_correct"] = int((clear.classes == found.labels).sum())
-        result["encrypted_correct"] = int((encrypted.classes == found.labels).sum())
+        result["clear_correct"] = int((clear.classes == examples.labels).sum())
+        result["encrypted_correct"] = int((encrypted.classes == examples.labels).sum())
         result["same_class"] = int((clear.classes == encrypted.classes).sum())
     if as_json:
         print_json(result)
         return
-    total = len(found.labels)
+    total = len(examples.labels)
     lengths = ("evaluation_key_bytes", "query_bytes", "answer_bytes")
     rows: dict[str, object] = {name: f"{value:.2f} s" for name, value in seconds.items()}
     rows["keys, query, answer"] = ", ".join(size(result[name]) for name in lengths)

@@ -148,9 +148,9 @@ def linear(node: Node, sources: Sequence[Array]) -> Array:
     """The forms of a linear node, from those of its sources, of shape (1 + variables, *shape)."""
     rows = max(map(len, sources))
     alike = [np.pad(form, [(0, rows - len(form)), (0, 0), (0, 0), (0, 0)]) for form in sources]
-    found = node.evaluate(*alike)
-    found[1:] -= node.evaluate(*(np.zeros_like(form[:1]) for form in alike))
-    return found
+    moved = node.evaluate(*alike)
+    moved[1:] -= node.evaluate(*(np.zeros_like(form[:1]) for form in alike))
+    return moved
 
 
 def matrix(form: Array, variables: int) -> tuple[Floats, Floats]:
@@ -163,16 +163,16 @@ def matrix(form: Array, variables: int) -> tuple[Floats, Floats]:
 
 def activation(node: Node, form: Array, variables: int) -> tuple[Stage | None, Array]:
     """The stage of a polynomial node, if it has one, and the node's forms."""
-    found = polynomial_of(node)
-    if found is None:
+    coefficients = polynomial_of(node)
+    if coefficients is None:
         what = node.describe() or type(node).__name__
         raise NetworkError(f"node {node.name} ({what}) is neither linear nor a polynomial of "
                            f"degree {polynomial.MOST} or less: --squares trains squares in the "
                            "place of ReLUs, and `palladion compile` takes any "
                            "function")  # fmt: skip
-    if len(found) <= 2:
-        moved = form * (found[1] if len(found) == 2 else 0.0)
-        moved[0] += found[0] if len(found) else 0.0
+    if len(coefficients) <= 2:
+        moved = form * (coefficients[1] if len(coefficients) == 2 else 0.0)
+        moved[0] += coefficients[0] if len(coefficients) else 0.0
         return None, moved
     check_size(node, variables)
     weights, bias = matrix(form, variables)
@@ -182,30 +182,30 @@ def activation(node: Node, form: Array, variables: int) -> tuple[Stage | None, A
                            f"most {MOST_VALUE:.3g}: no precision would be left; normalise values "
                            "before polynomials, or give calibration data of a smaller "
                            "range")  # fmt: skip
-    stage, factor, shift = stage_of(weights, bias, found)
+    stage, factor, shift = stage_of(weights, bias, coefficients)
     own = np.zeros((1 + variables + len(bias), len(bias)))
     fixed = ~weights.any(axis=1)  # no variable, but a number
-    own[0] = np.where(fixed, np.polyval(found[::-1], bias), shift)
+    own[0] = np.where(fixed, np.polyval(coefficients[::-1], bias), shift)
     own[1 + variables :] = np.diag(np.where(fixed, 0.0, factor))
     return stage, own.reshape(len(own), *node.shape)
 
 
-def stage_of(weights: Floats, bias: Floats, found: Floats) -> tuple[Stage, Floats, Floats]:
+def stage_of(weights: Floats, bias: Floats, coefficients: Floats) -> tuple[Stage, Floats, Floats]:
     """A polynomial of sums. Its value is ``factor * variable + shift``."""
-    degree = len(found) - 1
+    degree = len(coefficients) - 1
     if degree == 2:  # c (z + s)^2 + r takes a level less
-        bias = bias + found[1] / (2 * found[2])
-        rest = found[0] - found[1] ** 2 / (4 * found[2])
-        found = np.array([rest, 0.0, found[2]])
+        bias = bias + coefficients[1] / (2 * coefficients[2])
+        rest = coefficients[0] - coefficients[1] ** 2 / (4 * coefficients[2])
+        coefficients = np.array([rest, 0.0, coefficients[2]])
     bound = np.abs(weights).sum(axis=1) + np.abs(bias)
     bound = np.where(bound > 0, bound, 1.0)
-    factor = polynomial.size(found, bound)
-    own = found * np.power.outer(bound, np.arange(degree + 1)) / factor[:, None]
+    factor = polynomial.size(coefficients, bound)
+    own = coefficients * np.power.outer(bound, np.arange(degree + 1)) / factor[:, None]
     own[:, 0] = 0.0
     if degree == 2:
-        factor, own[:, 2] = factor * np.sign(found[2]), 1.0
+        factor, own[:, 2] = factor * np.sign(coefficients[2]), 1.0
     stage = Stage(weights / bound[:, None], bias / bound, own)
-    return stage, factor, np.full(len(bias), found[0])
+    return stage, factor, np.full(len(bias), coefficients[0])
 
 
 def check_size(node: Node, variables: int) -> None:

@@ -89,6 +89,8 @@ class LevelledClient:
         terms = self.terms
         if isinstance(answer, bytes):
             answer = LevelledAnswer.from_bytes(terms, answer)
+        else:
+            answer.check(terms)
         if query is not None and query.query != answer.query:
             raise UsageError(f"an answer to the query {answer.query}, expected one to "
                              f"{query.query}")  # fmt: skip

@@ -141,8 +141,8 @@ class LevelledModel:
             raise UsageError(f"a batch of {batch}, expected at least 1")
         graph = self.graph
         values = graph.input.evaluate(graph.arranged(array_of(calibrate)).astype(np.float64))
-        low, high = (np.broadcast_to(found[:, None, None], graph.input.shape).ravel()
-                     for found in (values.min((0, 2, 3)), values.max((0, 2, 3))))  # fmt: skip
+        low, high = (np.broadcast_to(ends[:, None, None], graph.input.shape).ravel()
+                     for ends in (values.min((0, 2, 3)), values.max((0, 2, 3))))  # fmt: skip
         stages = staged.of_graph(graph, low, high)
         log_n, scale_bits = ring_for(stages.depth)
         terms = LevelledTerms(
@@ -218,10 +218,10 @@ class LevelledProgram:
         slots = 1 << (len(variables) - 1).bit_length()
         small = writing.write(self.stages, terms.params, terms.name, slots)
         padded = np.pad(variables, [(0, slots - len(variables)), (0, 0)])
-        found = small.predict({writing.input_name(i): padded[:, i] for i in terms.used})
+        predicted = small.predict({writing.input_name(i): padded[:, i] for i in terms.used})
         errors = np.zeros((len(variables), len(terms.scale)))
         for index in terms.open_outputs:
-            own = found[writing.output_name(index)].errors[: len(variables)]
+            own = predicted[writing.output_name(index)].errors[: len(variables)]
             errors[:, index] = own * terms.scale[index]
         return LevelledPrecision(errors, self.stages.evaluate(variables))
 
@@ -243,6 +243,8 @@ class LevelledProgram:
             keys = EvaluationKeys.from_bytes(params, keys)
         if isinstance(query, bytes):
             query = LevelledQuery.from_bytes(terms, query)
+        else:
+            query.check(terms)
         names = [writing.input_name(i) for i in terms.used]
         what = f"a run of {terms.name}"
         with (
@@ -253,9 +255,9 @@ class LevelledProgram:
                 dict(zip(names, pool.map(partial(read, params), block), strict=True))
                 for block in query.ciphertexts
             )
-            found = self.circuit.run_each(blocks, keys)
+            results = self.circuit.run_each(blocks, keys)
         outputs = [writing.output_name(i) for i in terms.open_outputs]
-        made = (results[name].to_bytes() for results in found for name in outputs)
+        made = (block[name].to_bytes() for block in results for name in outputs)
         array = joined(made, (len(query.ciphertexts), len(outputs)))
         return LevelledAnswer(query.program, query.query, query.count, array)
 

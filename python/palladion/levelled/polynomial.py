@@ -17,8 +17,8 @@ MOST: int = 16
 
 def coefficients(function: Expression) -> Floats | None:
     """The coefficients of a polynomial, the constant one first. ``None`` for another function."""
-    found = _coefficients(function)
-    return None if found is None else np.trim_zeros(found, "b")
+    polynomial = _coefficients(function)
+    return None if polynomial is None else np.trim_zeros(polynomial, "b")
 
 
 def _coefficients(function: Expression) -> Floats | None:
@@ -68,5 +68,5 @@ def padded(polynomial: Floats, length: int) -> Floats:
 def size(polynomial: Floats, bound: npt.NDArray[Any]) -> Floats:
     """A bound of ``|p(z)| - |p(0)|`` for all ``|z| <= bound``."""
     powers = np.power.outer(bound, np.arange(1, len(polynomial)))
-    found: Floats = powers @ np.abs(polynomial[1:])
-    return found
+    sizes: Floats = powers @ np.abs(polynomial[1:])
+    return sizes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +12,9 @@ import numpy.typing as npt
 from palladion.errors import FormatError, MismatchError
 from palladion.levelled import storage
 from palladion.levelled.terms import LevelledTerms
-from palladion.support.records import Json
 
 Bytes = npt.NDArray[np.uint8]
+M = TypeVar("M", bound="Message")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,28 +38,41 @@ class Message:
         facts = {"program": self.program, "query": self.query, "count": self.count}
         return storage.to_bytes(self.tag, facts, {"ciphertexts": self.ciphertexts})
 
-    @classmethod
-    def read(cls, terms: LevelledTerms, data: bytes, values: int) -> Any:
-        """Read a message of so many values."""
-        facts, arrays = storage.from_bytes(cls.tag, data, ("ciphertexts",))
-        return cls.checked(terms, facts, arrays["ciphertexts"], values)
+    @staticmethod
+    def values(terms: LevelledTerms) -> int:
+        """The number of ciphertexts of a block."""
+        raise NotImplementedError
 
     @classmethod
-    def checked(cls, terms: LevelledTerms, facts: Json, found: Bytes, values: int) -> Any:
-        """The message, if it is one of the program."""
+    def from_bytes(cls: type[M], terms: LevelledTerms, data: bytes) -> M:
+        """Read a message. Raises ``FormatError`` if it is damaged or of another program."""
+        facts, arrays = storage.from_bytes(cls.tag, data, ("ciphertexts",))
         try:
-            program, query, count = str(facts["program"]), str(facts["query"]), int(facts["count"])
+            message = cls(str(facts["program"]), str(facts["query"]), int(facts["count"]),
+                          arrays["ciphertexts"])  # fmt: skip
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"a message that lacks {error}") from error
-        if program != terms.program:
-            raise MismatchError(f"made for the program {program}, expected {terms.program}")
-        blocks = -(-count // terms.slots)
-        shape = f"({blocks}, {values}, bytes of a ciphertext)"
-        if not (1 <= count <= terms.batch and found.ndim == 3 and found.dtype == np.uint8
-                and found.shape[:2] == (blocks, values)):  # fmt: skip
-            raise FormatError(f"{count} inputs in an array of shape {found.shape}, expected at "
-                              f"most {terms.batch} inputs and shape {shape}")  # fmt: skip
-        return cls(program, query, count, found)
+        message.check(terms)
+        return message
+
+    def check(self, terms: LevelledTerms) -> None:
+        """Check that the message is one of the program.
+
+        Raises
+        ------
+        MismatchError
+            If it was made for another program.
+        FormatError
+            If its parts do not fit together.
+        """
+        if self.program != terms.program:
+            raise MismatchError(f"made for the program {self.program}, expected {terms.program}")
+        array, blocks, values = self.ciphertexts, -(-self.count // terms.slots), self.values(terms)
+        if not (1 <= self.count <= terms.batch and array.ndim == 3 and array.dtype == np.uint8
+                and array.shape[:2] == (blocks, values)):  # fmt: skip
+            raise FormatError(f"{self.count} inputs in an array of shape {array.shape}, expected "
+                              f"at most {terms.batch} inputs and shape ({blocks}, {values}, bytes "
+                              "of a ciphertext)")  # fmt: skip
 
 
 class LevelledQuery(Message):
@@ -67,11 +80,10 @@ class LevelledQuery(Message):
 
     tag = storage.QUERY
 
-    @classmethod
-    def from_bytes(cls, terms: LevelledTerms, data: bytes) -> LevelledQuery:
-        """Read a query. Raises ``FormatError`` if it is damaged or of another program."""
-        found: LevelledQuery = cls.read(terms, data, len(terms.used))
-        return found
+    @staticmethod
+    def values(terms: LevelledTerms) -> int:
+        """The number of inputs that the network reads."""
+        return len(terms.used)
 
 
 class LevelledAnswer(Message):
@@ -79,11 +91,10 @@ class LevelledAnswer(Message):
 
     tag = storage.ANSWER
 
-    @classmethod
-    def from_bytes(cls, terms: LevelledTerms, data: bytes) -> LevelledAnswer:
-        """Read an answer. Raises ``FormatError`` if it is damaged or of another program."""
-        found: LevelledAnswer = cls.read(terms, data, len(terms.open_outputs))
-        return found
+    @staticmethod
+    def values(terms: LevelledTerms) -> int:
+        """The number of outputs that depend on inputs."""
+        return len(terms.open_outputs)
 
 
 def joined(parts: Iterator[bytes], shape: tuple[int, int]) -> npt.NDArray[np.uint8]:

@@ -50,8 +50,8 @@ def from_bytes(tag: bytes, data: bytes, names: tuple[str, ...]) -> tuple[Json, d
         raise FormatError(f"{expected} of version {start[-1]}, expected {VERSION}: use the "
                           "release that wrote it")  # fmt: skip
     try:
-        with np.load(io.BytesIO(data[HEADER:]), allow_pickle=False) as found:
-            arrays = {name: found[name] for name in (FACTS, *names, *others(found.files))}
+        with np.load(io.BytesIO(data[HEADER:]), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in (FACTS, *names, *others(archive.files))}
             facts = json.loads(arrays.pop(FACTS).tobytes())
     except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise FormatError(f"{expected}, which is damaged: {error}") from error

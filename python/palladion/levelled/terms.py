@@ -109,8 +109,8 @@ class LevelledTerms:
             ends = [float(self.mean[channel] + self.std[channel] * end[at])
                     for end in (self.low, self.high)]  # fmt: skip
             farthest = float(numbers.reshape(len(numbers), -1)[row, at])
-            found = Clipped(count, outside.size, farthest, (min(ends), max(ends)))
-            warnings.warn(str(found), InputWarning, stacklevel=3)
+            clipping = Clipped(count, outside.size, farthest, (min(ends), max(ends)))
+            warnings.warn(str(clipping), InputWarning, stacklevel=3)
         half = np.where(width > 0, width / 2, 1.0)
         variables: Floats = (clipped - (self.low + self.high) / 2) / half
         return variables

@@ -78,10 +78,10 @@ def memory_bytes(stages: Stages, params: Params) -> int:
 
 def read(stages: Stages) -> set[int]:
     """The inputs that a weight reads."""
-    found: set[int] = set()
+    inputs: set[int] = set()
     for stage in stages.stages:
-        found |= set(np.flatnonzero(stage.weights[:, : stages.inputs].any(axis=0)).tolist())
-    return found
+        inputs |= set(np.flatnonzero(stage.weights[:, : stages.inputs].any(axis=0)).tolist())
+    return inputs
 
 
 def fixed_outputs(stages: Stages) -> Floats:
