@@ -86,14 +86,14 @@ fn run<S: Passed>(
     let one = |group: PyResult<Arguments>| {
         let inputs = Inputs::new(scheme, &group?)?;
         let (arguments, own) = (inputs.arguments(), keys.raw());
-        let found = match trace {
+        let outputs = match trace {
             None => runner.run(&arguments, own).or_raise()?,
             Some(trace) => {
                 let replayed = runner.replay(trace, &arguments, own, |_| true);
                 replayed.or_raise()?.0
             }
         };
-        made::<S>(&keys.params_of(), found)
+        made::<S>(&keys.params_of(), outputs)
     };
     groups.map(one).collect()
 }

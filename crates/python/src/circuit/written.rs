@@ -247,8 +247,8 @@ impl Circuit {
         trace: Option<&Trace>,
     ) -> PyResult<BTreeMap<String, Made>> {
         let groups = std::iter::once(Ok(inputs));
-        let mut found = guard(py, || run::encrypted(&self.circuit, groups, keys, trace))?;
-        Ok(found.remove(0))
+        let mut results = guard(py, || run::encrypted(&self.circuit, groups, keys, trace))?;
+        Ok(results.remove(0))
     }
 
     /// Raises for keys or ciphertexts of other parameters, and for a missing key.
