@@ -60,15 +60,15 @@ pub fn merge<O: Operations>(
         Some(engine.mul_power(value, (2 * n + up - back) % (2 * n)))
     };
     let mut nodes = match h {
-        0 => each::<O, _>(1, |index| leaf(index).expect("there is a source"))?,
-        _ => each::<O, _>(sources.len().div_ceil(2), |pair| {
+        0 => engine.each(1, |index| leaf(index).expect("there is a source"))?,
+        _ => engine.each(sources.len().div_ceil(2), |pair| {
             let even = leaf(2 * pair).expect("a pair has an even leaf")?;
             engine.merge_pair(even, leaf(2 * pair + 1).transpose()?, 1 + n / h)
         })?,
     };
     while h > 1 {
         h /= 2;
-        nodes = each::<O, _>(nodes.len().div_ceil(2), |pair| {
+        nodes = engine.each(nodes.len().div_ceil(2), |pair| {
             let odd = nodes.get(2 * pair + 1);
             let odd = odd.map(|odd| engine.mul_power(odd, h)).transpose()?;
             engine.merge_pair(nodes[2 * pair].clone(), odd, 1 + n / h)
@@ -78,16 +78,4 @@ pub fn merge<O: Operations>(
     let t = engine.params().t();
     let factor = t.mul(root.factor(), t.reduce(distance as u64));
     Ok(engine.reread(root, factor))
-}
-
-/// `work(0), .., work(count - 1)`: on several threads if operations take time, and in order if they
-/// are written down or predicted.
-fn each<O: Operations, T: Send>(
-    count: usize,
-    work: impl Fn(usize) -> Result<T> + Sync,
-) -> Result<Vec<T>> {
-    match O::COMPUTES {
-        true => ring::par_map(count, work).into_iter().collect(),
-        false => (0..count).map(work).collect(),
-    }
 }

@@ -190,9 +190,10 @@ pub fn pack<O: Operations>(
         sum.plus(engine.model().mul_plain(key, squares))
     });
     let turn = params.bfv().encoder().rotation_element(baby as isize);
+    let masks = &engine.operations().masks(&packing);
     let mut sum: Option<ValueOf<O>> = None;
     for giant in (0..width / baby).rev() {
-        let inner = engine.mul_masks(level, &packing, giant, noise)?;
+        let inner = engine.mul_masks(level, (&packing, masks), giant, noise)?;
         sum = Some(match sum {
             None => inner,
             Some(outer) => {

@@ -32,22 +32,34 @@ pub fn tensor_combinations(
     assert_eq!(matrix.len() % per_group, 0, "a matrix of whole groups");
     let groups = matrix.len() / per_group;
     let mut out: Vec<[Poly<Eval>; 3]> = (0..groups)
-        .map(|_| std::array::from_fn(|_| Poly::zero(basis)))
+        .map(|_| std::array::from_fn(|_| Poly::stale(basis)))
         .collect();
-    let mut limbs: Vec<Vec<&mut [u64]>> = Vec::new();
-    limbs.resize_with(basis.len(), Vec::new);
-    for poly in out.iter_mut().flatten() {
-        for (limb, words) in limbs
-            .iter_mut()
-            .zip(poly.words_mut().chunks_exact_mut(basis.n()))
-        {
-            limb.push(words);
-        }
-    }
-    for_each_item(limbs, |i, mut out| {
-        combine_limb(basis.modulus(i), matrix, &rows(x, i), &rows(y, i), &mut out);
+    let width = width(basis.n(), basis.len(), par::threads());
+    let per_limb = basis.n() / width;
+    let strips = strips(out.iter_mut().flatten(), (basis.len() * per_limb, width));
+    for_each_item(strips, |item, mut out| {
+        let (i, start) = (item / per_limb, item % per_limb * width);
+        let (x, y) = (rows(x, i), rows(y, i));
+        combine_strip(basis.modulus(i), matrix, (&x, &y), (start, &mut out));
     });
     out
+}
+
+/// Strips of `width` words of every polynomial: for each limb, for each strip of it, the words of
+/// all polynomials in order. There are `count` strips.
+fn strips<'a>(
+    polys: impl Iterator<Item = &'a mut Poly<Eval>>,
+    (count, width): (usize, usize),
+) -> Vec<Vec<&'a mut [u64]>> {
+    let mut strips: Vec<Vec<&mut [u64]>> = Vec::new();
+    strips.resize_with(count, Vec::new);
+    for poly in polys {
+        let words = poly.limbs_mut().flat_map(|limb| limb.chunks_mut(width));
+        for (strip, words) in strips.iter_mut().zip(words) {
+            strip.push(words);
+        }
+    }
+    strips
 }
 
 /// For each row `r`, `sum_k p_(r,k) x_k`, for polynomials `p` in `X^gap`: in the evaluation domain
@@ -77,14 +89,7 @@ pub fn block_combinations(
         .collect();
     let width = width(basis.n(), basis.len(), par::threads());
     let per_limb = basis.n() / width;
-    let mut strips: Vec<Vec<&mut [u64]>> = Vec::new();
-    strips.resize_with(basis.len() * per_limb, Vec::new);
-    for poly in out.iter_mut().flatten() {
-        let words = poly.limbs_mut().flat_map(|limb| limb.chunks_mut(width));
-        for (strip, words) in strips.iter_mut().zip(words) {
-            strip.push(words);
-        }
-    }
+    let strips = strips(out.iter_mut().flatten(), (basis.len() * per_limb, width));
     for_each_item(strips, |item, mut out| {
         let (i, start) = (item / per_limb, item % per_limb * width);
         let (q, x) = (basis.modulus(i), self::rows(x, i));
@@ -105,10 +110,10 @@ pub fn block_combinations(
     out
 }
 
-/// Columns that one thread works on at a time: a limb of `n` words, or less if that leaves threads
-/// without work.
+/// Columns that one thread works on at a time: a limb of `n` words, or less if there are few limbs
+/// for each thread. With 8 strips for each, threads end at about the same time.
 fn width(n: usize, limbs: usize, threads: usize) -> usize {
-    let strips = (2 * threads).div_ceil(limbs.max(1)).next_power_of_two();
+    let strips = (8 * threads).div_ceil(limbs.max(1)).next_power_of_two();
     (n / strips).clamp(BLOCK.min(n), n)
 }
 
@@ -118,21 +123,22 @@ fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> [Vec<&'a [u64]>; 2] {
     [0, 1].map(|part| pairs.iter().map(|p| p[part].limb(i)).collect())
 }
 
-fn combine_limb(
+/// [`tensor_combinations`] for the strip that begins at column `start`.
+fn combine_strip(
     q: &Modulus,
     matrix: &[u64],
-    x: &[Vec<&[u64]>; 2],
-    y: &[Vec<&[u64]>; 2],
-    out: &mut [&mut [u64]],
+    (x, y): (&[Vec<&[u64]>; 2], &[Vec<&[u64]>; 2]),
+    (start, out): (usize, &mut [&mut [u64]]),
 ) {
-    let n = x[0][0].len();
     let (inner, height) = (x[0].len(), y[0].len());
     let moduli = vec![*q; height];
     let mut scratch = [vec![0u64; height * BLOCK], vec![0u64; height * BLOCK]];
-    for start in (0..n).step_by(BLOCK) {
-        let columns = start..(start + BLOCK).min(n);
-        let x_block = x.each_ref().map(|rows| slices(rows, &columns));
-        let y_block = y.each_ref().map(|rows| slices(rows, &columns));
+    let width = out.first().map_or(0, |words| words.len());
+    for first in (0..width).step_by(BLOCK) {
+        let columns = first..(first + BLOCK).min(width);
+        let sources = start + columns.start..start + columns.end;
+        let x_block = x.each_ref().map(|rows| slices(rows, &sources));
+        let y_block = y.each_ref().map(|rows| slices(rows, &sources));
         for (group, m) in matrix.chunks_exact(inner * height).enumerate() {
             for (part, rows) in scratch.iter_mut().zip(&x_block) {
                 let mut targets: Vec<&mut [u64]> = part

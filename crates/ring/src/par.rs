@@ -6,7 +6,7 @@ use rayon::prelude::*;
 ///
 /// # Panics
 /// If the length of `data` is no multiple of `n`.
-pub fn for_each_limb(n: usize, data: &mut [u64], work: impl Fn(usize, &mut [u64]) + Sync) {
+pub fn for_each_limb<T: Send>(n: usize, data: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
     assert_eq!(data.len() % n, 0, "whole limbs");
     if rayon::current_num_threads() == 1 {
         data.chunks_exact_mut(n)

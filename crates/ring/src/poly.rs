@@ -126,10 +126,6 @@ impl<D: Domain> Poly<D> {
         &self.data
     }
 
-    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.data
-    }
-
     /// The residues, limb after limb, without a copy.
     pub fn into_words(mut self) -> Vec<u64> {
         std::mem::take(&mut self.data)

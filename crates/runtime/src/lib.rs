@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod ahead;
 mod checkpoint;
 mod error;
 mod memory;

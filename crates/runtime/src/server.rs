@@ -1,5 +1,6 @@
 //! The server's half: runs a program on ciphertexts.
 
+use crate::ahead::Ahead;
 use crate::checkpoint::{Checkpoint, last_uses};
 use crate::error::{Error, Result};
 use crate::prepared::{Prepared, work};
@@ -12,7 +13,6 @@ use program::Op;
 use ring::sample::SecretRng;
 use rlwe::bytes::Fingerprint;
 use rlwe::lwe::LweBatch;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Runs one program with one client's evaluation keys. It holds no secret.
@@ -150,11 +150,12 @@ impl<'a> Server<'a> {
         for (index, step) in program.steps[..resumed].iter().enumerate() {
             // The images are in the query, not in a checkpoint.
             if matches!(step.op, Op::Input { .. }) && last_use[index] >= resumed {
-                let made = self.step(&engine, query, &state.held, index)?;
+                let made = self.step(&engine, query, |id| state.held.get(&id), index)?;
                 state.held.insert(index, made);
             }
         }
         let mut steps: Vec<StepReport> = Vec::new();
+        let mut ahead = Ahead::default();
         for (index, step) in program.steps.iter().enumerate().skip(resumed) {
             let mut stopped = |state: &Checkpoint| {
                 let done = state.done;
@@ -166,12 +167,13 @@ impl<'a> Server<'a> {
             if !observe(Event::Begin { step: index }) {
                 return stopped(&state);
             }
-            let started = Instant::now();
-            let made = match self.step(&engine, query, &state.held, index) {
+            let ran = ahead.step((program, index), &state.held, |earlier, step| {
+                self.step(&engine, query, |id| earlier.get(id), step)
+            });
+            let (made, seconds) = match ran {
                 Err(Error::Circuits(circuits::Error::Stopped)) => return stopped(&state),
-                made => made?,
+                ran => ran?,
             };
-            let seconds = started.elapsed().as_secs_f64();
             note(&mut steps, step, seconds);
             let go_on = observe(Event::End {
                 step: index,
@@ -267,11 +269,11 @@ impl<'a> Server<'a> {
         })
     }
 
-    fn step(
+    fn step<'m>(
         &self,
         engine: &Engine<Run<'_>>,
         query: &Query,
-        held: &BTreeMap<usize, StepResult>,
+        earlier: impl Fn(usize) -> Option<&'m StepResult>,
         index: usize,
     ) -> Result<StepResult> {
         let (program, params) = (self.prepared.program(), self.prepared.params());
@@ -282,7 +284,7 @@ impl<'a> Server<'a> {
             false => model.fresh(),
         };
         let fresh = |index: usize| Value::encrypted(query.ciphertexts[index].clone(), noise);
-        Ok(work.run(engine, |id| held.get(&id), fresh)?)
+        Ok(work.run(engine, earlier, fresh)?)
     }
 }
 

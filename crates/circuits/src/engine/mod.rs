@@ -9,6 +9,7 @@ pub(crate) use self::products::{factor_at, product_factor};
 pub use self::value::{DryValue, EncryptedValue, Known, Product, Value, ValueOf};
 
 use crate::counts::Counts;
+use crate::error::Result;
 use crate::operations::{Dry, Operations, Run};
 use crate::passes::Sizes;
 use crate::residual::Residual;
@@ -115,6 +116,19 @@ impl<O: Operations> Engine<O> {
     /// Keys used so far, with the highest level of each.
     pub fn needs(&self) -> Needs {
         self.log().needs.clone()
+    }
+
+    /// `work(0), .., work(count - 1)`: on several threads if operations take time, and in order if
+    /// they are written down or predicted.
+    pub(crate) fn each<T: Send>(
+        &self,
+        count: usize,
+        work: impl Fn(usize) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        match O::COMPUTES {
+            true => ring::par_map(count, work).into_iter().collect(),
+            false => (0..count).map(work).collect(),
+        }
     }
 
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {

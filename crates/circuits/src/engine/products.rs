@@ -203,11 +203,11 @@ impl<O: Operations> Engine<O> {
     pub(crate) fn mul_masks(
         &self,
         level: usize,
-        packing: &Packing<'_, O::Samples>,
+        packing: (&Packing<'_, O::Samples>, &O::Masks),
         giant: usize,
         noise: Noise,
     ) -> Result<ValueOf<O>> {
-        let count = packing.baby_steps;
+        let count = packing.0.baby_steps;
         self.count_plaintexts(level, count, Encoding::Slots);
         let ct = self.operations.mul_masks(level, packing, giant)?;
         Ok(Value::new(ct, level, 1, noise))

@@ -185,17 +185,22 @@ fn powers<O: Operations>(
     count: usize,
 ) -> Result<Vec<ValueOf<O>>> {
     let mut powers = vec![x.clone()];
-    for k in 2..=count {
-        let low = match engine.model().settles() {
-            true => k / 2,
-            false => k - k.next_power_of_two() / 2,
-        };
-        let (high, low) = (&powers[k - low - 1], &powers[low - 1]);
-        let power = match 2 * k > count + 1 && k < count {
-            true => engine.mul_last(CIRCUIT, high, low)?,
-            false => engine.mul(CIRCUIT, high, low)?,
-        };
-        powers.push(power);
+    while powers.len() < count {
+        // These powers have one more level of products, and need none of each other.
+        let known = powers.len();
+        let next = engine.each(known.min(count - known), |index| {
+            let k = known + 1 + index;
+            let low = match engine.model().settles() {
+                true => k / 2,
+                false => k - k.next_power_of_two() / 2,
+            };
+            let (high, low) = (&powers[k - low - 1], &powers[low - 1]);
+            match 2 * k > count + 1 && k < count {
+                true => engine.mul_last(CIRCUIT, high, low),
+                false => engine.mul(CIRCUIT, high, low),
+            }
+        })?;
+        powers.extend(next);
     }
     Ok(powers)
 }

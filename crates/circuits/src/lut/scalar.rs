@@ -78,10 +78,9 @@ fn combine<O: Operations>(
     let residual = group_residual(engine, low, middle);
     let at = (level, factors.as_slice());
     let products = engine.combine(at, &combination, (low, middle), residual)?;
-    products
-        .iter()
-        .map(|p| engine.relinearize(CIRCUIT, p))
-        .collect()
+    engine.each(products.len(), |group| {
+        engine.relinearize(CIRCUIT, &products[group])
+    })
 }
 
 /// Noise of one group. Coefficients are uniform in `[0, t)`.

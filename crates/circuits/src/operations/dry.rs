@@ -10,6 +10,7 @@ pub struct Dry;
 impl Operations for Dry {
     type Ciphertext = ();
     type Samples = ();
+    type Masks = ();
 
     const READS_PLAINTEXTS: bool = false;
 
@@ -40,7 +41,9 @@ impl Operations for Dry {
         Ok(())
     }
 
-    fn mul_masks(&self, _: usize, _: &Packing<'_, ()>, _: usize) -> Result<()> {
+    fn masks(&self, _: &Packing<'_, ()>) {}
+
+    fn mul_masks(&self, _: usize, _: (&Packing<'_, ()>, &()), _: usize) -> Result<()> {
         Ok(())
     }
 

@@ -1,95 +1,107 @@
 //! The masks of a packing's samples, as slots of plaintexts.
 
 use super::Packing;
-use ring::Modulus;
+use ring::{Modulus, for_each_limb};
 use rlwe::lwe::LweBatch;
 use std::collections::HashMap;
 use std::ptr;
 
-/// The masks that one giant step of a packing multiplies with the secret.
+/// A cache line, in words of [`Masks::words`].
+const LINE: usize = 16;
+
+/// The masks that a packing multiplies with the secret, for all its giant steps.
 ///
 /// Slot by slot this is [`LweBatch::mask`]. A dense packing reads 33 million entries, so they are
-/// found by additions and bits, without a branch.
-pub(super) struct Masks {
-    /// For each batch the mask, then its negation: entries that wrap are negated.
+/// found by additions and bits, without a branch. The entries of one sample's mask lie in a row, so
+/// the products of consecutive baby steps read the same cache lines.
+#[derive(Debug)]
+pub struct Masks {
+    /// Rows of `2n` words, for a batch and a coefficient modulo `N/n` each: the words of the
+    /// batch's mask at these coefficients, then their negations, for entries that wrap. One line of
+    /// zeros comes first, for slots that take no sample.
     words: Vec<u32>,
     /// The first sample of every value, then the second of every value, and so on.
     rounds: Vec<Vec<Place>>,
-    /// For each slot, the distance in coefficients from the body of a sample to the entry of its
-    /// mask that meets the slot's entry of the secret.
-    distances: Vec<u32>,
-    /// Columns by which the giant step turns the sum afterwards.
-    offset: usize,
+    /// The entry of the secret in each slot.
+    entries: Vec<u32>,
+    baby_steps: usize,
     t: Modulus,
 }
 
-/// A sample in [`Masks::words`]: the words of its batch begin at `start`.
-#[derive(Clone, Copy)]
+/// A sample in [`Masks::words`]: its row begins at `start`.
+#[derive(Clone, Copy, Debug)]
 struct Place {
     start: u32,
-    coefficient: u32,
-    /// Ones in the bits of a place in a batch, or 0 for no sample.
+    /// Place in the row of entry 0 of the sample's mask. Entry `j` is `j` words before it.
+    first: u32,
+    /// Ones in the bits of a place in a row, or 0 for no sample.
     bits: u32,
 }
 
+/// No sample: all entries are the zero at the start of the words.
+const NOWHERE: Place = Place {
+    start: 0,
+    first: 0,
+    bits: 0,
+};
+
 impl Masks {
-    pub(super) fn new(packing: &Packing<'_, LweBatch>, giant: usize, t: Modulus) -> Self {
-        let slots = packing.layout.slots();
-        let bits = 2 * slots as u32 - 1;
-        let mut words = vec![0]; // what no sample reads
-        let mut starts: HashMap<*const LweBatch, u32> = HashMap::new();
+    pub(super) fn new(packing: &Packing<'_, LweBatch>, t: Modulus) -> Self {
+        let (slots, row) = (packing.layout.slots(), 2 * packing.dimension);
+        let gap = slots / packing.dimension;
+        let mut rows: Vec<(&LweBatch, usize)> = Vec::new();
+        let mut numbers: HashMap<(*const LweBatch, usize), usize> = HashMap::new();
         let most = packing.samples.iter().map(Vec::len).max().unwrap_or(0);
         let rounds = (0..most).map(|round| {
             let place = |value: usize| {
                 let sample = packing.samples.get(value).and_then(|sum| sum.get(round));
                 let Some(sample) = sample else {
-                    return Place {
-                        start: 0,
-                        coefficient: 0,
-                        bits: 0,
-                    };
+                    return NOWHERE;
                 };
-                let start = *starts
-                    .entry(ptr::from_ref(sample.batch))
+                let class = sample.coefficient % gap;
+                let number = *numbers
+                    .entry((ptr::from_ref(sample.batch), class))
                     .or_insert_with(|| {
-                        let start = words.len() as u32;
-                        extend_by(&mut words, sample.batch);
-                        start
+                        rows.push((sample.batch, class));
+                        rows.len() - 1
                     });
-                let coefficient = sample.coefficient as u32;
                 Place {
-                    start,
-                    coefficient,
-                    bits,
+                    start: (LINE + number * row) as u32,
+                    first: (sample.coefficient / gap) as u32,
+                    bits: row as u32 - 1,
                 }
             };
             (0..packing.layout.values()).map(place).collect()
         });
         let rounds = rounds.collect();
-        let gap = slots / packing.dimension;
+        let mut words = vec![0; LINE + rows.len() * row];
+        for_each_limb(row, &mut words[LINE..], |number, words| {
+            fill(words, rows[number], gap);
+        });
         Self {
             rounds,
             words,
-            distances: (0..slots)
-                .map(|slot| (packing.entry(slot) * gap) as u32)
-                .collect(),
-            offset: giant * packing.baby_steps,
+            entries: (0..slots).map(|slot| packing.entry(slot) as u32).collect(),
+            baby_steps: packing.baby_steps,
             t,
         }
     }
 
-    /// By slot, the sum of the entries for the secret rotated left by `step`, times `unit`.
-    pub(super) fn slots(&self, step: usize, unit: u64) -> Vec<u64> {
-        let mut slots = vec![0; self.distances.len()];
+    /// By slot, the sum of the entries for the secret rotated left by `step`, times `unit`. Giant
+    /// step `giant` takes the product.
+    pub(super) fn slots(&self, (giant, step): (usize, usize), unit: u64) -> Vec<u64> {
+        let mut slots = vec![0; self.entries.len()];
         let columns = slots.len() / 2; // a power of two, as the number of values
+        // The giant step turns the sum by this afterwards.
+        let offset = giant * self.baby_steps;
         for places in &self.rounds {
             for (slot, sum) in slots.iter_mut().enumerate() {
                 let (row, column) = (slot & columns, slot & (columns - 1));
                 // The rotation brings the value of the slot `offset` to the left here.
-                let source = row | (column.wrapping_sub(self.offset) & (columns - 1));
+                let source = row | (column.wrapping_sub(offset) & (columns - 1));
                 let place = places[source & (places.len() - 1)];
-                let distance = self.distances[row | ((column + step) & (columns - 1))];
-                let word = place.coefficient.wrapping_sub(distance) & place.bits;
+                let entry = self.entries[row | ((column + step) & (columns - 1))];
+                let word = place.first.wrapping_sub(entry) & place.bits;
                 *sum += u64::from(self.words[(place.start + word) as usize]);
             }
         }
@@ -102,10 +114,15 @@ impl Masks {
     }
 }
 
-/// Appends the mask of a batch and its negation.
-fn extend_by(words: &mut Vec<u32>, batch: &LweBatch) {
+/// Writes the words of a batch's mask at the coefficients `class`, `class + gap` and so on, and then
+/// their negations.
+fn fill(row: &mut [u32], (batch, class): (&LweBatch, usize), gap: usize) {
     let [_, mask] = batch.words();
     let t = batch.modulus() as u32;
-    words.extend(mask.iter().map(|&a| a as u32));
-    words.extend(mask.iter().map(|&a| if a == 0 { 0 } else { t - a as u32 }));
+    let (column, negated) = row.split_at_mut(mask.len() / gap);
+    let entries = mask[class..].iter().step_by(gap).map(|&a| a as u32);
+    for ((word, negative), a) in column.iter_mut().zip(negated).zip(entries) {
+        *word = a;
+        *negative = if a == 0 { 0 } else { t - a };
+    }
 }

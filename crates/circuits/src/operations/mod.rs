@@ -34,6 +34,8 @@ pub trait Operations: Sync {
     type Ciphertext: Clone + Debug + Send + Sync;
     /// The LWE samples of a ciphertext's coefficients.
     type Samples: Clone + Debug + Send + Sync;
+    /// The masks of a packing's samples, prepared for all its giant steps.
+    type Masks;
 
     /// True if plaintexts are read. If not, the factors that they carry need not be computed first.
     const READS_PLAINTEXTS: bool = true;
@@ -84,6 +86,9 @@ pub trait Operations: Sync {
         plaintext: impl Fn(usize) -> Plain + Sync,
     ) -> Result<Self::Ciphertext>;
 
+    /// Prepares the masks of a packing.
+    fn masks(&self, packing: &Packing<'_, Self::Samples>) -> Self::Masks;
+
     /// One giant step of a packing: `sum_k A_k z_k`, where `z_k` is the secret of the samples
     /// rotated by `k`, and `A_k` the plaintext of the masks for `z_k`. The result is at `level`,
     /// with factor 1.
@@ -93,7 +98,7 @@ pub trait Operations: Sync {
     fn mul_masks(
         &self,
         level: usize,
-        packing: &Packing<'_, Self::Samples>,
+        packing: (&Packing<'_, Self::Samples>, &Self::Masks),
         giant: usize,
     ) -> Result<Self::Ciphertext>;
 

@@ -154,6 +154,7 @@ fn ids(values: &[&RecordedCiphertext]) -> Vec<ValueId> {
 impl Operations for Record<'_> {
     type Ciphertext = RecordedCiphertext;
     type Samples = RecordedSamples;
+    type Masks = ();
 
     fn tensor_sum(
         &self,
@@ -217,10 +218,12 @@ impl Operations for Record<'_> {
         Ok(self.push(Op::MulPlain { terms }, (level, 2, factor)))
     }
 
+    fn masks(&self, _: &Packing<'_, RecordedSamples>) {}
+
     fn mul_masks(
         &self,
         level: usize,
-        packing: &Packing<'_, RecordedSamples>,
+        (packing, ()): (&Packing<'_, RecordedSamples>, &()),
         giant: usize,
     ) -> Result<RecordedCiphertext> {
         let secret = self.secret(packing)?;

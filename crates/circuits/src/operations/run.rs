@@ -104,6 +104,7 @@ impl<'k> Run<'k> {
 impl Operations for Run<'_> {
     type Ciphertext = Ciphertext;
     type Samples = LweBatch;
+    type Masks = Masks;
 
     const COMPUTES: bool = true;
 
@@ -161,18 +162,21 @@ impl Operations for Run<'_> {
         })
     }
 
+    fn masks(&self, packing: &Packing<'_, LweBatch>) -> Masks {
+        Masks::new(packing, *self.params().t())
+    }
+
     fn mul_masks(
         &self,
         level: usize,
-        packing: &Packing<'_, LweBatch>,
+        (packing, masks): (&Packing<'_, LweBatch>, &Masks),
         giant: usize,
     ) -> Result<Ciphertext> {
         let key = self.keys.packing(packing.layout.values())?;
         let secret = secret_of(key, &self.eval, self.keys, packing.baby_steps)?;
         let secret: Vec<&Ciphertext> = secret.iter().collect();
-        let masks = Masks::new(packing, giant, *self.params().t());
         let encoder = self.params().encoder();
-        let masks = |step, unit| encoder.slots_to_plaintext(&masks.slots(step, unit));
+        let masks = |step, unit| encoder.slots_to_plaintext(&masks.slots((giant, step), unit));
         self.dot((level, 1), &secret, masks)
     }
 

@@ -1,0 +1,122 @@
+//! Steps that are computed together, before their turn.
+//!
+//! The linear part of a layer is hundreds of short steps, each with too few limbs to keep all
+//! threads at work. Steps of different *chains* do not need each other, so chains run side by side.
+//! The server still reports the results one by one, in the order of the program.
+
+use crate::error::Result;
+use crate::server::StepResult;
+use program::{Op, Program};
+use ring::{par_map, threads};
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+/// Chains for each thread that are computed together. All threads wait for the last one, so there
+/// are several; results wait for their turn, so there are not many.
+const CHAINS: usize = 8;
+
+/// Results of the next steps of a program, in order.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    /// Each result with its seconds.
+    ready: VecDeque<(StepResult, f64)>,
+}
+
+impl Ahead {
+    /// The result of step `index` and its seconds of wall-clock time. Calls must be for consecutive
+    /// steps. `held` are the results of earlier steps that are still needed, and `run` computes a
+    /// step, with a function that returns the results of earlier steps.
+    ///
+    /// # Errors
+    /// Errors of `run`, for this step or for one that is computed together with it.
+    pub(crate) fn step(
+        &mut self,
+        (program, index): (&Program, usize),
+        held: &BTreeMap<usize, StepResult>,
+        run: impl Fn(&Results, usize) -> Result<StepResult> + Sync,
+    ) -> Result<(StepResult, f64)> {
+        if self.ready.is_empty() {
+            self.compute(&chains(program, index, CHAINS * threads()), held, run)?;
+        }
+        Ok(self
+            .ready
+            .pop_front()
+            .expect("a step is in the first chain"))
+    }
+
+    fn compute(
+        &mut self,
+        chains: &[Vec<usize>],
+        held: &BTreeMap<usize, StepResult>,
+        run: impl Fn(&Results, usize) -> Result<StepResult> + Sync,
+    ) -> Result<()> {
+        let began = Instant::now();
+        let computed = par_map(chains.len(), |chain| {
+            let mut own = BTreeMap::new();
+            let mut seconds = Vec::new();
+            for &step in &chains[chain] {
+                let began = Instant::now();
+                let result = run(&Results { held, own: &own }, step)?;
+                seconds.push(began.elapsed().as_secs_f64());
+                own.insert(step, result);
+            }
+            Ok(own.into_iter().zip(seconds).collect())
+        });
+        let computed: Vec<Vec<_>> = computed.into_iter().collect::<Result<_>>()?;
+        let mut computed: Vec<((usize, StepResult), f64)> =
+            computed.into_iter().flatten().collect();
+        computed.sort_by_key(|((step, _), _)| *step);
+        // Steps that ran side by side share the time that passed, so that the seconds of all steps
+        // add up to those of the run.
+        let all: f64 = computed.iter().map(|(_, seconds)| seconds).sum();
+        let share = began.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE);
+        let ready = computed.into_iter();
+        self.ready
+            .extend(ready.map(|((_, result), seconds)| (result, seconds * share)));
+        Ok(())
+    }
+}
+
+/// Results of earlier steps.
+pub(crate) struct Results<'a> {
+    held: &'a BTreeMap<usize, StepResult>,
+    own: &'a BTreeMap<usize, StepResult>,
+}
+
+impl<'a> Results<'a> {
+    /// The result of a step.
+    pub(crate) fn get(&self, step: usize) -> Option<&'a StepResult> {
+        self.own.get(&step).or_else(|| self.held.get(&step))
+    }
+}
+
+/// The chains of the short steps that follow each other from `index` on: at most `most` chains,
+/// which together are all steps of a range. A step that is not short is alone.
+fn chains(program: &Program, index: usize, most: usize) -> Vec<Vec<usize>> {
+    let mut chains = vec![vec![index]];
+    if !is_short(&program.steps[index].op) {
+        return chains;
+    }
+    for (step, next) in program.steps.iter().enumerate().skip(index + 1) {
+        if !is_short(&next.op) || next.layer != program.steps[index].layer {
+            break;
+        }
+        let operands = next.op.operands();
+        let needs = |&chain: &usize| operands.iter().any(|id| chains[chain].contains(id));
+        let mut of = (0..chains.len()).filter(needs);
+        match (of.next(), of.next()) {
+            (Some(chain), None) => chains[chain].push(step),
+            (None, None) if chains.len() < most => chains.push(vec![step]),
+            _ => break,
+        }
+    }
+    chains
+}
+
+/// Whether a step has few limbs to work on.
+fn is_short(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::MulCoefficients { .. } | Op::AddCoefficients { .. } | Op::ToSamples { .. }
+    )
+}
