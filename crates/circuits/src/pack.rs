@@ -30,6 +30,9 @@ const KEY: usize = 8;
 /// steps, 1.1 GB, would save 18 of 270 rotations.
 const HELD: usize = 4;
 
+/// Giant steps that read the rotations of the secret from memory together.
+const TOGETHER: usize = 4;
+
 /// Smallest number of values of a layout. With fewer values there would be more copies than entries
 /// of the secret, and some would be idle.
 pub fn min_values(slots: usize, dimension: usize) -> usize {
@@ -192,16 +195,20 @@ pub fn pack<O: Operations>(
     let turn = params.bfv().encoder().rotation_element(baby as isize);
     let masks = &engine.operations().masks(&packing);
     let mut sum: Option<ValueOf<O>> = None;
-    for giant in (0..width / baby).rev() {
-        let inner = engine.mul_masks(level, (&packing, masks), giant, noise)?;
-        sum = Some(match sum {
-            None => inner,
-            Some(outer) => {
-                let mut rotated = engine.automorphism(&outer, turn)?;
-                engine.add_assign(&mut rotated, &inner)?;
-                rotated
-            }
-        });
+    let giants: Vec<usize> = (0..width / baby).rev().collect();
+    // Steps that are written down, or predicted, come one by one.
+    let together = if O::COMPUTES { TOGETHER } else { 1 };
+    for some in giants.chunks(together) {
+        for inner in engine.mul_masks(level, (&packing, masks), some, noise)? {
+            sum = Some(match sum {
+                None => inner,
+                Some(outer) => {
+                    let mut rotated = engine.automorphism(&outer, turn)?;
+                    engine.add_assign(&mut rotated, &inner)?;
+                    rotated
+                }
+            });
+        }
     }
     let sum = sum.expect("there is at least one giant step");
     let mut sum = sum_copies(engine, layout, layout.copies(), sum)?;

@@ -199,18 +199,19 @@ impl<O: Operations> Engine<O> {
         })
     }
 
-    /// One giant step of a packing at `level`. The result has the given noise.
+    /// Giant steps of a packing at `level`. Each result has the given noise.
     pub(crate) fn mul_masks(
         &self,
         level: usize,
         packing: (&Packing<'_, O::Samples>, &O::Masks),
-        giant: usize,
+        giants: &[usize],
         noise: Noise,
-    ) -> Result<ValueOf<O>> {
-        let count = packing.0.baby_steps;
+    ) -> Result<Vec<ValueOf<O>>> {
+        let count = packing.0.baby_steps * giants.len();
         self.count_plaintexts(level, count, Encoding::Slots);
-        let ct = self.operations.mul_masks(level, packing, giant)?;
-        Ok(Value::new(ct, level, 1, noise))
+        let cts = self.operations.mul_masks(level, packing, giants)?;
+        let values = cts.into_iter().map(|ct| Value::new(ct, level, 1, noise));
+        Ok(values.collect())
     }
 }
 

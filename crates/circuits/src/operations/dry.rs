@@ -43,8 +43,8 @@ impl Operations for Dry {
 
     fn masks(&self, _: &Packing<'_, ()>) {}
 
-    fn mul_masks(&self, _: usize, _: (&Packing<'_, ()>, &()), _: usize) -> Result<()> {
-        Ok(())
+    fn mul_masks(&self, _: usize, _: (&Packing<'_, ()>, &()), giants: &[usize]) -> Result<Vec<()>> {
+        Ok(vec![(); giants.len()])
     }
 
     fn add_bodies(&self, (): &mut (), _: &Packing<'_, ()>) -> Result<()> {

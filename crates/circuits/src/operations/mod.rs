@@ -89,7 +89,7 @@ pub trait Operations: Sync {
     /// Prepares the masks of a packing.
     fn masks(&self, packing: &Packing<'_, Self::Samples>) -> Self::Masks;
 
-    /// One giant step of a packing: `sum_k A_k z_k`, where `z_k` is the secret of the samples
+    /// Giant steps of a packing, each `sum_k A_k z_k`, where `z_k` is the secret of the samples
     /// rotated by `k`, and `A_k` the plaintext of the masks for `z_k`. The result is at `level`,
     /// with factor 1.
     ///
@@ -99,8 +99,8 @@ pub trait Operations: Sync {
         &self,
         level: usize,
         packing: (&Packing<'_, Self::Samples>, &Self::Masks),
-        giant: usize,
-    ) -> Result<Self::Ciphertext>;
+        giants: &[usize],
+    ) -> Result<Vec<Self::Ciphertext>>;
 
     /// Adds the bodies of the samples of a packing.
     ///

@@ -224,18 +224,21 @@ impl Operations for Record<'_> {
         &self,
         level: usize,
         (packing, ()): (&Packing<'_, RecordedSamples>, &()),
-        giant: usize,
-    ) -> Result<RecordedCiphertext> {
+        giants: &[usize],
+    ) -> Result<Vec<RecordedCiphertext>> {
         let secret = self.secret(packing)?;
         let secret = &secret[..packing.baby_steps];
-        let units = secret.iter().map(|ct| self.unit(ct, (level, 1)));
-        let op = Op::MulMasks {
-            packing: self.packing(packing),
-            giant,
-            secret: secret.iter().map(|ct| ct.id).collect(),
-            units: units.collect(),
+        let step = |&giant| {
+            let units = secret.iter().map(|ct| self.unit(ct, (level, 1)));
+            let op = Op::MulMasks {
+                packing: self.packing(packing),
+                giant,
+                secret: secret.iter().map(|ct| ct.id).collect(),
+                units: units.collect(),
+            };
+            self.push(op, (level, 2, 1))
         };
-        Ok(self.push(op, (level, 2, 1)))
+        Ok(giants.iter().map(step).collect())
     }
 
     fn add_bodies(
