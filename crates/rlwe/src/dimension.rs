@@ -21,7 +21,7 @@ use crate::lwe::LweSecret;
 use crate::security::{self, Security, TARGET_BITS};
 use rand::CryptoRng;
 use ring::sample::{self, SIGMA, Seed};
-use ring::{Basis, Coeff, Eval, Poly, dot_pairs, par_map};
+use ring::{Basis, Coeff, Eval, Poly, dot_pairs_signed};
 use zeroize::Zeroizing;
 
 /// Digit sizes, in bits, that parameters may have.
@@ -130,43 +130,36 @@ impl DimensionParams {
         n * SIGMA * SIGMA * squares
     }
 
-    /// The digits of residues, least significant first. Each digit is given as residues modulo `q`.
-    fn decompose(&self, residues: &Poly<Coeff>) -> Vec<Poly<Eval>> {
-        let (q, bits, count) = (self.q(), self.digit_bits, self.digits());
+    /// The digits of residues, least significant first.
+    fn decompose(&self, residues: &[u64]) -> Vec<Vec<i32>> {
+        let (q, bits, count) = (self.q() as i64, self.digit_bits, self.digits());
         // The last digit is the rest above the others: its own part of the offset could exceed a
         // word.
         let last = count - 1;
         let offset = offset(bits, last as u32) as i64;
-        let half = 1i64 << (bits - 1);
-        par_map(count, |j| {
-            let shift = bits * j as u32;
-            let digit = |&c: &u64| {
-                let centred = if c > q / 2 {
-                    c as i64 - q as i64
-                } else {
-                    c as i64
-                };
-                // Cut the magnitude into digits and multiply them by the residue's sign. Digits of
-                // the residue itself would have the mean -1/2, which would shift all samples of a
-                // ciphertext alike.
-                let upper = (centred.abs() + offset) >> shift;
-                let digit = if j == last {
-                    upper
-                } else {
-                    (upper & (2 * half - 1)) - half
-                };
-                let digit = if centred < 0 { -digit } else { digit };
-                if digit < 0 {
-                    (digit + q as i64) as u64
-                } else {
-                    digit as u64
-                }
+        // Cut the magnitude into digits and multiply them by the residue's sign. Digits of the
+        // residue itself would have the mean -1/2, which would shift all samples of a ciphertext
+        // alike. The sign is 0 or -1, so these loops have no branch.
+        let signed = residues.iter().map(|&c| {
+            let centred = c as i64 - (q & ((q / 2 - c as i64) >> 63));
+            let sign = centred >> 63;
+            ((centred ^ sign) - sign + offset, sign)
+        });
+        let (upper, signs): (Vec<i64>, Vec<i64>) = signed.unzip();
+        let digit = |j: usize| {
+            let (mask, half) = match j == last {
+                true => (-1, 0),
+                false => ((1 << bits) - 1, 1 << (bits - 1)),
             };
-            let words = residues.limb(0).iter().map(digit).collect();
-            Poly::<Coeff>::from_words(&self.basis, words)
-                .expect("digits are residues")
-                .into_eval()
-        })
+            let shift = bits * j as u32;
+            let parts = upper.iter().zip(&signs);
+            let digit = parts.map(|(&upper, &sign)| {
+                let digit: i64 = ((upper >> shift) & mask) - half;
+                ((digit ^ sign) - sign) as i32
+            });
+            digit.collect()
+        };
+        (0..count).map(digit).collect()
     }
 }
 
@@ -261,12 +254,11 @@ impl DimensionKey {
 
     /// A pair whose phase under the target is that of `(c0, c1)` under the secret.
     pub(crate) fn switch(&self, c0: &Poly<Eval>, c1: &Poly<Eval>) -> [Poly<Coeff>; 2] {
-        let digits = self.params.decompose(&c1.to_coeff());
-        let [mut body, mask] = dot_pairs(&self.params.basis, |i| {
-            let right =
-                [0, 1].map(|part| self.digits.iter().map(|pair| pair[part].limb(i)).collect());
-            (digits.iter().map(|d| d.limb(i)).collect(), right)
+        let digits = self.params.decompose(c1.to_coeff().limb(0));
+        let sums = dot_pairs_signed(&self.params.basis, (1, &digits), |i| {
+            [0, 1].map(|part| self.digits.iter().map(|pair| pair[part].limb(i)).collect())
         });
+        let [[mut body, mask]] = <[_; 1]>::try_from(sums).expect("one row");
         body.add_assign(c0);
         [body.into_coeff(), mask.into_coeff()]
     }
