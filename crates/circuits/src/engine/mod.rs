@@ -118,17 +118,24 @@ impl<O: Operations> Engine<O> {
         self.log().needs.clone()
     }
 
-    /// `work(0), .., work(count - 1)`: on several threads if operations take time, and in order if
-    /// they are written down or predicted.
+    /// `work(0), .., work(count - 1)`: up to `together` at once on several threads if operations
+    /// take time, and in order if they are written down or predicted.
     pub(crate) fn each<T: Send>(
         &self,
-        count: usize,
+        (count, together): (usize, usize),
         work: impl Fn(usize) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        match O::COMPUTES {
-            true => ring::par_map(count, work).into_iter().collect(),
-            false => (0..count).map(work).collect(),
+        if !O::COMPUTES {
+            return (0..count).map(work).collect();
         }
+        let mut results = Vec::with_capacity(count);
+        for first in (0..count).step_by(together.max(1)) {
+            let some = together.min(count - first);
+            for result in ring::par_map(some, |index| work(first + index)) {
+                results.push(result?);
+            }
+        }
+        Ok(results)
     }
 
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
