@@ -61,8 +61,8 @@ pub fn merge<O: Operations>(
     };
     let pairs = sources.len().div_ceil(2);
     let mut nodes = match h {
-        0 => engine.each((1, 1), |index| leaf(index).expect("there is a source"))?,
-        _ => engine.each((pairs, pairs), |pair| {
+        0 => engine.each(1, 1, |index| leaf(index).expect("there is a source"))?,
+        _ => engine.each(pairs, pairs, |pair| {
             let even = leaf(2 * pair).expect("a pair has an even leaf")?;
             engine.merge_pair(even, leaf(2 * pair + 1).transpose()?, 1 + n / h)
         })?,
@@ -70,7 +70,7 @@ pub fn merge<O: Operations>(
     while h > 1 {
         h /= 2;
         let pairs = nodes.len().div_ceil(2);
-        nodes = engine.each((pairs, pairs), |pair| {
+        nodes = engine.each(pairs, pairs, |pair| {
             let odd = nodes.get(2 * pair + 1);
             let odd = odd.map(|odd| engine.mul_power(odd, h)).transpose()?;
             engine.merge_pair(nodes[2 * pair].clone(), odd, 1 + n / h)

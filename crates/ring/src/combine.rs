@@ -12,6 +12,9 @@ const BLOCK: usize = 1 << 9;
 /// The two components of a ciphertext.
 pub type Pair<'a> = [&'a Poly<Eval>; 2];
 
+/// A limb of both components of some ciphertexts.
+type Rows<'a> = [Vec<&'a [u64]>; 2];
+
 /// For each group `g`, the sum over `j` of `(sum_i m[g][j][i] x_i) (x) y_j`: three polynomials
 /// `d_0, d_1, d_2`, with `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`.
 ///
@@ -36,11 +39,11 @@ pub fn tensor_combinations(
         .collect();
     let width = width(basis.n(), basis.len(), par::threads());
     let per_limb = basis.n() / width;
-    let strips = strips(out.iter_mut().flatten(), (basis.len() * per_limb, width));
+    let strips = strips(out.iter_mut().flatten(), basis.len() * per_limb, width);
     for_each_item(strips, |item, mut out| {
         let (i, start) = (item / per_limb, item % per_limb * width);
         let (x, y) = (rows(x, i), rows(y, i));
-        combine_strip(basis.modulus(i), matrix, (&x, &y), (start, &mut out));
+        combine_strip(basis.modulus(i), matrix, &x, &y, (start, &mut out));
     });
     out
 }
@@ -49,7 +52,8 @@ pub fn tensor_combinations(
 /// all polynomials in order. There are `count` strips.
 fn strips<'a>(
     polys: impl Iterator<Item = &'a mut Poly<Eval>>,
-    (count, width): (usize, usize),
+    count: usize,
+    width: usize,
 ) -> Vec<Vec<&'a mut [u64]>> {
     let mut strips: Vec<Vec<&mut [u64]>> = Vec::new();
     strips.resize_with(count, Vec::new);
@@ -89,7 +93,7 @@ pub fn block_combinations(
         .collect();
     let width = width(basis.n(), basis.len(), par::threads());
     let per_limb = basis.n() / width;
-    let strips = strips(out.iter_mut().flatten(), (basis.len() * per_limb, width));
+    let strips = strips(out.iter_mut().flatten(), basis.len() * per_limb, width);
     for_each_item(strips, |item, mut out| {
         let (i, start) = (item / per_limb, item % per_limb * width);
         let (q, x) = (basis.modulus(i), self::rows(x, i));
@@ -119,7 +123,7 @@ fn width(n: usize, limbs: usize, threads: usize) -> usize {
 
 /// Limb `i` of every component: first the limbs of all first components, then the limbs of all
 /// second components.
-fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> [Vec<&'a [u64]>; 2] {
+fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> Rows<'a> {
     [0, 1].map(|part| pairs.iter().map(|p| p[part].limb(i)).collect())
 }
 
@@ -127,7 +131,8 @@ fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> [Vec<&'a [u64]>; 2] {
 fn combine_strip(
     q: &Modulus,
     matrix: &[u64],
-    (x, y): (&[Vec<&[u64]>; 2], &[Vec<&[u64]>; 2]),
+    x: &Rows,
+    y: &Rows,
     (start, out): (usize, &mut [&mut [u64]]),
 ) {
     let (inner, height) = (x[0].len(), y[0].len());

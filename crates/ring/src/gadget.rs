@@ -241,7 +241,7 @@ pub fn dot_pairs_signed<'a>(
     let largest = left.iter().flatten().map(|c| c.unsigned_abs()).max();
     let largest = u64::from(largest.unwrap_or(0));
     let count = left.len() / rows;
-    let fill = |(row, k): (usize, usize), i: usize, buffer: &mut [u64]| {
+    let fill = |row: usize, k: usize, i: usize, buffer: &mut [u64]| {
         let (q, left) = (basis.modulus(i), &left[row * count + k]);
         if largest < q.value() {
             kernels().lift_into(q, buffer, left);
@@ -251,11 +251,11 @@ pub fn dot_pairs_signed<'a>(
         }
         kernels().ntt(&basis.tables()[i], buffer);
     };
-    dot_pairs_filled(basis, (rows, count), fill, right)
+    dot_pairs_filled(basis, rows, count, fill, right)
 }
 
 /// As [`dot_pairs`], for `rows` rows of `count` left factors that share the right ones. Left
-/// factors are written when they are needed: `fill((row, k), i, words)` writes limb `i` of factor
+/// factors are written when they are needed: `fill(row, k, i, words)` writes limb `i` of factor
 /// `k` of a row. It stays in the cache between the two products.
 ///
 /// `right(i)` gives limb `i` of both right factors.
@@ -264,8 +264,9 @@ pub fn dot_pairs_signed<'a>(
 /// If there are not `count` right factors.
 pub fn dot_pairs_filled<'a>(
     basis: &Basis,
-    (rows, count): (usize, usize),
-    fill: impl Fn((usize, usize), usize, &mut [u64]) + Sync,
+    rows: usize,
+    count: usize,
+    fill: impl Fn(usize, usize, usize, &mut [u64]) + Sync,
     right: impl Fn(usize) -> [Vec<&'a [u64]>; 2] + Sync,
 ) -> Vec<[Poly<Eval>; 2]> {
     let n = basis.n();
@@ -290,7 +291,7 @@ pub fn dot_pairs_filled<'a>(
             for (row, out) in outputs.iter_mut().enumerate() {
                 let buffers = buffers.chunks_exact_mut(n);
                 let filled = own.clone().zip(buffers).map(|(k, buffer)| {
-                    fill((row, k), i, buffer);
+                    fill(row, k, i, buffer);
                     &*buffer
                 });
                 add_dot_pair(q, out, &filled.collect::<Vec<_>>(), right);

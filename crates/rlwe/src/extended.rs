@@ -96,8 +96,8 @@ impl Extended {
             "terms at one level"
         );
         let basis = first.parts[0].basis();
-        let fill = |(_, k): (usize, usize), i: usize, words: &mut [u64]| fill(k, i, words);
-        let rows = dot_pairs_filled(basis, (1, terms.len()), fill, |i| {
+        let fill = |_: usize, k: usize, i: usize, words: &mut [u64]| fill(k, i, words);
+        let rows = dot_pairs_filled(basis, 1, terms.len(), fill, |i| {
             [0, 1].map(|part| terms.iter().map(|term| term.parts[part].limb(i)).collect())
         });
         let [parts] = <[_; 1]>::try_from(rows).expect("one row");

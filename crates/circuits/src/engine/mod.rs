@@ -122,7 +122,8 @@ impl<O: Operations> Engine<O> {
     /// take time, and in order if they are written down or predicted.
     pub(crate) fn each<T: Send>(
         &self,
-        (count, together): (usize, usize),
+        count: usize,
+        together: usize,
         work: impl Fn(usize) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         if !O::COMPUTES {

@@ -197,7 +197,7 @@ fn powers<O: Operations>(
     while powers.len() < count {
         // These powers have one more level of products, and need none of each other.
         let known = powers.len();
-        let next = engine.each((known.min(count - known), TOGETHER), |index| {
+        let next = engine.each(known.min(count - known), TOGETHER, |index| {
             let k = known + 1 + index;
             let low = match engine.model().settles() {
                 true => k / 2,

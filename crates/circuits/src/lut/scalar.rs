@@ -78,7 +78,7 @@ fn combine<O: Operations>(
     let residual = group_residual(engine, low, middle);
     let at = (level, factors.as_slice());
     let products = engine.combine(at, &combination, (low, middle), residual)?;
-    engine.each((products.len(), TOGETHER), |group| {
+    engine.each(products.len(), TOGETHER, |group| {
         engine.relinearize(CIRCUIT, &products[group])
     })
 }

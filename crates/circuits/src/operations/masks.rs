@@ -89,7 +89,7 @@ impl Masks {
 
     /// By slot, the sum of the entries for the secret rotated left by `step`, times `unit`. Giant
     /// step `giant` takes the product.
-    pub(super) fn slots(&self, (giant, step): (usize, usize), unit: u64) -> Vec<u64> {
+    pub(super) fn slots(&self, giant: usize, step: usize, unit: u64) -> Vec<u64> {
         let mut slots = vec![0; self.entries.len()];
         let columns = slots.len() / 2; // a power of two, as the number of values
         // The giant step turns the sum by this afterwards.
@@ -114,8 +114,8 @@ impl Masks {
     }
 }
 
-/// Writes the words of a batch's mask at the coefficients `class`, `class + gap` and so on, and then
-/// their negations.
+/// Writes the words of a batch's mask at the coefficients `class`, `class + gap` and so on. Their
+/// negations come after them.
 fn fill(row: &mut [u32], (batch, class): (&LweBatch, usize), gap: usize) {
     let [_, mask] = batch.words();
     let t = batch.modulus() as u32;

@@ -183,7 +183,7 @@ impl Operations for Run<'_> {
         let secret: Vec<&Ciphertext> = secret.iter().collect();
         let encoder = self.params().encoder();
         let masks = |(row, step): (usize, usize), unit| {
-            encoder.slots_to_plaintext(&masks.slots((giants[row], step), unit))
+            encoder.slots_to_plaintext(&masks.slots(giants[row], step, unit))
         };
         self.dot((level, 1), &secret, giants.len(), masks)
     }
