@@ -92,11 +92,6 @@ impl NttTable {
         } else {
             Shoup::default()
         };
-        if q.bits() <= Self::ODD_ROOT_BITS {
-            let all = forward.iter_mut().chain(&mut inverse);
-            let even = all.filter(|w| w.is_multiple_of(2));
-            even.for_each(|w| *w += q.value());
-        }
         Some(Self {
             q,
             n,

@@ -49,30 +49,28 @@ pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
         50 => transform::<TIGHT>(table, a),
         49 => transform::<MIDDLE>(table, a),
         46..=48 => transform::<ODD>(table, a),
-        _ => transform::<FREE>(table, a),
+        32..=45 => transform::<FREE>(table, a),
+        _ => transform::<NARROW>(table, a),
     }
 }
 
-/// All stages. Input below q, output below q.
+/// All stages of at least 64 words. Input below q, output below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
     let t = &Context::new(table, table.forward(), &table.shoup().forward);
-    let upper = a.len().trailing_zeros() - 3; // the stages before the lane exchanges
-    let blocks = match upper % 3 {
-        1 => radix2::<CLASS>(t, a),
-        2 => radix4::<CLASS>(t, a),
+    let upper = a.len().trailing_zeros() - 6; // the stages before the last six
+    let blocks = match upper {
+        0 => 1,
+        _ if upper % 3 == 1 => radix2::<CLASS>(t, a),
+        _ if upper % 3 == 2 => radix4::<CLASS>(t, a),
         _ => radix8::<CLASS, true>(t, a, 1),
     };
-    let len = a.len() / blocks;
-    if len < 64 {
-        return lanes::<CLASS>(t, a, a.len() / 8);
-    }
-    for (i, block) in a.chunks_exact_mut(len).enumerate() {
+    for (i, block) in a.chunks_exact_mut(a.len() / blocks).enumerate() {
         descend::<CLASS>(t, block, blocks + i);
     }
 }
 
-/// All remaining stages of the block under `node`. The block's length is 8 times a power of 8.
+/// All remaining stages of the block under `node`. The block's length is 64 times a power of 8.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     if block.len() > L1_WORDS {
@@ -83,30 +81,25 @@ fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
         return;
     }
     let mut parts = 1;
-    while block.len() / parts > 8 {
+    while block.len() / parts > 64 {
         for (i, part) in block.chunks_exact_mut(block.len() / parts).enumerate() {
             radix8::<CLASS, false>(t, part, node * parts + i);
         }
         parts *= 8;
     }
-    lanes::<CLASS>(t, block, node * parts);
+    last_six::<CLASS>(t, block, node * parts);
 }
 
 impl Context<'_> {
-    /// Prepares `x` at the start of a pass: reduces it if the class asks for that, and adds its
-    /// surplus.
+    /// Prepares `x` at the start of a pass: reduces it if the class asks for that, and lifts it.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn enter<const CLASS: u8>(&self, x: V, surplus: V) -> V {
-        let c = &self.c;
+    fn enter<const CLASS: u8>(&self, x: V, lift: V) -> V {
         match CLASS {
             WIDE | TIGHT => x, // reduced in every butterfly
-            MIDDLE => c.barrett(x),
-            ODD => {
-                let quotient = high(zero(), x, c.ratio);
-                sub(x, low(sub(zero(), surplus), quotient, c.q))
-            }
-            _ => add(x, surplus),
+            MIDDLE => self.c.barrett(x),
+            ODD => low(add(x, lift), high(zero(), x, self.c.ratio), self.minus_q),
+            _ => x, // lifted in the first pass for all stages
         }
     }
 
@@ -121,6 +114,13 @@ impl Context<'_> {
             (*x, *y) = (add(x0, t), sub(add(x0, self.q4), t));
             return;
         }
+        if CLASS >= ODD {
+            let quotient = high(zero(), *y, f.w_inv);
+            let twice = add(*x, *x);
+            *x = low(low(*x, *y, f.w), quotient, self.minus_q);
+            *y = sub(twice, *x);
+            return;
+        }
         let x0 = if CLASS == TIGHT {
             sub_min(*x, c.q2)
         } else {
@@ -128,11 +128,6 @@ impl Context<'_> {
         };
         let m = low(zero(), *y, f.w_inv);
         let u = high(x0, *y, f.w);
-        if CLASS >= ODD {
-            *x = high(u, m, c.q);
-            *y = sub(low(self.double, x0, c.two), *x);
-            return;
-        }
         let sum = match (CLASS, STAGE) {
             // 6q exceeds the 51 bits that low() can double
             (MIDDLE, 2) => add(x0, add(x0, c.q2)),
@@ -141,6 +136,25 @@ impl Context<'_> {
         *x = sub(u, high(c.neg_q, m, c.q));
         *y = sub(sum, *x);
     }
+
+    /// Three stages of eight vectors: `f[0]`, then `f[1..3]`, then `f[3..7]`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn three_stages<const CLASS: u8>(&self, v: &mut [V; 8], f: &[Factor; 7]) {
+        let [v0, v1, v2, v3, v4, v5, v6, v7] = v;
+        self.butterfly::<CLASS, 0>(v0, v4, f[0]);
+        self.butterfly::<CLASS, 0>(v1, v5, f[0]);
+        self.butterfly::<CLASS, 0>(v2, v6, f[0]);
+        self.butterfly::<CLASS, 0>(v3, v7, f[0]);
+        self.butterfly::<CLASS, 1>(v0, v2, f[1]);
+        self.butterfly::<CLASS, 1>(v1, v3, f[1]);
+        self.butterfly::<CLASS, 1>(v4, v6, f[2]);
+        self.butterfly::<CLASS, 1>(v5, v7, f[2]);
+        self.butterfly::<CLASS, 2>(v0, v1, f[3]);
+        self.butterfly::<CLASS, 2>(v2, v3, f[4]);
+        self.butterfly::<CLASS, 2>(v4, v5, f[5]);
+        self.butterfly::<CLASS, 2>(v6, v7, f[6]);
+    }
 }
 
 /// First stage of the transform, when the number of stages leaves one alone. Input below q. Returns
@@ -148,7 +162,6 @@ impl Context<'_> {
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
     let f = t.root::<CLASS>(1);
-    let one = splat(1);
     let half = a.len() / 2;
     let p = a.as_mut_ptr();
     for i in (0..half).step_by(8) {
@@ -156,7 +169,7 @@ fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
         unsafe {
             let (mut x, mut y) = (load(p.add(i)), load(p.add(i + half)));
             if CLASS >= ODD {
-                (x, y) = (add(x, one), add(y, t.c.q));
+                x = add(x, t.lift);
             }
             t.butterfly::<CLASS, 0>(&mut x, &mut y, f);
             store(p.add(i), x);
@@ -170,7 +183,6 @@ fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
     let [f1, f2, f3] = array!(k => t.root::<CLASS>(k + 1));
-    let (one, two) = (splat(1), splat(2));
     let s = a.len() / 4;
     let p = a.as_mut_ptr();
     for i in (0..s).step_by(8) {
@@ -179,8 +191,7 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
             let mut v = array!(k => load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
             if CLASS >= ODD {
-                (*v0, *v1) = (add(*v0, two), add(*v1, one));
-                (*v2, *v3) = (add(*v2, t.c.q), add(*v3, t.c.q));
+                (*v0, *v1) = (add(*v0, t.lift), add(*v1, t.c.q2));
             }
             t.butterfly::<CLASS, 0>(v0, v2, f1);
             t.butterfly::<CLASS, 0>(v1, v3, f1);
@@ -195,8 +206,7 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
 }
 
 /// Three stages of the block under `node`. The input is below q if `FIRST`. Otherwise the input,
-/// and always the output, is in the range of the class (8q, 4q, 8q, 8q, 36q; at least 1 in the last
-/// two).
+/// and always the output, is in the range of the class (8q, 4q, 8q, 14q, 69q).
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix8<const CLASS: u8, const FIRST: bool>(
     t: &Context,
@@ -205,39 +215,21 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
 ) -> usize {
     assert!(block.len().is_multiple_of(64));
     let s = block.len() / 8;
-    let f1 = t.root::<CLASS>(node);
-    let f2: [_; 2] = array!(k => t.root::<CLASS>(2 * node + k));
-    let f4: [_; 4] = array!(k => t.root::<CLASS>(4 * node + k));
-    let [one, two, three] = array!(k => splat(k as u64 + 1));
+    let f = t.tree::<CLASS>(node);
     let p = block.as_mut_ptr();
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `block`.
         unsafe {
             let mut v = array!(k => load(p.add(i + k * s)));
-            let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
-            if !FIRST || CLASS >= ODD {
-                *v0 = t.enter::<CLASS>(*v0, three);
-                *v1 = t.enter::<CLASS>(*v1, two);
-                *v2 = t.enter::<CLASS>(*v2, one);
-                *v3 = t.enter::<CLASS>(*v3, one);
-            }
-            if FIRST && CLASS >= ODD {
-                for y in [&mut *v4, &mut *v5, &mut *v6, &mut *v7] {
-                    *y = add(*y, t.c.q);
+            let lifts = [if FIRST { t.lift } else { t.q6 }, t.q4, t.c.q2, t.c.q2];
+            for (k, lift) in lifts.into_iter().enumerate() {
+                if !FIRST {
+                    v[k] = t.enter::<CLASS>(v[k], lift);
+                } else if CLASS >= ODD {
+                    v[k] = add(v[k], lift);
                 }
             }
-            t.butterfly::<CLASS, 0>(v0, v4, f1);
-            t.butterfly::<CLASS, 0>(v1, v5, f1);
-            t.butterfly::<CLASS, 0>(v2, v6, f1);
-            t.butterfly::<CLASS, 0>(v3, v7, f1);
-            t.butterfly::<CLASS, 1>(v0, v2, f2[0]);
-            t.butterfly::<CLASS, 1>(v1, v3, f2[0]);
-            t.butterfly::<CLASS, 1>(v4, v6, f2[1]);
-            t.butterfly::<CLASS, 1>(v5, v7, f2[1]);
-            t.butterfly::<CLASS, 2>(v0, v1, f4[0]);
-            t.butterfly::<CLASS, 2>(v2, v3, f4[1]);
-            t.butterfly::<CLASS, 2>(v4, v5, f4[2]);
-            t.butterfly::<CLASS, 2>(v6, v7, f4[3]);
+            t.three_stages::<CLASS>(&mut v, &f);
             for (k, x) in v.into_iter().enumerate() {
                 store(p.add(i + k * s), x);
             }
@@ -246,59 +238,116 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
     8
 }
 
-/// The last three stages and the reduction below q. `node` belongs to the first 8 words.
+/// The last six stages and the reduction below q. `node` belongs to the first 64 words.
 ///
-/// Two groups `p`, `q` of 8 words at a time. Words that meet in a butterfly are brought to equal
-/// lanes of two vectors: `p0..p3 q0..q3 | p4..p7 q4..q7`, then `p0 p1 p4 p5 .. | p2 p3 p6 p7 ..`,
-/// then even and odd words.
+/// Eight vectors stay in registers. After three stages, words of one vector meet: two of four, which
+/// a transposition of pairs of words brings to equal lanes of two vectors, then one of two.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
-    let (pairs, rest) = block.as_chunks_mut::<16>();
-    assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= t.roots.len());
-    let by_four = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
-    let by_two = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
+fn last_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
+    let (parts, rest) = block.as_chunks_mut::<64>();
+    assert!(rest.is_empty() && 32 * (node + parts.len()) <= t.roots.len());
     let low_lanes = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
     let high_lanes = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
     let first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     let second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
-    let surplus = _mm512_setr_epi64(3, 2, 1, 1, 3, 2, 1, 1); // stages as `x` of each, as in radix8
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        let k = node + 2 * i;
-        let p = pair.as_mut_ptr();
-        // SAFETY: `pair` has 16 words; the roots read end at 4k + 8 <= t.roots.len(), by the
-        // assertion above.
-        unsafe {
-            let f4 = t.lanes::<CLASS>(k, |w| _mm512_permutexvar_epi64(by_four, w));
-            let f2 = t.lanes::<CLASS>(2 * k, |w| _mm512_permutexvar_epi64(by_two, w));
-            let f1 = t.lanes::<CLASS>(4 * k, |w| w);
-            let halves = |at: usize| {
-                let low = _mm512_castsi256_si512(_mm256_loadu_si256(p.add(at).cast()));
-                _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(p.add(at + 8).cast()))
-            };
-            let (mut x, mut y) = (halves(0), halves(4));
-            x = t.enter::<CLASS>(x, surplus);
-            t.butterfly::<CLASS, 0>(&mut x, &mut y, f4);
-            let mut x2 = _mm512_permutex2var_epi64(x, low_lanes, y);
-            let mut y2 = _mm512_permutex2var_epi64(x, high_lanes, y);
-            t.butterfly::<CLASS, 1>(&mut x2, &mut y2, f2);
-            let mut x1 = _mm512_unpacklo_epi64(x2, y2);
-            let mut y1 = _mm512_unpackhi_epi64(x2, y2);
-            t.butterfly::<CLASS, 2>(&mut x1, &mut y1, f1);
-            let (x, y) = (finish::<CLASS>(&t.c, x1), finish::<CLASS>(&t.c, y1));
-            store(p, _mm512_permutex2var_epi64(x, first, y));
-            store(p.add(8), _mm512_permutex2var_epi64(x, second, y));
+    let lifts = _mm512_setr_epi64(6, 4, 2, 2, 6, 4, 2, 2); // of each `x`, as in radix8
+    let lifts = low(zero(), lifts, t.c.q);
+    for (i, eight) in parts.chunks_mut(8).enumerate() {
+        let node = node + 8 * i;
+        // SAFETY: the roots read end at 4 (node + 8), at most t.roots.len() by the assertion above.
+        let trees = unsafe { t.trees::<CLASS>(node) };
+        for (j, part) in eight.iter_mut().enumerate() {
+            let k = node + j;
+            let p = part.as_mut_ptr();
+            // SAFETY: `part` has 64 words; the roots read end at 32 (k + 1) <= t.roots.len(), by
+            // the assertion above.
+            unsafe {
+                let mut v = array!(j => load(p.add(8 * j)));
+                for (j, lift) in [t.q6, t.q4, t.c.q2, t.c.q2].into_iter().enumerate() {
+                    v[j] = t.enter::<CLASS>(v[j], lift);
+                }
+                t.three_stages::<CLASS>(&mut v, &trees.tree(j));
+                let f4 = t.eight::<CLASS>(8 * k).by_four();
+                let f2: [_; 2] = array!(h => t.eight::<CLASS>(16 * k + 8 * h).by_two());
+                let f1: [_; 4] = array!(h => t.eight::<CLASS>(32 * k + 8 * h));
+                let mut x: [_; 4] = array!(j => _mm512_inserti64x4::<1>(
+                    v[2 * j],
+                    _mm512_castsi512_si256(v[2 * j + 1]),
+                ));
+                let mut y: [_; 4] = array!(j => _mm512_shuffle_i64x2::<0xee>(v[2 * j], v[2 * j + 1]));
+                for j in 0..4 {
+                    x[j] = t.enter::<CLASS>(x[j], lifts);
+                    t.butterfly::<CLASS, 0>(&mut x[j], &mut y[j], f4[j]);
+                }
+                let mut x2: [_; 4] = array!(j => _mm512_permutex2var_epi64(x[j], low_lanes, y[j]));
+                let mut y2: [_; 4] = array!(j => _mm512_permutex2var_epi64(x[j], high_lanes, y[j]));
+                for j in 0..4 {
+                    t.butterfly::<CLASS, 1>(&mut x2[j], &mut y2[j], f2[j / 2][j % 2]);
+                }
+                let mut x1: [_; 4] = array!(j => _mm512_unpacklo_epi64(x2[j], y2[j]));
+                let mut y1: [_; 4] = array!(j => _mm512_unpackhi_epi64(x2[j], y2[j]));
+                for j in 0..4 {
+                    t.butterfly::<CLASS, 2>(&mut x1[j], &mut y1[j], f1[j]);
+                }
+                let [x1, y1] = t.finish_all::<CLASS>([x1, y1]);
+                for j in 0..4 {
+                    let (x, y) = (x1[j], y1[j]);
+                    store(p.add(16 * j), _mm512_permutex2var_epi64(x, first, y));
+                    store(p.add(16 * j + 8), _mm512_permutex2var_epi64(x, second, y));
+                }
+            }
         }
     }
 }
 
-/// Reduces from the range of the class to below q.
+/// Transposes a matrix of 4 x 4 pairs of words.
 #[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn finish<const CLASS: u8>(c: &Consts, x: V) -> V {
-    let x = match CLASS {
-        WIDE => return c.reduce8(x),
-        TIGHT => sub_min(x, c.q2),
-        _ => c.barrett(x),
-    };
-    sub_min(x, c.q)
+#[target_feature(enable = "avx512f")]
+fn transpose([p, q, r, s]: [V; 4]) -> [V; 4] {
+    let even = [_mm512_shuffle_i64x2::<0x88>(p, q), _mm512_shuffle_i64x2::<0x88>(r, s)];
+    let odd = [_mm512_shuffle_i64x2::<0xdd>(p, q), _mm512_shuffle_i64x2::<0xdd>(r, s)];
+    [
+        _mm512_shuffle_i64x2::<0x88>(even[0], even[1]),
+        _mm512_shuffle_i64x2::<0x88>(odd[0], odd[1]),
+        _mm512_shuffle_i64x2::<0xdd>(even[0], even[1]),
+        _mm512_shuffle_i64x2::<0xdd>(odd[0], odd[1]),
+    ]
+}
+
+impl Context<'_> {
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn finish_all<const CLASS: u8>(&self, m: [[V; 4]; 2]) -> [[V; 4]; 2] {
+        if CLASS < ODD {
+            return array!(h => array!(j => self.finish::<CLASS>(m[h][j])));
+        }
+        let c = &self.c;
+        let h: [[V; 4]; 2] = array!(h => array!(j => high(zero(), m[h][j], c.ratio)));
+        let r: [[V; 4]; 2] = array!(k => array!(j => low(m[k][j], h[k][j], self.minus_q)));
+        if CLASS == NARROW {
+            return array!(k => array!(j => _mm512_maskz_min_epu32(0x5555, r[k][j], _mm512_sub_epi32(r[k][j], c.q))));
+        }
+        array!(k => array!(j => sub_min(_mm512_and_si512(r[k][j], self.mask), c.q)))
+    }
+
+    /// Reduces from the range of the class to below q.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn finish<const CLASS: u8>(&self, x: V) -> V {
+        let c = &self.c;
+        let x = match CLASS {
+            WIDE => return c.reduce8(x),
+            TIGHT => sub_min(x, c.q2),
+            MIDDLE => c.barrett(x),
+            NARROW => {
+                let r = low(x, high(zero(), x, c.ratio), self.minus_q);
+                return _mm512_maskz_min_epu32(0x5555, r, _mm512_sub_epi32(r, c.q));
+            }
+            _ => {
+                let quotient = high(zero(), x, c.ratio);
+                _mm512_and_si512(low(x, quotient, self.minus_q), self.mask)
+            }
+        };
+        sub_min(x, c.q)
+    }
 }

@@ -63,7 +63,7 @@ impl Kernels for Avx512 {
 
     fn ntt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
-        if table.modulus().value() < MIN_MODULUS {
+        if table.modulus().value() < MIN_MODULUS || a.len() < 128 {
             return Scalar.ntt(table, a);
         }
         // SAFETY: `self` proves that the CPU has the features; the length was checked.
@@ -72,7 +72,7 @@ impl Kernels for Avx512 {
 
     fn intt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
-        if table.modulus().value() < MIN_MODULUS {
+        if table.modulus().value() < MIN_MODULUS || a.len() < 128 {
             return Scalar.intt(table, a);
         }
         // SAFETY: `self` proves that the CPU has the features; the length was checked.
