@@ -56,7 +56,7 @@ mod wide;
 
 pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
-pub use backend::{Kernels, available, kernels};
+pub use backend::{Kernels, Store, available, kernels};
 pub use counted::Counted;
 pub use float::Float;
 pub use memory::return_freed;

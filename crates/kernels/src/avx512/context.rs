@@ -61,7 +61,14 @@ impl<'a> Context<'a> {
             one: splat(1),
             q4: splat(4 * q.value()),
             q6: splat(6 * q.value()),
-            lift: splat(2 * q.value() * if q.bits() > 45 { 3 } else { u64::from(table.n().trailing_zeros()) }),
+            lift: splat(
+                2 * q.value()
+                    * if q.bits() > 45 {
+                        3
+                    } else {
+                        u64::from(table.n().trailing_zeros())
+                    },
+            ),
         }
     }
 
@@ -159,7 +166,15 @@ impl Trees {
     #[target_feature(enable = "avx512f")]
     pub(super) fn tree(&self, j: usize) -> [Factor; 7] {
         let (w, w_inv) = (self.w.as_flattened(), self.w_inv.as_flattened());
-        let at = [j, 8 + 2 * j, 9 + 2 * j, 24 + 4 * j, 25 + 4 * j, 26 + 4 * j, 27 + 4 * j];
+        let at = [
+            j,
+            8 + 2 * j,
+            9 + 2 * j,
+            24 + 4 * j,
+            25 + 4 * j,
+            26 + 4 * j,
+            27 + 4 * j,
+        ];
         array!(i => Factor::shoup(w[at[i]], w_inv[at[i]]))
     }
 }
@@ -172,8 +187,19 @@ impl Context<'_> {
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) unsafe fn trees<const CLASS: u8>(&self, k: usize) -> Trees {
-        let mut trees = Trees { w: [[0; 8]; 7], w_inv: [[0; 8]; 7] };
-        let at = [k, 2 * k, 2 * k + 8, 4 * k, 4 * k + 8, 4 * k + 16, 4 * k + 24];
+        let mut trees = Trees {
+            w: [[0; 8]; 7],
+            w_inv: [[0; 8]; 7],
+        };
+        let at = [
+            k,
+            2 * k,
+            2 * k + 8,
+            4 * k,
+            4 * k + 8,
+            4 * k + 16,
+            4 * k + 24,
+        ];
         for (i, at) in at.into_iter().enumerate() {
             // SAFETY: by the promise of the caller; each row has eight words.
             unsafe {
@@ -217,13 +243,22 @@ impl Context<'_> {
         unsafe {
             let p = self.roots.as_ptr().add(k);
             let (a, b) = (load(p), load(p.add(8)));
-            let w = [_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xdd>(a, b)];
+            let w = [
+                _mm512_shuffle_i64x2::<0x88>(a, b),
+                _mm512_shuffle_i64x2::<0xdd>(a, b),
+            ];
             if CLASS == WIDE {
                 let p = self.shoup.as_ptr().add(k);
                 let (a, b) = (load(p), load(p.add(8)));
                 return [
-                    Factor { w: w[0], w_inv: _mm512_shuffle_i64x2::<0x88>(a, b) },
-                    Factor { w: w[1], w_inv: _mm512_shuffle_i64x2::<0xdd>(a, b) },
+                    Factor {
+                        w: w[0],
+                        w_inv: _mm512_shuffle_i64x2::<0x88>(a, b),
+                    },
+                    Factor {
+                        w: w[1],
+                        w_inv: _mm512_shuffle_i64x2::<0xdd>(a, b),
+                    },
                 ];
             }
             [self.factor::<CLASS>(w[0]), self.factor::<CLASS>(w[1])]
@@ -246,10 +281,22 @@ impl Factor {
     #[target_feature(enable = "avx512f")]
     pub(super) fn alternating(self) -> [Self; 4] {
         [
-            Factor { w: _mm512_shuffle_i64x2::<0x00>(self.w, self.w), w_inv: _mm512_shuffle_i64x2::<0x00>(self.w_inv, self.w_inv) },
-            Factor { w: _mm512_shuffle_i64x2::<0x55>(self.w, self.w), w_inv: _mm512_shuffle_i64x2::<0x55>(self.w_inv, self.w_inv) },
-            Factor { w: _mm512_shuffle_i64x2::<0xaa>(self.w, self.w), w_inv: _mm512_shuffle_i64x2::<0xaa>(self.w_inv, self.w_inv) },
-            Factor { w: _mm512_shuffle_i64x2::<0xff>(self.w, self.w), w_inv: _mm512_shuffle_i64x2::<0xff>(self.w_inv, self.w_inv) },
+            Factor {
+                w: _mm512_shuffle_i64x2::<0x00>(self.w, self.w),
+                w_inv: _mm512_shuffle_i64x2::<0x00>(self.w_inv, self.w_inv),
+            },
+            Factor {
+                w: _mm512_shuffle_i64x2::<0x55>(self.w, self.w),
+                w_inv: _mm512_shuffle_i64x2::<0x55>(self.w_inv, self.w_inv),
+            },
+            Factor {
+                w: _mm512_shuffle_i64x2::<0xaa>(self.w, self.w),
+                w_inv: _mm512_shuffle_i64x2::<0xaa>(self.w_inv, self.w_inv),
+            },
+            Factor {
+                w: _mm512_shuffle_i64x2::<0xff>(self.w, self.w),
+                w_inv: _mm512_shuffle_i64x2::<0xff>(self.w_inv, self.w_inv),
+            },
         ]
     }
 
@@ -308,4 +355,3 @@ impl Factor {
         (even, odd)
     }
 }
-

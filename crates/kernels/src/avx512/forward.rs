@@ -274,7 +274,8 @@ fn last_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
                     v[2 * j],
                     _mm512_castsi512_si256(v[2 * j + 1]),
                 ));
-                let mut y: [_; 4] = array!(j => _mm512_shuffle_i64x2::<0xee>(v[2 * j], v[2 * j + 1]));
+                let mut y: [_; 4] =
+                    array!(j => _mm512_shuffle_i64x2::<0xee>(v[2 * j], v[2 * j + 1]));
                 for j in 0..4 {
                     x[j] = t.enter::<CLASS>(x[j], lifts);
                     t.butterfly::<CLASS, 0>(&mut x[j], &mut y[j], f4[j]);
@@ -304,8 +305,14 @@ fn last_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn transpose([p, q, r, s]: [V; 4]) -> [V; 4] {
-    let even = [_mm512_shuffle_i64x2::<0x88>(p, q), _mm512_shuffle_i64x2::<0x88>(r, s)];
-    let odd = [_mm512_shuffle_i64x2::<0xdd>(p, q), _mm512_shuffle_i64x2::<0xdd>(r, s)];
+    let even = [
+        _mm512_shuffle_i64x2::<0x88>(p, q),
+        _mm512_shuffle_i64x2::<0x88>(r, s),
+    ];
+    let odd = [
+        _mm512_shuffle_i64x2::<0xdd>(p, q),
+        _mm512_shuffle_i64x2::<0xdd>(r, s),
+    ];
     [
         _mm512_shuffle_i64x2::<0x88>(even[0], even[1]),
         _mm512_shuffle_i64x2::<0x88>(odd[0], odd[1]),

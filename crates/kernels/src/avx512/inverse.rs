@@ -221,7 +221,11 @@ impl Context<'_> {
         butterfly::<CLASS>(self, v2, v3, f[4], bound);
         butterfly::<CLASS>(self, v4, v5, f[5], bound);
         butterfly::<CLASS>(self, v6, v7, f[6], bound);
-        let sum = if CLASS <= TIGHT { bound } else { add(bound, bound) };
+        let sum = if CLASS <= TIGHT {
+            bound
+        } else {
+            add(bound, bound)
+        };
         butterfly::<CLASS>(self, v0, v2, f[1], sum);
         butterfly::<CLASS>(self, v1, v3, f[1], c.q2);
         butterfly::<CLASS>(self, v4, v6, f[2], sum);
