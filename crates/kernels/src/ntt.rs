@@ -64,9 +64,6 @@ pub(crate) struct FloatRoots {
 }
 
 impl NttTable {
-    /// Moduli up to this size have odd roots.
-    pub(crate) const ODD_ROOT_BITS: u32 = 48;
-
     /// The table for `q` and ring degree `n`, or `None` unless `n` is a power of two in
     /// `2^4..=2^17` and `q` a prime that is 1 modulo `2n`.
     pub fn new(q: Modulus, n: usize) -> Option<Self> {
@@ -78,8 +75,8 @@ impl NttTable {
         let inverse_root = q.inv(root)?;
         let n_inverse = q.inv(n as u64)?;
         let one = if q.is_wide() { 1 } else { q.montgomery(1) };
-        let mut forward = powers_in_tree_order(&q, root, one, n);
-        let mut inverse = powers_in_tree_order(&q, inverse_root, one, n);
+        let forward = powers_in_tree_order(&q, root, one, n);
+        let inverse = powers_in_tree_order(&q, inverse_root, one, n);
         // Each product has one factor in the form of the table, so the result has that form too.
         let last = [q.mul(one, n_inverse), q.mul(inverse[1], n_inverse)];
         let shoup = if q.is_wide() {

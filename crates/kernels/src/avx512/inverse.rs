@@ -14,6 +14,7 @@
 use std::arch::x86_64::*;
 
 use super::context::*;
+use super::roots::arrange;
 use super::vector::*;
 use crate::NttTable;
 use crate::array::array;
@@ -24,7 +25,7 @@ pub(super) fn intt(table: &NttTable, a: &mut [u64]) {
         51.. => transform::<WIDE>(table, a),
         50 => transform::<TIGHT>(table, a),
         49 => transform::<MIDDLE>(table, a),
-        46..=48 => transform::<ODD>(table, a),
+        46..=48 => transform::<LIFTED>(table, a),
         _ => transform::<FREE>(table, a),
     }
 }
@@ -204,7 +205,7 @@ impl Context<'_> {
     #[target_feature(enable = "avx512f")]
     fn bound<const CLASS: u8>(&self) -> V {
         match CLASS {
-            WIDE | ODD => self.q4,
+            WIDE | LIFTED => self.q4,
             TIGHT | MIDDLE => self.c.q2,
             _ => add(self.q4, self.q4),
         }
@@ -232,12 +233,8 @@ impl Context<'_> {
         butterfly::<CLASS>(self, v5, v7, f[2], c.q2);
         match CLASS {
             WIDE | TIGHT => [c.q2; 2],
-            MIDDLE => {
-                (*v0, *v4) = (sub_min(*v0, self.q4), sub_min(*v4, self.q4));
-                [self.q4; 2]
-            }
-            ODD => {
-                (*v0, *v4) = (c.barrett(*v0), c.barrett(*v4));
+            MIDDLE | LIFTED => {
+                (*v0, *v4) = (self.reduce(*v0), self.reduce(*v4));
                 [c.q2, self.q4]
             }
             _ => [add(sum, sum), self.q4],
@@ -256,12 +253,9 @@ impl Context<'_> {
         butterfly::<CLASS>(self, v3, v7, f, c.q2);
         match CLASS {
             WIDE | TIGHT => {}
-            MIDDLE => {
-                (*v0, *v1) = (c.barrett(*v0), c.barrett(*v1));
-                (*v2, *v3) = (sub_min(*v2, c.q2), sub_min(*v3, c.q2));
-            }
-            ODD => *v1 = c.barrett(*v1),
-            _ => *v0 = c.barrett(*v0),
+            MIDDLE => *v = array!(k => if k < 4 { self.reduce(v[k]) } else { v[k] }),
+            LIFTED => *v1 = self.reduce(*v1),
+            _ => *v0 = self.reduce(*v0),
         }
     }
 }
@@ -278,7 +272,17 @@ fn first_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let c = &t.c;
     let (parts, rest) = block.as_chunks_mut::<64>();
     assert!(rest.is_empty() && 32 * (node + parts.len()) <= t.roots.len());
-    let by_one = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
+    let in_turn = [
+        _mm512_setr_epi64(0, 1, 0, 1, 0, 1, 0, 1),
+        _mm512_setr_epi64(2, 3, 2, 3, 2, 3, 2, 3),
+        _mm512_setr_epi64(4, 5, 4, 5, 4, 5, 4, 5),
+        _mm512_setr_epi64(6, 7, 6, 7, 6, 7, 6, 7),
+    ];
+    let crossed = [
+        _mm512_setr_epi64(0, 2, 1, 3, 0, 2, 1, 3),
+        _mm512_setr_epi64(4, 6, 5, 7, 4, 6, 5, 7),
+    ];
+    let shuffled = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
     let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
     let sum4 = if CLASS <= TIGHT { c.q2 } else { t.q4 };
@@ -292,9 +296,9 @@ fn first_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
             // SAFETY: `part` has 64 words; the roots read end at 32 (k + 1) <= t.roots.len(), by
             // the assertion above.
             unsafe {
-                let f4 = t.eight::<CLASS>(8 * k).alternating();
-                let f2: [_; 2] = array!(h => t.eight::<CLASS>(16 * k + 8 * h).crossed());
-                let f1: [_; 4] = array!(h => t.arranged::<CLASS>(32 * k + 8 * h, by_one));
+                let f4 = arrange(t.eight::<CLASS>(8 * k), in_turn);
+                let f2: [_; 2] = array!(h => arrange(t.eight::<CLASS>(16 * k + 8 * h), crossed));
+                let f1: [_; 4] = array!(h => t.eight_arranged::<CLASS>(32 * k + 8 * h, shuffled));
                 let v: [_; 8] = array!(j => load(p.add(8 * j)));
                 let mut x: [_; 4] = array!(j => _mm512_unpacklo_epi64(v[2 * j], v[2 * j + 1]));
                 let mut y: [_; 4] = array!(j => _mm512_unpackhi_epi64(v[2 * j], v[2 * j + 1]));
@@ -310,8 +314,8 @@ fn first_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
                 let mut y4: [_; 4] = array!(j => _mm512_shuffle_i64x2::<0xdd>(x2[j], y2[j]));
                 for j in 0..4 {
                     butterfly::<CLASS>(t, &mut x4[j], &mut y4[j], f4[j], sum4);
-                    if CLASS == MIDDLE || CLASS == ODD {
-                        x4[j] = c.barrett(x4[j]);
+                    if CLASS == MIDDLE || CLASS == LIFTED {
+                        x4[j] = t.reduce(x4[j]);
                     }
                 }
                 let mut v = [zero(); 8];

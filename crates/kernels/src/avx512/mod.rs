@@ -9,6 +9,7 @@ mod forward;
 mod inverse;
 mod matrix;
 mod permute;
+mod roots;
 mod vector;
 mod wide;
 mod wide_sums;
