@@ -15,10 +15,9 @@ use crate::prime::is_prime;
 /// under node `k` therefore needs the roots `k`, then `2k` and `2k+1`, then `4k..4k+4`, and so on.
 ///
 /// Roots of narrow moduli are kept in Montgomery form with radix 2^52, one word per root and
-/// direction. The second constant of the product, `root * q^-1 mod 2^52`, takes one multiplication
-/// to compute. If `q < 2^48`, the form stored is the odd one of `w` and `w + q`. No product of an
-/// odd `w` with a word in `1..2^52` is 0 modulo 2^52, which saves the AVX-512 butterfly an
-/// instruction. Roots of wide moduli are kept unchanged, with their Shoup constants beside them.
+/// direction. The second constant of a product takes one multiplication to compute: for Montgomery's
+/// product it is `root * q^-1 mod 2^52`, and its negative is the constant of Shoup's. Roots of wide
+/// moduli are kept unchanged, with their Shoup constants beside them.
 ///
 /// # Source
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014,
@@ -29,8 +28,7 @@ pub struct NttTable {
     q: Modulus,
     n: usize,
     root: u64,
-    /// `psi^bitrev(k)` at `k`, below `q` if the modulus is wide; else its Montgomery form, below
-    /// `2q` and odd if `q < 2^48`, else below `q`.
+    /// `psi^bitrev(k)` at `k` if the modulus is wide; else its Montgomery form. Below `q`.
     forward: Box<[u64]>,
     /// `psi^-bitrev(k)` at `k`, in the same form.
     inverse: Box<[u64]>,

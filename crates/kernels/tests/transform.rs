@@ -5,8 +5,11 @@ mod common;
 use common::{backends, ntt_prime, words};
 use palladion_kernels::{Kernels, NttTable, Scalar, eval_automorphism_index, naive};
 
-/// Sizes on both sides of every change of algorithm: 45 | 46, 48 | 49 | 50 | 51 bits.
-const BITS: [u32; 12] = [20, 30, 36, 44, 45, 46, 48, 49, 50, 51, 55, 60];
+/// Sizes on both sides of every change of algorithm: 31 | 32, 45 | 46, 48 | 49 | 50 | 51 bits. The
+/// smallest ones leave the fewest primes, which differ most from powers of two.
+const BITS: [u32; 21] = [
+    12, 14, 16, 18, 20, 24, 28, 30, 31, 32, 36, 44, 45, 46, 47, 48, 49, 50, 51, 55, 60,
+];
 
 #[test]
 fn the_transform_is_its_definition_and_turns_products_into_products() {
@@ -15,7 +18,11 @@ fn the_transform_is_its_definition_and_turns_products_into_products() {
             (17, 16),
             (20, 32),
             (30, 64),
+            (12, 128),
+            (31, 256),
             (36, 128),
+            (45, 512),
+            (48, 256),
             (49, 256),
             (50, 512),
             (51, 64),

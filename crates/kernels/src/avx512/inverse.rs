@@ -1,10 +1,11 @@
 //! Inverse negacyclic NTT: the stages of [`super::forward`] undone in the opposite order.
 //!
 //! A butterfly takes `(x, y)` to `(x + y, (x - y) w)`. The product is below `2q` for any input, but
-//! sums double. After a pass of three stages the eight vectors are below 16q, 8q, 4q, 4q, 2q, 2q,
-//! 2q, 2q, and the first four are reduced below `2q` again. All classes but [`FREE`] also reduce
-//! sums within a pass: differences must stay below 2^52, and from [`ODD`] on below 2^51 for the
-//! shorter product, see [`super::forward`].
+//! sums double: after a pass of three stages on words below `b`, the eight vectors are below 8b, 8q,
+//! 4q, 4q, 2q, 2q, 2q, 2q. Sums and differences, which have a bound of `y` added, must stay below
+//! 2^52, or they are reduced within the pass. So `b` is `8q` up to 45 bits, where one vector of
+//! eight is reduced, `4q` up to 48 and `2q` above. Up to 49 bits, words and products are those
+//! modulo 2^52 of [`super::forward`].
 //!
 //! For wide moduli, sums are reduced below `4q` in every stage, and products are below `4q`.
 //!
@@ -80,8 +81,8 @@ fn ascend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize, last: &[
     }
 }
 
-/// One butterfly on `x` and `y` below `bound`, a multiple of q. `2 * bound` is at most 2^52, or
-/// 2^51 from [`ODD`] on. In [`WIDE`] the bound is 4q and the argument is not used.
+/// One butterfly on `x` and `y` below `bound`, a multiple of q. `2 * bound` is at most 2^52. In
+/// [`WIDE`] the bound is 4q and the argument is not used.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn butterfly<const CLASS: u8>(t: &Context, x: &mut V, y: &mut V, f: Factor, bound: V) {
