@@ -15,9 +15,9 @@ use crate::prime::is_prime;
 /// under node `k` therefore needs the roots `k`, then `2k` and `2k+1`, then `4k..4k+4`, and so on.
 ///
 /// Roots of narrow moduli are kept in Montgomery form with radix 2^52, one word per root and
-/// direction. The second constant of a product takes one multiplication to compute: for Montgomery's
-/// product it is `root * q^-1 mod 2^52`, and its negative is the constant of Shoup's. Roots of wide
-/// moduli are kept unchanged, with their Shoup constants beside them.
+/// direction. The second constant of a product takes one multiplication to compute: for the product
+/// of Montgomery it is `root * q^-1 mod 2^52`, and its negative is the constant of Shoup. Roots of
+/// wide moduli are kept unchanged, with their Shoup constants beside them.
 ///
 /// # Source
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014,

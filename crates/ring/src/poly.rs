@@ -10,10 +10,12 @@ use zeroize::Zeroize;
 
 /// Terms of one inner product of [`kernels`].
 const DOT_TERMS: usize = 256;
-/// A sum of this length goes to memory past the caches: 2 MiB, more than a core's own cache. Sums of
-/// two pairs of polynomials of 2, 3.9 and 15.7 MB take 0.20, 0.72 and 5.0 ms through the caches, and
-/// 0.16, 0.50 and 3.2 ms past them. With a pass that reads the results at once, the first two take
-/// 0.40 and 0.99 ms, and 0.29 and 0.75. At 1.5 MB there is no difference (Zen 4, one thread).
+/// A sum of this length goes to memory past the caches: 2 MiB, more than a core's own cache.
+///
+/// Sums of two pairs of polynomials of 2, 3.9 and 15.7 MB take 0.20, 0.72 and 5.0 ms through the
+/// caches, and 0.16, 0.50 and 3.2 ms past them. With a pass that reads the results at once, the
+/// first two take 0.40 and 0.99 ms, and 0.29 and 0.75. At 1.5 MB there is no difference (Zen 4, one
+/// thread).
 const STREAMED_WORDS: usize = 1 << 18;
 
 /// Coefficient domain: residues of the coefficients of a polynomial.

@@ -134,9 +134,10 @@ macro_rules! kernel_into {
         pub(super) fn $name(q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
             let $c = Consts::new(q);
             let (to, from) = (out.as_mut_ptr(), [a.as_ptr(), b.as_ptr()]);
-            // SAFETY: all slices have one length (checked by the caller in `mod.rs`).
             match store {
+                // SAFETY: all slices have one length (checked by the caller in `mod.rs`).
                 Store::Cached => unsafe { map(to, from, out.len(), $f) },
+                // SAFETY: as above.
                 Store::Streamed => unsafe { map_streamed(to, from, out.len(), $f) },
             }
         }

@@ -1,8 +1,8 @@
 //! Forward negacyclic NTT.
 //!
-//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. Narrow moduli up to 49 bits have words modulo
-//! 2^52, which is what the multiplier reads and adds. With Shoup's constant `w' = floor(2^52 w / q)`
-//! this takes five instructions, three of them products:
+//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. Narrow moduli up to 49 bits have words
+//! modulo 2^52, which is what the multiplier reads and adds. With Shoup's constant
+//! `w' = floor(2^52 w / q)` this takes five instructions, three of them products:
 //!
 //! ```text
 //! h  = high(y w'),  x' = x + low(y w) + low(h (2^52 - q)) = x + t   mod 2^52,   t in [0, 2q)
@@ -11,9 +11,10 @@
 //!
 //! `y'` must not be negative, so `x` is at least `2q`: it is *lifted* by a multiple of q. A vector
 //! that is `x` in the next stages needs `2q` for each stage in which it or its result is one. All
-//! results of a pass are the first vector plus and minus products, so if that is lifted by `2q` for
-//! every stage of the transform at the start, no later pass has to lift ([`FREE`]). Larger moduli
-//! have less room, so each pass reduces and lifts. At 49 bits there is no room: `y' = 2x + 2q - x'`.
+//! results of a pass are the first vector plus and minus products. So if that one is lifted by `2q`
+//! for every stage of the transform at the start, no later pass has to lift ([`FREE`]). Larger
+//! moduli have less room, so each pass reduces and lifts. At 49 bits there is no room, and
+//! `y' = 2x + 2q - x'`.
 //!
 //! At 50 bits words are exact and the factor is in Montgomery form, in eight instructions:
 //!
@@ -260,8 +261,8 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
 ///
 /// Eight vectors stay in registers. After three stages, words of one vector meet. Those of two
 /// vectors `p`, `q` are brought to equal lanes: `p0..p3 q0..q3 | p4..p7 q4..q7`, then
-/// `p0 p1 q0 q1 p4 p5 q4 q5 | p2 p3 ..`, then even and odd words. All four pairs do the same step at
-/// a time: one pair alone would wait for its own results.
+/// `p0 p1 q0 q1 p4 p5 q4 q5 | p2 p3 ..`, then even and odd words. All four pairs do the same step
+/// at a time: one pair alone would wait for its own results.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn last_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let (parts, rest) = block.as_chunks_mut::<64>();

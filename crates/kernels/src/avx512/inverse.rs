@@ -1,10 +1,10 @@
 //! Inverse negacyclic NTT: the stages of [`super::forward`] undone in the opposite order.
 //!
 //! A butterfly takes `(x, y)` to `(x + y, (x - y) w)`. The product is below `2q` for any input, but
-//! sums double: after a pass of three stages on words below `b`, the eight vectors are below 8b, 8q,
-//! 4q, 4q, 2q, 2q, 2q, 2q. Sums and differences, which have a bound of `y` added, must stay below
-//! 2^52, or they are reduced within the pass. So `b` is `8q` up to 45 bits, where one vector of
-//! eight is reduced, `4q` up to 48 and `2q` above. Up to 49 bits, words and products are those
+//! sums double: after a pass of three stages on words below `b`, the eight vectors are below 8b,
+//! 8q, 4q, 4q, 2q, 2q, 2q, 2q. Sums and differences, which have a bound of `y` added, must stay
+//! below 2^52, or they are reduced within the pass. So `b` is `8q` up to 45 bits, where one vector
+//! of eight is reduced, `4q` up to 48 and `2q` above. Up to 49 bits, words and products are those
 //! modulo 2^52 of [`super::forward`].
 //!
 //! For wide moduli, sums are reduced below `4q` in every stage, and products are below `4q`.
@@ -212,7 +212,8 @@ impl Context<'_> {
         }
     }
 
-    /// Two of three stages of eight vectors. Returns bounds of `v[0]`, `v[4]` and of `v[1]`, `v[5]`.
+    /// Two of three stages of eight vectors. Returns bounds of `v[0]`, `v[4]`, and of `v[1]`,
+    /// `v[5]`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     fn two_stages<const CLASS: u8>(&self, v: &mut [V; 8], f: &[Factor; 7]) -> [V; 2] {
@@ -264,10 +265,9 @@ impl Context<'_> {
 /// The first six stages. `node` belongs to the first 64 words. Input below q, output in the range
 /// of the class.
 ///
-/// Eight vectors stay in registers. In the first three stages, words of one vector meet, which are
-/// brought to equal lanes of two: of the vectors `p`, `q`, first
-/// `p0 q0 p2 q2 p4 q4 p6 q6 | p1 q1 p3 q3 ..`, then `p0 q0 p4 q4 p1 q1 p5 q5 | p2 q2 p6 q6 ..`, then
-/// `p0 q0 p1 q1 p2 q2 p3 q3 | p4 q4 ..`.
+/// Eight vectors stay in registers. In the first three stages, words of one vector meet. Those of
+/// two vectors `p`, `q` are brought to equal lanes: `p0 q0 p2 q2 p4 q4 p6 q6 | p1 q1 p3 q3 ..`, then
+/// `p0 q0 p4 q4 p1 q1 p5 q5 | p2 q2 p6 q6 ..`, then `p0 q0 p1 q1 p2 q2 p3 q3 | p4 q4 ..`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn first_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let c = &t.c;

@@ -17,7 +17,7 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// Those of node `j` of the eight.
+    /// The factors of node `j` of the eight.
     #[inline]
     #[target_feature(enable = "avx512f")]
     pub(super) fn tree(&self, j: usize) -> [Factor; 7] {
