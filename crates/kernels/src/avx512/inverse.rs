@@ -266,8 +266,9 @@ impl Context<'_> {
 /// of the class.
 ///
 /// Eight vectors stay in registers. In the first three stages, words of one vector meet. Those of
-/// two vectors `p`, `q` are brought to equal lanes: `p0 q0 p2 q2 p4 q4 p6 q6 | p1 q1 p3 q3 ..`, then
-/// `p0 q0 p4 q4 p1 q1 p5 q5 | p2 q2 p6 q6 ..`, then `p0 q0 p1 q1 p2 q2 p3 q3 | p4 q4 ..`.
+/// two vectors `p`, `q` are brought to equal lanes, three times:
+/// `p0 q0 p2 q2 p4 q4 p6 q6 | p1 q1 p3 q3 ..`, `p0 q0 p4 q4 p1 q1 p5 q5 | p2 q2 p6 q6 ..`, and
+/// `p0 q0 p1 q1 p2 q2 p3 q3 | p4 q4 ..`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn first_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let c = &t.c;
