@@ -8,6 +8,7 @@
 //! - [`NttTable`]: the roots of the negacyclic number-theoretic transform.
 //! - [`Kernels`]: the operations on limbs. [`Scalar`] is the specification; every other backend
 //!   gives the same words, for inputs in the ranges the trait states.
+//! - [`Store`]: whether a sum's words go into the caches or past them.
 //! - [`AlignedWords`]: memory aligned to cache lines, on which kernels are fastest.
 //! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
 //!
