@@ -56,7 +56,9 @@ impl common::bfv::Bfv for Ours {
             .expect("a key of the parameters");
         let evaluator = Evaluator::new(&params);
         Self {
-            b_plain: evaluator.lift(&b_plain, level),
+            b_plain: evaluator
+                .lift(&b_plain, level)
+                .expect("a plaintext of these parameters"),
             evaluator,
             secret,
             relinearization,
@@ -124,19 +126,15 @@ impl common::bfv::Bfv for Ours {
                 "bfv plaintext product",
                 Box::new(|| {
                     let mut product = a.clone();
-                    evaluator.mul_plain_assign(&mut product, &self.b_plain);
+                    evaluator
+                        .mul_plain_assign(&mut product, &self.b_plain)
+                        .expect("a plaintext of these parameters");
                     product
                 }),
             ),
             (
                 "bfv sum",
-                Box::new(|| {
-                    let mut sum = a.clone();
-                    evaluator
-                        .add_assign(&mut sum, b)
-                        .expect("fresh ciphertexts");
-                    sum
-                }),
+                Box::new(|| evaluator.add(a, b).expect("fresh ciphertexts")),
             ),
         ]
     }

@@ -2,7 +2,9 @@
 //! palladion-kernels --example backends`. Prints how many times faster each is, and fails if one is
 //! slower. One thread, the best of several rounds that take turns, data in the caches.
 
-use palladion_kernels::{Digits, FftTable, Kernels, Modulus, NttTable, Product, TorusKernels};
+use palladion_kernels::{
+    Digits, FftTable, Kernels, Modulus, NttTable, Product, Store, TorusKernels,
+};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -89,6 +91,8 @@ fn moduli(backends: &[&dyn Kernels]) -> bool {
         one("intt", &|k, x| k.intt(&table, x));
         one("add_assign", &|k, x| k.add_assign(&q, x, &b));
         one("sub_assign", &|k, x| k.sub_assign(&q, x, &b));
+        one("add_into", &|k, x| k.add_into(&q, x, &a, &b, Store::Cached));
+        one("sub_into", &|k, x| k.sub_into(&q, x, &a, &b, Store::Cached));
         one("neg_assign", &|k, x| k.neg_assign(&q, x));
         one("mul_assign", &|k, x| k.mul_assign(&q, x, &b));
         one("mul_into", &|k, x| k.mul_into(&q, x, &a, &b));

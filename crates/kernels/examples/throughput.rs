@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use palladion_kernels::{Kernels, Modulus, NttTable, available, is_prime};
+use palladion_kernels::{Kernels, Modulus, NttTable, Store, available, is_prime};
 
 const N: usize = 1 << 15;
 
@@ -84,6 +84,9 @@ fn element_wise(k: &dyn Kernels) {
         println!("    {name:22} {a:8.2} {b:8.2} {c:8.2}");
     };
     line("add_assign", &mut |q, o, a, _| k.add_assign(q, o, a));
+    line("add_into", &mut |q, o, a, b| {
+        k.add_into(q, o, a, b, Store::Cached)
+    });
     line("sub_assign", &mut |q, o, a, _| k.sub_assign(q, o, a));
     line("neg_assign", &mut |q, o, _, _| k.neg_assign(q, o));
     line("mul_assign", &mut |q, o, a, _| k.mul_assign(q, o, a));

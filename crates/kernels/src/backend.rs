@@ -6,6 +6,16 @@ use crate::automorphism::coefficient_target;
 use crate::quotient::{self, Reciprocal};
 use crate::{Modulus, NttTable, Scalar};
 
+/// Where the words of a result go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Into the caches, for an operation that reads them soon.
+    Cached,
+    /// To memory, if the backend can: a result larger than the caches would only read its lines
+    /// before it overwrites them. That is a quarter of the traffic of a sum.
+    Streamed,
+}
+
 /// Operations on one limb: a slice of residues modulo `q`.
 ///
 /// Unless a method says otherwise, every input word lies in `[0, q)` and so does every output word.
@@ -28,6 +38,16 @@ pub trait Kernels: Send + Sync {
     fn add_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]);
     /// `a -= b`.
     fn sub_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]);
+    /// `out = a + b`.
+    fn add_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], _store: Store) {
+        check_lengths(out, [a.len(), b.len()]);
+        by_runs(out, a, b, |out, b| self.add_assign(q, out, b));
+    }
+    /// `out = a - b`.
+    fn sub_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], _store: Store) {
+        check_lengths(out, [a.len(), b.len()]);
+        by_runs(out, a, b, |out, b| self.sub_assign(q, out, b));
+    }
     /// `a = -a`.
     fn neg_assign(&self, q: &Modulus, a: &mut [u64]);
     /// `a *= b`, word by word.
@@ -116,6 +136,16 @@ pub trait Kernels: Send + Sync {
             let (target, negative) = coefficient_target(i, g, a.len());
             out[target] = if negative { q.neg(x) } else { x };
         }
+    }
+}
+
+/// Copies `a` to `out` and runs `work(out, b)`, in runs that stay in the L1 cache between the two.
+fn by_runs(out: &mut [u64], a: &[u64], b: &[u64], work: impl Fn(&mut [u64], &[u64])) {
+    const RUN: usize = 1024;
+    let pairs = a.chunks(RUN).zip(b.chunks(RUN));
+    for (out, (a, b)) in out.chunks_mut(RUN).zip(pairs) {
+        out.copy_from_slice(a);
+        work(out, b);
     }
 }
 

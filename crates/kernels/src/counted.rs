@@ -2,7 +2,7 @@
 //! with the run.
 
 use crate::backend::{CHOSEN, available};
-use crate::{Kernels, Modulus, NttTable, Reciprocal};
+use crate::{Kernels, Modulus, NttTable, Reciprocal, Store};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The fastest backend, with counters. It counts only passes over whole limbs, because no caller
@@ -53,6 +53,14 @@ impl Kernels for Counted {
 
     fn sub_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
         self.inner.sub_assign(q, a, b);
+    }
+
+    fn add_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+        self.inner.add_into(q, out, a, b, store);
+    }
+
+    fn sub_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+        self.inner.sub_into(q, out, a, b, store);
     }
 
     fn neg_assign(&self, q: &Modulus, a: &mut [u64]) {

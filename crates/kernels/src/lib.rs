@@ -8,6 +8,7 @@
 //! - [`NttTable`]: the roots of the negacyclic number-theoretic transform.
 //! - [`Kernels`]: the operations on limbs. [`Scalar`] is the specification; every other backend
 //!   gives the same words, for inputs in the ranges the trait states.
+//! - [`Store`]: whether a sum's words go into the caches or past them.
 //! - [`AlignedWords`]: memory aligned to cache lines, on which kernels are fastest.
 //! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
 //!
@@ -56,7 +57,7 @@ mod wide;
 
 pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
-pub use backend::{Kernels, available, kernels};
+pub use backend::{Kernels, Store, available, kernels};
 pub use counted::Counted;
 pub use float::Float;
 pub use memory::return_freed;

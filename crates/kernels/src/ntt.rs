@@ -15,10 +15,9 @@ use crate::prime::is_prime;
 /// under node `k` therefore needs the roots `k`, then `2k` and `2k+1`, then `4k..4k+4`, and so on.
 ///
 /// Roots of narrow moduli are kept in Montgomery form with radix 2^52, one word per root and
-/// direction. The second constant of the product, `root * q^-1 mod 2^52`, takes one multiplication
-/// to compute. If `q < 2^48`, the form stored is the odd one of `w` and `w + q`. No product of an
-/// odd `w` with a word in `1..2^52` is 0 modulo 2^52, which saves the AVX-512 butterfly an
-/// instruction. Roots of wide moduli are kept unchanged, with their Shoup constants beside them.
+/// direction. The second constant of a product takes one multiplication to compute: for the product
+/// of Montgomery it is `root * q^-1 mod 2^52`, and its negative is the constant of Shoup. Roots of
+/// wide moduli are kept unchanged, with their Shoup constants beside them.
 ///
 /// # Source
 /// Harvey, "Faster arithmetic for number-theoretic transforms", 2014,
@@ -29,8 +28,7 @@ pub struct NttTable {
     q: Modulus,
     n: usize,
     root: u64,
-    /// `psi^bitrev(k)` at `k`, below `q` if the modulus is wide; else its Montgomery form, below
-    /// `2q` and odd if `q < 2^48`, else below `q`.
+    /// `psi^bitrev(k)` at `k` if the modulus is wide; else its Montgomery form. Below `q`.
     forward: Box<[u64]>,
     /// `psi^-bitrev(k)` at `k`, in the same form.
     inverse: Box<[u64]>,
@@ -64,9 +62,6 @@ pub(crate) struct FloatRoots {
 }
 
 impl NttTable {
-    /// Moduli up to this size have odd roots.
-    pub(crate) const ODD_ROOT_BITS: u32 = 48;
-
     /// The table for `q` and ring degree `n`, or `None` unless `n` is a power of two in
     /// `2^4..=2^17` and `q` a prime that is 1 modulo `2n`.
     pub fn new(q: Modulus, n: usize) -> Option<Self> {
@@ -78,8 +73,8 @@ impl NttTable {
         let inverse_root = q.inv(root)?;
         let n_inverse = q.inv(n as u64)?;
         let one = if q.is_wide() { 1 } else { q.montgomery(1) };
-        let mut forward = powers_in_tree_order(&q, root, one, n);
-        let mut inverse = powers_in_tree_order(&q, inverse_root, one, n);
+        let forward = powers_in_tree_order(&q, root, one, n);
+        let inverse = powers_in_tree_order(&q, inverse_root, one, n);
         // Each product has one factor in the form of the table, so the result has that form too.
         let last = [q.mul(one, n_inverse), q.mul(inverse[1], n_inverse)];
         let shoup = if q.is_wide() {
@@ -92,11 +87,6 @@ impl NttTable {
         } else {
             Shoup::default()
         };
-        if q.bits() <= Self::ODD_ROOT_BITS {
-            let all = forward.iter_mut().chain(&mut inverse);
-            let even = all.filter(|w| w.is_multiple_of(2));
-            even.for_each(|w| *w += q.value());
-        }
         Some(Self {
             q,
             n,

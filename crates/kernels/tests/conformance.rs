@@ -3,7 +3,7 @@
 mod common;
 
 use common::{backends, ntt_prime, words};
-use palladion_kernels::{Kernels, Modulus, Reciprocal, Scalar};
+use palladion_kernels::{Kernels, Modulus, Reciprocal, Scalar, Store};
 use proptest::prelude::*;
 
 /// Lengths around the width of a vector, of four vectors and of a matrix panel; and one limb.
@@ -59,6 +59,14 @@ fn sums_and_negatives() {
         out.copy_from_slice(a);
         k.sub_assign(q, out, b);
     });
+    for store in [Store::Cached, Store::Streamed] {
+        compare("add_into", |k, q, out, a, b| {
+            k.add_into(q, out, a, b, store)
+        });
+        compare("sub_into", |k, q, out, a, b| {
+            k.sub_into(q, out, a, b, store)
+        });
+    }
     compare("neg_assign", |k, q, out, a, _| {
         out.copy_from_slice(a);
         k.neg_assign(q, out);

@@ -2,11 +2,13 @@
 
 mod common;
 
-use common::{backends, ntt_prime, words};
+use common::{backends, ntt_prime, some_ntt_prime, words};
 use palladion_kernels::{Kernels, NttTable, Scalar, eval_automorphism_index, naive};
 
-/// Sizes on both sides of every change of algorithm: 45 | 46, 48 | 49 | 50 | 51 bits.
-const BITS: [u32; 12] = [20, 30, 36, 44, 45, 46, 48, 49, 50, 51, 55, 60];
+/// Sizes on both sides of every change of algorithm: 31 | 32, 45 | 46, 48 | 49 | 50 | 51 bits.
+const BITS: [u32; 21] = [
+    12, 14, 16, 18, 20, 24, 28, 30, 31, 32, 36, 44, 45, 46, 47, 48, 49, 50, 51, 55, 60,
+];
 
 #[test]
 fn the_transform_is_its_definition_and_turns_products_into_products() {
@@ -15,7 +17,11 @@ fn the_transform_is_its_definition_and_turns_products_into_products() {
             (17, 16),
             (20, 32),
             (30, 64),
+            (12, 128),
+            (31, 256),
             (36, 128),
+            (45, 512),
+            (48, 256),
             (49, 256),
             (50, 512),
             (51, 64),
@@ -52,8 +58,10 @@ fn every_backend_transforms_like_the_scalar_reference_at_the_largest_degree() {
 fn compare_with_scalar(log_degrees: std::ops::RangeInclusive<u32>) {
     for log_n in log_degrees {
         let n = 1usize << log_n;
-        for bits in BITS.into_iter().filter(|&b| b > log_n + 2) {
-            let q = ntt_prime(bits, n);
+        for (bits, q) in BITS
+            .into_iter()
+            .filter_map(|b| Some((b, some_ntt_prime(b, n)?)))
+        {
             let table = NttTable::new(q, n).expect("a prime, 1 modulo 2N");
             let max = q.value() - 1;
             // All words q - 1 are the largest input. Alternating extremes give the largest

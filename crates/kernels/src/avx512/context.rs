@@ -1,5 +1,4 @@
-//! Code that both directions of the transform share: the classes of moduli, and products with
-//! roots.
+//! Code that both directions of the transform share: the classes of moduli, constants and products.
 
 use super::vector::*;
 use crate::NttTable;
@@ -11,13 +10,16 @@ use crate::modulus::MASK52;
 pub(super) const WIDE: u8 = 0;
 /// 50 bits: `4q <= 2^52`. Every `x` is reduced below `2q` in every stage.
 pub(super) const TIGHT: u8 = 1;
-/// 49 bits: `8q <= 2^52`. `x` is reduced once per three stages; `2x + 2q` does not fit in the
-/// third.
+/// 49 bits: `8q <= 2^52`. `x` is reduced once per three stages, and has no room to be lifted.
 pub(super) const MIDDLE: u8 = 2;
-/// Up to 48 bits: `8q < 2^51`. Roots are odd, `x` is reduced once per three stages.
-pub(super) const ODD: u8 = 3;
-/// Up to 45 bits: `64q < 2^51`, and 17 stages grow to `36q`. `x` is reduced only at the end.
+/// Up to 48 bits: `16q <= 2^52`. `x` is reduced and lifted once per three stages.
+pub(super) const LIFTED: u8 = 3;
+/// Up to 45 bits: `128q <= 2^52`, and 17 stages grow to `69q`. `x` is lifted at the start and
+/// reduced at the end.
 pub(super) const FREE: u8 = 4;
+/// Up to 31 bits: as [`FREE`], but the last step has words of 32 bits, whose minimum runs on twice
+/// as many units of a Zen 4.
+pub(super) const SHORT: u8 = 5;
 
 /// Words of a block that stays in the L1 cache (32 KiB of 48).
 pub(super) const L1_WORDS: usize = 4096;
@@ -27,88 +29,88 @@ pub(super) struct Context<'a> {
     pub(super) c: Consts,
     pub(super) roots: &'a [u64],
     /// Constants of Shoup, in the class [`WIDE`].
-    shoup: &'a [u64],
+    pub(super) shoup: &'a [u64],
     /// `-q^-1 mod 2^52`.
     minus_inv52: V,
-    /// `2q - 2`.
-    pub(super) double: V,
+    /// `2^52 - q`.
+    pub(super) minus_q: V,
+    /// `2^52 - 1`.
+    pub(super) mask: V,
     one: V,
-    /// `4q`.
     pub(super) q4: V,
+    pub(super) q6: V,
+    /// `2q` for each stage.
+    pub(super) all_stages: V,
 }
 
 impl<'a> Context<'a> {
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn new(table: &NttTable, roots: &'a [u64], shoup: &'a [u64]) -> Self {
         let q = table.modulus();
+        let stages = u64::from(table.n().trailing_zeros());
         Self {
             c: Consts::new(q),
             roots,
             shoup,
             minus_inv52: splat(MASK52 + 1 - q.inv52()),
-            double: splat(2 * q.value() - 2),
+            minus_q: splat(MASK52 + 1 - q.value()),
+            mask: splat(MASK52),
             one: splat(1),
             q4: splat(4 * q.value()),
+            q6: splat(6 * q.value()),
+            all_stages: splat((2 * stages).wrapping_mul(q.value())), // read in narrow classes only
         }
     }
 
-    /// The factor with Montgomery form `w`, for narrow moduli. From [`ODD`] on, `w` is odd and the
-    /// second constant is `-w / q`, so that the halves of the product are added, not subtracted.
+    /// The factor with Montgomery form `w 2^52 mod q`, for narrow moduli.
+    ///
+    /// From [`MIDDLE`] on, it is `w` itself with its Shoup constant. With the Montgomery form `v`,
+    /// the word `m = -v / q mod 2^52` makes `v + m q` a multiple of 2^52, namely `2^52 w`. So
+    /// `m = floor(2^52 w / q)` is that constant, and `w = floor(m q / 2^52) + 1`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn factor<const CLASS: u8>(&self, w: V) -> Factor {
-        if CLASS < ODD {
-            return self.c.factor(w);
+    pub(super) fn factor<const CLASS: u8>(&self, v: V) -> Factor {
+        if CLASS < MIDDLE {
+            return self.c.factor(v);
         }
-        let w_inv = low(zero(), w, self.minus_inv52);
+        let w_inv = low(zero(), v, self.minus_inv52);
+        let w = high(self.one, w_inv, self.c.q);
         Factor { w, w_inv }
     }
 
-    /// The factor of node `k` of the transform.
+    /// `acc + x * f` modulo 2^52, with a product in `[0, 2q)`, for `x` below 2^52. The bits above
+    /// the 52nd are of no meaning. From [`MIDDLE`] on.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) fn root<const CLASS: u8>(&self, k: usize) -> Factor {
-        if CLASS == WIDE {
-            return Factor::shoup(self.roots[k], self.shoup[k]);
-        }
-        self.factor::<CLASS>(splat(self.roots[k]))
+    pub(super) fn mul_add(&self, acc: V, x: V, f: Factor) -> V {
+        let quotient = high(zero(), x, f.w_inv);
+        low(low(acc, x, f.w), quotient, self.minus_q)
     }
 
-    /// The factors of the eight nodes `k` to `k + 7`, with the lanes permuted by `arrange`.
-    ///
-    /// # Safety
-    /// The nodes up to `k + 7` exist.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    pub(super) unsafe fn lanes<const CLASS: u8>(
-        &self,
-        k: usize,
-        arrange: impl Fn(V) -> V,
-    ) -> Factor {
-        // SAFETY: by the promise of the caller; there is a constant of Shoup per root of a wide
-        // modulus.
-        unsafe {
-            let w = arrange(load(self.roots.as_ptr().add(k)));
-            if CLASS == WIDE {
-                let w_inv = arrange(load(self.shoup.as_ptr().add(k)));
-                return Factor { w, w_inv };
-            }
-            self.factor::<CLASS>(w)
-        }
-    }
-
-    /// `x * f` modulo q. Narrow moduli: the result is in `(0, 2q)`, for `x` below 2^52, and from
-    /// [`ODD`] on for `x` in `1..=2^51`. In [`WIDE`]: the result is below 4q, for any `x`.
+    /// `x * f` modulo q. [`WIDE`]: below 4q, for any `x`. [`TIGHT`]: in `(0, 2q)`, for `x` below
+    /// 2^52. Then as [`Context::mul_add`].
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
     pub(super) fn mul<const CLASS: u8>(&self, x: V, f: Factor) -> V {
-        if CLASS == WIDE {
-            return self.c.mul_wide(x, f);
+        match CLASS {
+            WIDE => self.c.mul_wide(x, f),
+            TIGHT => self.c.mul_lazy(x, f),
+            _ => self.mul_add(zero(), x, f),
         }
-        if CLASS < ODD {
-            return self.c.mul_lazy(x, f);
-        }
-        let m = low(zero(), x, f.w_inv);
-        high(high(self.one, x, f.w), m, self.c.q)
+    }
+
+    /// `lift` plus the same residue as `x` below 2q, modulo 2^52. From [`MIDDLE`] on.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn reduce_and_lift(&self, x: V, lift: V) -> V {
+        let quotient = high(zero(), x, self.c.ratio);
+        low(add(x, lift), quotient, self.minus_q)
+    }
+
+    /// As [`Context::reduce_and_lift`], without a lift.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    pub(super) fn reduce(&self, x: V) -> V {
+        low(x, high(zero(), x, self.c.ratio), self.minus_q)
     }
 }

@@ -3,9 +3,9 @@
 use std::arch::x86_64::*;
 
 use super::vector::*;
-use crate::Modulus;
 use crate::array::array;
 use crate::modulus::MASK52;
+use crate::{Modulus, Store};
 
 /// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`. The last, partial vector is masked.
 ///
@@ -32,6 +32,33 @@ pub(super) unsafe fn map<const K: usize>(
             _mm512_mask_storeu_epi64(out.add(full).cast(), mask, f(xs));
         }
     }
+}
+
+/// As [`map`], with stores that pass the caches by.
+///
+/// # Safety
+/// As for [`map`].
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn map_streamed<const K: usize>(
+    out: *mut u64,
+    ins: [*const u64; K],
+    len: usize,
+    f: impl Fn([V; K]) -> V,
+) {
+    // Such stores take whole lines.
+    let head = out.align_offset(64).min(len);
+    let end = head + (len - head) / 8 * 8;
+    // SAFETY: all ranges are within `0..len`. In the loop `out + i` is a multiple of 64 bytes.
+    unsafe {
+        map(out, ins, head, &f);
+        for i in (head..end).step_by(8) {
+            let x = f(array!(k => load(ins[k].add(i))));
+            _mm512_stream_si512(out.add(i).cast(), x);
+        }
+        map(out.add(end), array!(k => ins[k].add(end)), len - end, &f);
+    }
+    _mm_sfence(); // before another thread may read the words
 }
 
 /// Constants of [`Product::lazy`].
@@ -100,11 +127,27 @@ macro_rules! kernel {
 }
 pub(super) use kernel;
 
+/// A kernel for a sum or a difference into a third slice.
+macro_rules! kernel_into {
+    ($name:ident, |$c:ident| $f:expr) => {
+        #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+        pub(super) fn $name(q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+            let $c = Consts::new(q);
+            let (to, from) = (out.as_mut_ptr(), [a.as_ptr(), b.as_ptr()]);
+            match store {
+                // SAFETY: all slices have one length (checked by the caller in `mod.rs`).
+                Store::Cached => unsafe { map(to, from, out.len(), $f) },
+                // SAFETY: as above.
+                Store::Streamed => unsafe { map_streamed(to, from, out.len(), $f) },
+            }
+        }
+    };
+}
+
 kernel!(add_assign(a, b;) from [a, b], |q, c| {} |[x, y]| sub_min(add(x, y), c.q));
-kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| {
-    let d = sub(x, y);
-    _mm512_min_epu64(d, add(d, c.q)) // a negative difference is huge
-});
+kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| c.difference(x, y));
+kernel_into!(add_into, |c| |[x, y]| sub_min(add(x, y), c.q));
+kernel_into!(sub_into, |c| |[x, y]| c.difference(x, y));
 kernel!(neg_assign(a;) from [a], |q, c| {} |[x]| sub_min(sub(c.q, x), c.q));
 kernel!(mul_into(out, a, b;) from [a, b], |q, c| { let p = Product::new(q); } |[x, y]| {
     let r = p.lazy(x, y);

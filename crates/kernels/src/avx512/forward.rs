@@ -1,20 +1,22 @@
 //! Forward negacyclic NTT.
 //!
-//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. The Montgomery product is split, so that the
-//! multiplier itself adds its halves to `x`. Up to 48 bits this takes five instructions:
+//! A butterfly takes `(x, y)` to `(x + w y, x - w y)`. Narrow moduli up to 49 bits have words
+//! modulo 2^52, which is what the multiplier reads and adds. With Shoup's constant
+//! `w' = floor(2^52 w / q)` this takes five instructions, three of them products:
 //!
 //! ```text
-//! m  = low(-y w / q),  x' = (x + 1) + high(y w) + high(m q) = x + t,    t in [1, 2q)
-//!                      y' = (2x + 2q) - x' = x + 2q - t
+//! h  = high(y w'),  x' = x + low(y w) + low(h (2^52 - q)) = x + t   mod 2^52,   t in [0, 2q)
+//!                   y' = 2x - x'                          = x - t   mod 2^52
 //! ```
 //!
-//! The low halves of `y w` and `m q` sum to 2^52 exactly unless both are zero: hence the 1. They
-//! are never zero, because `w` is odd and `y` stays in `1..=2^51`. (Inputs that may be zero are
-//! moved up by `q`.) The 1 costs nothing either. A vector that is `x` in the next `k` stages gets a
-//! surplus of 1 for each of them, most often where it is reduced. `y'` leaves a stage with the same
-//! surplus as `x'`.
+//! `y'` must not be negative, so `x` is at least `2q`: it is *lifted* by a multiple of q. A vector
+//! that is `x` in the next stages needs `2q` for each stage in which it or its result is one. All
+//! results of a pass are the first vector plus and minus products. So if that one is lifted by `2q`
+//! for every stage of the transform at the start, no later pass has to lift ([`FREE`]). Larger
+//! moduli have less room, so each pass reduces and lifts. At 49 bits there is no room, and
+//! `y' = 2x + 2q - x'`.
 //!
-//! Above 48 bits the root is below `q` and the halves are subtracted, in six instructions:
+//! At 50 bits words are exact and the factor is in Montgomery form, in eight instructions:
 //!
 //! ```text
 //! m  = low(y w / q),  u = x + high(y w),  x' = u - (high(m q) - q)   in (x, x + 2q)
@@ -24,20 +26,17 @@
 //! Wide moduli take 64-bit words and the product of [`Consts::mul_wide`]. There `t` is below `4q`,
 //! and so is `x` once it is reduced. `x + t` and `x + 4q - t` are below `8q`.
 //!
-//! In all narrow classes only the bound of `x` grows, by `2q` per stage. How often `x` must be
-//! reduced depends on the bits of `q`: see [`TIGHT`] and the other classes.
-//!
 //! Passes of radix 8 keep eight vectors in registers for three stages. Blocks of the transform are
-//! finished one after the other once they fit the L1 cache. The last three stages exchange lanes.
+//! finished one after the other once they fit the L1 cache. The last pass has six stages.
 //!
 //! # Source
-//! Harvey 2014, <https://arxiv.org/abs/1205.2926>, for lazy ranges; Boemer et al., "Intel HEXL",
-//! <https://ia.cr/2021/420>, for IFMA and the lane exchanges; Seiler, <https://ia.cr/2018/039>,
-//! for the signed Montgomery product whose low halves cancel.
+//! Harvey 2014, <https://arxiv.org/abs/1205.2926>, for lazy ranges and Shoup's product; Boemer et
+//! al., "Intel HEXL", <https://ia.cr/2021/420>, for IFMA and the lane exchanges.
 
 use std::arch::x86_64::*;
 
 use super::context::*;
+use super::roots::arrange;
 use super::vector::*;
 use crate::NttTable;
 use crate::array::array;
@@ -48,31 +47,28 @@ pub(super) fn ntt(table: &NttTable, a: &mut [u64]) {
         51.. => transform::<WIDE>(table, a),
         50 => transform::<TIGHT>(table, a),
         49 => transform::<MIDDLE>(table, a),
-        46..=48 => transform::<ODD>(table, a),
-        _ => transform::<FREE>(table, a),
+        46..=48 => transform::<LIFTED>(table, a),
+        32..=45 => transform::<FREE>(table, a),
+        _ => transform::<SHORT>(table, a),
     }
 }
 
-/// All stages. Input below q, output below q.
+/// All stages of at least 128 words. Input below q, output below q.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
     let t = &Context::new(table, table.forward(), &table.shoup().forward);
-    let upper = a.len().trailing_zeros() - 3; // the stages before the lane exchanges
+    let upper = a.len().trailing_zeros() - 6; // the stages before the last six
     let blocks = match upper % 3 {
         1 => radix2::<CLASS>(t, a),
         2 => radix4::<CLASS>(t, a),
         _ => radix8::<CLASS, true>(t, a, 1),
     };
-    let len = a.len() / blocks;
-    if len < 64 {
-        return lanes::<CLASS>(t, a, a.len() / 8);
-    }
-    for (i, block) in a.chunks_exact_mut(len).enumerate() {
+    for (i, block) in a.chunks_exact_mut(a.len() / blocks).enumerate() {
         descend::<CLASS>(t, block, blocks + i);
     }
 }
 
-/// All remaining stages of the block under `node`. The block's length is 8 times a power of 8.
+/// All remaining stages of the block under `node`. The block's length is 64 times a power of 8.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     if block.len() > L1_WORDS {
@@ -83,63 +79,99 @@ fn descend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
         return;
     }
     let mut parts = 1;
-    while block.len() / parts > 8 {
+    while block.len() / parts > 64 {
         for (i, part) in block.chunks_exact_mut(block.len() / parts).enumerate() {
             radix8::<CLASS, false>(t, part, node * parts + i);
         }
         parts *= 8;
     }
-    lanes::<CLASS>(t, block, node * parts);
+    last_six::<CLASS>(t, block, node * parts);
 }
 
 impl Context<'_> {
-    /// Prepares `x` at the start of a pass: reduces it if the class asks for that, and adds its
-    /// surplus.
+    /// Prepares `x` at the start of a pass, as the class asks for.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn enter<const CLASS: u8>(&self, x: V, surplus: V) -> V {
-        let c = &self.c;
+    fn enter<const CLASS: u8>(&self, x: V, lift: V) -> V {
         match CLASS {
-            WIDE | TIGHT => x, // reduced in every butterfly
-            MIDDLE => c.barrett(x),
-            ODD => {
-                let quotient = high(zero(), x, c.ratio);
-                sub(x, low(sub(zero(), surplus), quotient, c.q))
-            }
-            _ => add(x, surplus),
+            MIDDLE => self.reduce(x),
+            LIFTED => self.reduce_and_lift(x, lift),
+            _ => x, // reduced in every butterfly, or not at all
         }
     }
 
-    /// One butterfly; `STAGE` counts from 0 since the last reduction.
+    /// The lift of the first vector in the first pass, if three stages need `6q`.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn first_lift<const CLASS: u8>(&self) -> V {
+        if CLASS >= FREE {
+            self.all_stages
+        } else {
+            self.q6
+        }
+    }
+
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-    fn butterfly<const CLASS: u8, const STAGE: u8>(&self, x: &mut V, y: &mut V, f: Factor) {
+    fn butterfly<const CLASS: u8>(&self, x: &mut V, y: &mut V, f: Factor) {
         let c = &self.c;
-        if CLASS == WIDE {
-            let x0 = sub_min(*x, self.q4);
-            let t = c.mul_wide(*y, f);
-            (*x, *y) = (add(x0, t), sub(add(x0, self.q4), t));
-            return;
+        match CLASS {
+            WIDE => {
+                let x0 = sub_min(*x, self.q4);
+                let t = c.mul_wide(*y, f);
+                (*x, *y) = (add(x0, t), sub(add(x0, self.q4), t));
+            }
+            TIGHT => {
+                let x0 = sub_min(*x, c.q2);
+                let m = low(zero(), *y, f.w_inv);
+                let u = high(x0, *y, f.w);
+                *x = sub(u, high(c.neg_q, m, c.q));
+                *y = sub(low(c.q2, x0, c.two), *x);
+            }
+            _ => {
+                let mut twice = add(*x, *x);
+                if CLASS == MIDDLE {
+                    twice = add(twice, c.q2);
+                }
+                *x = self.mul_add(*x, *y, f);
+                *y = sub(twice, *x);
+            }
         }
-        let x0 = if CLASS == TIGHT {
-            sub_min(*x, c.q2)
-        } else {
-            *x
-        };
-        let m = low(zero(), *y, f.w_inv);
-        let u = high(x0, *y, f.w);
-        if CLASS >= ODD {
-            *x = high(u, m, c.q);
-            *y = sub(low(self.double, x0, c.two), *x);
-            return;
+    }
+
+    /// Three stages of eight vectors, with the factors of a node, its children, and their children.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn three_stages<const CLASS: u8>(&self, v: &mut [V; 8], f: &[Factor; 7]) {
+        let [v0, v1, v2, v3, v4, v5, v6, v7] = v;
+        self.butterfly::<CLASS>(v0, v4, f[0]);
+        self.butterfly::<CLASS>(v1, v5, f[0]);
+        self.butterfly::<CLASS>(v2, v6, f[0]);
+        self.butterfly::<CLASS>(v3, v7, f[0]);
+        self.butterfly::<CLASS>(v0, v2, f[1]);
+        self.butterfly::<CLASS>(v1, v3, f[1]);
+        self.butterfly::<CLASS>(v4, v6, f[2]);
+        self.butterfly::<CLASS>(v5, v7, f[2]);
+        self.butterfly::<CLASS>(v0, v1, f[3]);
+        self.butterfly::<CLASS>(v2, v3, f[4]);
+        self.butterfly::<CLASS>(v4, v5, f[5]);
+        self.butterfly::<CLASS>(v6, v7, f[6]);
+    }
+
+    /// Reduces from the range of the class to below q.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn finish<const CLASS: u8>(&self, x: V) -> V {
+        let c = &self.c;
+        match CLASS {
+            WIDE => c.reduce8(x),
+            TIGHT => sub_min(sub_min(x, c.q2), c.q),
+            SHORT => {
+                let r = self.reduce(x);
+                _mm512_maskz_min_epu32(0x5555, r, _mm512_sub_epi32(r, c.q))
+            }
+            _ => sub_min(_mm512_and_si512(self.reduce(x), self.mask), c.q),
         }
-        let sum = match (CLASS, STAGE) {
-            // 6q exceeds the 51 bits that low() can double
-            (MIDDLE, 2) => add(x0, add(x0, c.q2)),
-            _ => low(c.q2, x0, c.two),
-        };
-        *x = sub(u, high(c.neg_q, m, c.q));
-        *y = sub(sum, *x);
     }
 }
 
@@ -148,17 +180,16 @@ impl Context<'_> {
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
     let f = t.root::<CLASS>(1);
-    let one = splat(1);
     let half = a.len() / 2;
     let p = a.as_mut_ptr();
     for i in (0..half).step_by(8) {
         // SAFETY: half is a multiple of 8, so both accesses end within `a`.
         unsafe {
             let (mut x, mut y) = (load(p.add(i)), load(p.add(i + half)));
-            if CLASS >= ODD {
-                (x, y) = (add(x, one), add(y, t.c.q));
+            if CLASS >= LIFTED {
+                x = add(x, t.first_lift::<CLASS>());
             }
-            t.butterfly::<CLASS, 0>(&mut x, &mut y, f);
+            t.butterfly::<CLASS>(&mut x, &mut y, f);
             store(p.add(i), x);
             store(p.add(i + half), y);
         }
@@ -170,7 +201,6 @@ fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
     let [f1, f2, f3] = array!(k => t.root::<CLASS>(k + 1));
-    let (one, two) = (splat(1), splat(2));
     let s = a.len() / 4;
     let p = a.as_mut_ptr();
     for i in (0..s).step_by(8) {
@@ -178,14 +208,13 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
         unsafe {
             let mut v = array!(k => load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
-            if CLASS >= ODD {
-                (*v0, *v1) = (add(*v0, two), add(*v1, one));
-                (*v2, *v3) = (add(*v2, t.c.q), add(*v3, t.c.q));
+            if CLASS >= LIFTED {
+                (*v0, *v1) = (add(*v0, t.first_lift::<CLASS>()), add(*v1, t.c.q2));
             }
-            t.butterfly::<CLASS, 0>(v0, v2, f1);
-            t.butterfly::<CLASS, 0>(v1, v3, f1);
-            t.butterfly::<CLASS, 1>(v0, v1, f2);
-            t.butterfly::<CLASS, 1>(v2, v3, f3);
+            t.butterfly::<CLASS>(v0, v2, f1);
+            t.butterfly::<CLASS>(v1, v3, f1);
+            t.butterfly::<CLASS>(v0, v1, f2);
+            t.butterfly::<CLASS>(v2, v3, f3);
             for (k, x) in v.into_iter().enumerate() {
                 store(p.add(i + k * s), x);
             }
@@ -195,8 +224,7 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64]) -> usize {
 }
 
 /// Three stages of the block under `node`. The input is below q if `FIRST`. Otherwise the input,
-/// and always the output, is in the range of the class (8q, 4q, 8q, 8q, 36q; at least 1 in the last
-/// two).
+/// and always the output, is in the range of the class (8q, 4q, 8q, 14q, 69q).
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix8<const CLASS: u8, const FIRST: bool>(
     t: &Context,
@@ -205,39 +233,22 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
 ) -> usize {
     assert!(block.len().is_multiple_of(64));
     let s = block.len() / 8;
-    let f1 = t.root::<CLASS>(node);
-    let f2: [_; 2] = array!(k => t.root::<CLASS>(2 * node + k));
-    let f4: [_; 4] = array!(k => t.root::<CLASS>(4 * node + k));
-    let [one, two, three] = array!(k => splat(k as u64 + 1));
+    let f = t.tree::<CLASS>(node);
+    let first = if FIRST { t.first_lift::<CLASS>() } else { t.q6 };
+    let lifts = [first, t.q4, t.c.q2, t.c.q2];
     let p = block.as_mut_ptr();
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `block`.
         unsafe {
             let mut v = array!(k => load(p.add(i + k * s)));
-            let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
-            if !FIRST || CLASS >= ODD {
-                *v0 = t.enter::<CLASS>(*v0, three);
-                *v1 = t.enter::<CLASS>(*v1, two);
-                *v2 = t.enter::<CLASS>(*v2, one);
-                *v3 = t.enter::<CLASS>(*v3, one);
-            }
-            if FIRST && CLASS >= ODD {
-                for y in [&mut *v4, &mut *v5, &mut *v6, &mut *v7] {
-                    *y = add(*y, t.c.q);
+            for (x, lift) in v.iter_mut().zip(lifts) {
+                if !FIRST {
+                    *x = t.enter::<CLASS>(*x, lift);
+                } else if CLASS >= LIFTED {
+                    *x = add(*x, lift);
                 }
             }
-            t.butterfly::<CLASS, 0>(v0, v4, f1);
-            t.butterfly::<CLASS, 0>(v1, v5, f1);
-            t.butterfly::<CLASS, 0>(v2, v6, f1);
-            t.butterfly::<CLASS, 0>(v3, v7, f1);
-            t.butterfly::<CLASS, 1>(v0, v2, f2[0]);
-            t.butterfly::<CLASS, 1>(v1, v3, f2[0]);
-            t.butterfly::<CLASS, 1>(v4, v6, f2[1]);
-            t.butterfly::<CLASS, 1>(v5, v7, f2[1]);
-            t.butterfly::<CLASS, 2>(v0, v1, f4[0]);
-            t.butterfly::<CLASS, 2>(v2, v3, f4[1]);
-            t.butterfly::<CLASS, 2>(v4, v5, f4[2]);
-            t.butterfly::<CLASS, 2>(v6, v7, f4[3]);
+            t.three_stages::<CLASS>(&mut v, &f);
             for (k, x) in v.into_iter().enumerate() {
                 store(p.add(i + k * s), x);
             }
@@ -246,59 +257,82 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
     8
 }
 
-/// The last three stages and the reduction below q. `node` belongs to the first 8 words.
+/// The last six stages and the reduction below q. `node` belongs to the first 64 words.
 ///
-/// Two groups `p`, `q` of 8 words at a time. Words that meet in a butterfly are brought to equal
-/// lanes of two vectors: `p0..p3 q0..q3 | p4..p7 q4..q7`, then `p0 p1 p4 p5 .. | p2 p3 p6 p7 ..`,
-/// then even and odd words.
+/// Eight vectors stay in registers. After three stages, words of one vector meet. Those of two
+/// vectors `p`, `q` are brought to equal lanes: `p0..p3 q0..q3 | p4..p7 q4..q7`, then
+/// `p0 p1 q0 q1 p4 p5 q4 q5 | p2 p3 ..`, then even and odd words. All four pairs do the same step
+/// at a time: one pair alone would wait for its own results.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
-    let (pairs, rest) = block.as_chunks_mut::<16>();
-    assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= t.roots.len());
-    let by_four = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
-    let by_two = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
+fn last_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
+    let (parts, rest) = block.as_chunks_mut::<64>();
+    assert!(rest.is_empty() && 32 * (node + parts.len()) <= t.roots.len());
+    let by_four = [
+        _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1),
+        _mm512_setr_epi64(2, 2, 2, 2, 3, 3, 3, 3),
+        _mm512_setr_epi64(4, 4, 4, 4, 5, 5, 5, 5),
+        _mm512_setr_epi64(6, 6, 6, 6, 7, 7, 7, 7),
+    ];
+    let by_two = [
+        _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3),
+        _mm512_setr_epi64(4, 4, 5, 5, 6, 6, 7, 7),
+    ];
     let low_lanes = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
     let high_lanes = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
     let first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
     let second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
-    let surplus = _mm512_setr_epi64(3, 2, 1, 1, 3, 2, 1, 1); // stages as `x` of each, as in radix8
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        let k = node + 2 * i;
-        let p = pair.as_mut_ptr();
-        // SAFETY: `pair` has 16 words; the roots read end at 4k + 8 <= t.roots.len(), by the
-        // assertion above.
-        unsafe {
-            let f4 = t.lanes::<CLASS>(k, |w| _mm512_permutexvar_epi64(by_four, w));
-            let f2 = t.lanes::<CLASS>(2 * k, |w| _mm512_permutexvar_epi64(by_two, w));
-            let f1 = t.lanes::<CLASS>(4 * k, |w| w);
-            let halves = |at: usize| {
-                let low = _mm512_castsi256_si512(_mm256_loadu_si256(p.add(at).cast()));
-                _mm512_inserti64x4::<1>(low, _mm256_loadu_si256(p.add(at + 8).cast()))
-            };
-            let (mut x, mut y) = (halves(0), halves(4));
-            x = t.enter::<CLASS>(x, surplus);
-            t.butterfly::<CLASS, 0>(&mut x, &mut y, f4);
-            let mut x2 = _mm512_permutex2var_epi64(x, low_lanes, y);
-            let mut y2 = _mm512_permutex2var_epi64(x, high_lanes, y);
-            t.butterfly::<CLASS, 1>(&mut x2, &mut y2, f2);
-            let mut x1 = _mm512_unpacklo_epi64(x2, y2);
-            let mut y1 = _mm512_unpackhi_epi64(x2, y2);
-            t.butterfly::<CLASS, 2>(&mut x1, &mut y1, f1);
-            let (x, y) = (finish::<CLASS>(&t.c, x1), finish::<CLASS>(&t.c, y1));
-            store(p, _mm512_permutex2var_epi64(x, first, y));
-            store(p.add(8), _mm512_permutex2var_epi64(x, second, y));
+    let lifts = low(zero(), _mm512_setr_epi64(6, 4, 2, 2, 6, 4, 2, 2), t.c.q); // as in radix8
+    for (i, eight) in parts.chunks_mut(8).enumerate() {
+        let node = node + 8 * i;
+        // SAFETY: the roots read end at 4 (node + 8) <= 32 (node + 1), and by the assertion above
+        // that is at most t.roots.len().
+        let trees = unsafe { t.trees::<CLASS>(node) };
+        for (j, part) in eight.iter_mut().enumerate() {
+            let k = node + j;
+            let p = part.as_mut_ptr();
+            // SAFETY: `part` has 64 words; the roots read end at 32 (k + 1) <= t.roots.len(), by
+            // the assertion above.
+            unsafe {
+                let mut v: [_; 8] = array!(j => load(p.add(8 * j)));
+                for (x, lift) in v.iter_mut().zip([t.q6, t.q4, t.c.q2, t.c.q2]) {
+                    *x = t.enter::<CLASS>(*x, lift);
+                }
+                t.three_stages::<CLASS>(&mut v, &trees.tree(j));
+                let f4 = arrange(t.eight::<CLASS>(8 * k), by_four);
+                let f2: [_; 2] = array!(j => arrange(t.eight::<CLASS>(16 * k + 8 * j), by_two));
+                let f1: [_; 4] = array!(j => t.eight::<CLASS>(32 * k + 8 * j));
+                let mut x: [_; 4] = array!(j => {
+                    _mm512_inserti64x4::<1>(v[2 * j], _mm512_castsi512_si256(v[2 * j + 1]))
+                });
+                let mut y: [_; 4] =
+                    array!(j => _mm512_shuffle_i64x2::<0xee>(v[2 * j], v[2 * j + 1]));
+                for j in 0..4 {
+                    x[j] = t.enter::<CLASS>(x[j], lifts);
+                    t.butterfly::<CLASS>(&mut x[j], &mut y[j], f4[j]);
+                }
+                (x, y) = (
+                    array!(j => _mm512_permutex2var_epi64(x[j], low_lanes, y[j])),
+                    array!(j => _mm512_permutex2var_epi64(x[j], high_lanes, y[j])),
+                );
+                for j in 0..4 {
+                    t.butterfly::<CLASS>(&mut x[j], &mut y[j], f2[j / 2][j % 2]);
+                }
+                (x, y) = (
+                    array!(j => _mm512_unpacklo_epi64(x[j], y[j])),
+                    array!(j => _mm512_unpackhi_epi64(x[j], y[j])),
+                );
+                for j in 0..4 {
+                    t.butterfly::<CLASS>(&mut x[j], &mut y[j], f1[j]);
+                }
+                for j in 0..4 {
+                    (x[j], y[j]) = (t.finish::<CLASS>(x[j]), t.finish::<CLASS>(y[j]));
+                    store(p.add(16 * j), _mm512_permutex2var_epi64(x[j], first, y[j]));
+                    store(
+                        p.add(16 * j + 8),
+                        _mm512_permutex2var_epi64(x[j], second, y[j]),
+                    );
+                }
+            }
         }
     }
-}
-
-/// Reduces from the range of the class to below q.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn finish<const CLASS: u8>(c: &Consts, x: V) -> V {
-    let x = match CLASS {
-        WIDE => return c.reduce8(x),
-        TIGHT => sub_min(x, c.q2),
-        _ => c.barrett(x),
-    };
-    sub_min(x, c.q)
 }

@@ -1,10 +1,11 @@
 //! Inverse negacyclic NTT: the stages of [`super::forward`] undone in the opposite order.
 //!
 //! A butterfly takes `(x, y)` to `(x + y, (x - y) w)`. The product is below `2q` for any input, but
-//! sums double. After a pass of three stages the eight vectors are below 16q, 8q, 4q, 4q, 2q, 2q,
-//! 2q, 2q, and the first four are reduced below `2q` again. All classes but [`FREE`] also reduce
-//! sums within a pass: differences must stay below 2^52, and from [`ODD`] on below 2^51 for the
-//! shorter product, see [`super::forward`].
+//! sums double: after a pass of three stages on words below `b`, the eight vectors are below 8b,
+//! 8q, 4q, 4q, 2q, 2q, 2q, 2q. Sums and differences, which have a bound of `y` added, must stay
+//! below 2^52, or they are reduced within the pass. So `b` is `8q` up to 45 bits, where one vector
+//! of eight is reduced, `4q` up to 48 and `2q` above. Up to 49 bits, words and products are those
+//! modulo 2^52 of [`super::forward`].
 //!
 //! For wide moduli, sums are reduced below `4q` in every stage, and products are below `4q`.
 //!
@@ -14,6 +15,7 @@
 use std::arch::x86_64::*;
 
 use super::context::*;
+use super::roots::arrange;
 use super::vector::*;
 use crate::NttTable;
 use crate::array::array;
@@ -24,7 +26,7 @@ pub(super) fn intt(table: &NttTable, a: &mut [u64]) {
         51.. => transform::<WIDE>(table, a),
         50 => transform::<TIGHT>(table, a),
         49 => transform::<MIDDLE>(table, a),
-        46..=48 => transform::<ODD>(table, a),
+        46..=48 => transform::<LIFTED>(table, a),
         _ => transform::<FREE>(table, a),
     }
 }
@@ -39,15 +41,11 @@ fn transform<const CLASS: u8>(table: &NttTable, a: &mut [u64]) {
     } else {
         table.last().map(|w| t.c.factor(splat(w)))
     };
-    let upper = a.len().trailing_zeros() - 3;
+    let upper = a.len().trailing_zeros() - 6;
     let blocks = 1usize << (upper % 3);
     let len = a.len() / blocks;
-    if len < 64 {
-        lanes::<CLASS>(t, a, a.len() / 8);
-    } else {
-        for (i, block) in a.chunks_exact_mut(len).enumerate() {
-            ascend::<CLASS>(t, block, blocks + i, &last);
-        }
+    for (i, block) in a.chunks_exact_mut(len).enumerate() {
+        ascend::<CLASS>(t, block, blocks + i, &last);
     }
     match upper % 3 {
         1 => radix2::<CLASS>(t, a, &last),
@@ -64,13 +62,16 @@ fn ascend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize, last: &[
             ascend::<CLASS>(t, part, 8 * node + i, last);
         }
     } else {
-        let mut parts = block.len() / 8;
-        lanes::<CLASS>(t, block, node * parts);
+        let mut parts = block.len() / 64;
+        first_six::<CLASS>(t, block, node * parts);
         while parts > 8 {
             parts /= 8;
             for (i, part) in block.chunks_exact_mut(block.len() / parts).enumerate() {
                 radix8::<CLASS, false>(t, part, node * parts + i, last);
             }
+        }
+        if parts == 1 {
+            return; // one block of 64 words, which is done
         }
     }
     if node == 1 {
@@ -80,8 +81,8 @@ fn ascend<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize, last: &[
     }
 }
 
-/// One butterfly on `x` and `y` below `bound`, a multiple of q. `2 * bound` is at most 2^52, or
-/// 2^51 from [`ODD`] on. In [`WIDE`] the bound is 4q and the argument is not used.
+/// One butterfly on `x` and `y` below `bound`, a multiple of q. `2 * bound` is at most 2^52. In
+/// [`WIDE`] the bound is 4q and the argument is not used.
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn butterfly<const CLASS: u8>(t: &Context, x: &mut V, y: &mut V, f: Factor, bound: V) {
@@ -118,17 +119,17 @@ fn last_butterfly<const CLASS: u8>(
     *y = sub_min(c.mul_lazy(difference, last[1]), c.q);
 }
 
-/// Last stage of the transform. Input below 2q, or below 4q in [`WIDE`], as for all passes here.
+/// Last stage of the transform. Input in the range of the class, as for all passes here.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
-    let c = &t.c;
+    let bound = t.bound::<CLASS>();
     let half = a.len() / 2;
     let p = a.as_mut_ptr();
     for i in (0..half).step_by(8) {
         // SAFETY: half is a multiple of 8, so both accesses end within `a`.
         unsafe {
             let (mut x, mut y) = (load(p.add(i)), load(p.add(i + half)));
-            last_butterfly::<CLASS>(t, &mut x, &mut y, last, c.q2);
+            last_butterfly::<CLASS>(t, &mut x, &mut y, last, bound);
             store(p.add(i), x);
             store(p.add(i + half), y);
         }
@@ -140,10 +141,11 @@ fn radix2<const CLASS: u8>(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
 fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
     let c = &t.c;
     let (f2, f3) = (t.root::<CLASS>(2), t.root::<CLASS>(3));
-    let q4 = if CLASS <= TIGHT {
-        c.q2
+    let bound = t.bound::<CLASS>();
+    let sum = if CLASS <= TIGHT {
+        bound
     } else {
-        add(c.q2, c.q2)
+        add(bound, bound)
     };
     let s = a.len() / 4;
     let p = a.as_mut_ptr();
@@ -152,9 +154,9 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
         unsafe {
             let mut v = array!(k => load(p.add(i + k * s)));
             let [v0, v1, v2, v3] = &mut v;
-            butterfly::<CLASS>(t, v0, v1, f2, c.q2);
-            butterfly::<CLASS>(t, v2, v3, f3, c.q2);
-            last_butterfly::<CLASS>(t, v0, v2, last, q4);
+            butterfly::<CLASS>(t, v0, v1, f2, bound);
+            butterfly::<CLASS>(t, v2, v3, f3, bound);
+            last_butterfly::<CLASS>(t, v0, v2, last, sum);
             last_butterfly::<CLASS>(t, v1, v3, last, c.q2);
             for (k, x) in v.into_iter().enumerate() {
                 store(p.add(i + k * s), x);
@@ -163,7 +165,8 @@ fn radix4<const CLASS: u8>(t: &Context, a: &mut [u64], last: &[Factor; 2]) {
     }
 }
 
-/// Three stages of the block under `node`. Input below 2q; output below 2q, or below q if `LAST`.
+/// Three stages of the block under `node`. Input in the range of the class (4q, 2q, 2q, 4q, 8q);
+/// so is the output, or below q if `LAST`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn radix8<const CLASS: u8, const LAST: bool>(
     t: &Context,
@@ -174,50 +177,21 @@ fn radix8<const CLASS: u8, const LAST: bool>(
     assert!(block.len().is_multiple_of(64));
     let s = block.len() / 8;
     let c = &t.c;
-    let f1 = t.root::<CLASS>(node);
-    let f2: [_; 2] = array!(k => t.root::<CLASS>(2 * node + k));
-    let f4: [_; 4] = array!(k => t.root::<CLASS>(4 * node + k));
-    let q4 = add(c.q2, c.q2);
-    // Bounds of sums of two and of four inputs.
-    let [sum2, sum4] = match CLASS {
-        WIDE | TIGHT => [c.q2; 2],
-        MIDDLE | ODD => [q4; 2],
-        _ => [q4, add(q4, q4)],
-    };
+    let f = t.tree::<CLASS>(node);
     let p = block.as_mut_ptr();
     for i in (0..s).step_by(8) {
         // SAFETY: s is a multiple of 8, so all accesses end within `block`.
         unsafe {
             let mut v = array!(k => load(p.add(i + k * s)));
-            let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
-            butterfly::<CLASS>(t, v0, v1, f4[0], c.q2);
-            butterfly::<CLASS>(t, v2, v3, f4[1], c.q2);
-            butterfly::<CLASS>(t, v4, v5, f4[2], c.q2);
-            butterfly::<CLASS>(t, v6, v7, f4[3], c.q2);
-            butterfly::<CLASS>(t, v0, v2, f2[0], sum2);
-            butterfly::<CLASS>(t, v1, v3, f2[0], c.q2);
-            butterfly::<CLASS>(t, v4, v6, f2[1], sum2);
-            butterfly::<CLASS>(t, v5, v7, f2[1], c.q2);
-            if CLASS == MIDDLE || CLASS == ODD {
-                *v0 = sub_min(*v0, q4);
-                *v4 = sub_min(*v4, q4);
-            }
+            let [sum4, sum2] = t.two_stages::<CLASS>(&mut v, &f);
             if LAST {
+                let [v0, v1, v2, v3, v4, v5, v6, v7] = &mut v;
                 last_butterfly::<CLASS>(t, v0, v4, last, sum4);
                 last_butterfly::<CLASS>(t, v1, v5, last, sum2);
                 last_butterfly::<CLASS>(t, v2, v6, last, c.q2);
                 last_butterfly::<CLASS>(t, v3, v7, last, c.q2);
             } else {
-                butterfly::<CLASS>(t, v0, v4, f1, sum4);
-                butterfly::<CLASS>(t, v1, v5, f1, sum2);
-                butterfly::<CLASS>(t, v2, v6, f1, c.q2);
-                butterfly::<CLASS>(t, v3, v7, f1, c.q2);
-                if CLASS > TIGHT {
-                    *v0 = c.barrett(*v0);
-                    *v1 = c.barrett(*v1);
-                    *v2 = sub_min(*v2, c.q2);
-                    *v3 = sub_min(*v3, c.q2);
-                }
+                t.third_stage::<CLASS>(&mut v, f[0], [sum4, sum2]);
             }
             for (k, x) in v.into_iter().enumerate() {
                 store(p.add(i + k * s), x);
@@ -226,51 +200,137 @@ fn radix8<const CLASS: u8, const LAST: bool>(
     }
 }
 
-/// The first three stages. `node` belongs to the first 8 words. Input below q, output below 2q.
+impl Context<'_> {
+    /// A bound of the words between passes.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn bound<const CLASS: u8>(&self) -> V {
+        match CLASS {
+            WIDE | LIFTED => self.q4,
+            TIGHT | MIDDLE => self.c.q2,
+            _ => add(self.q4, self.q4),
+        }
+    }
+
+    /// Two of three stages of eight vectors. Returns bounds of `v[0]`, `v[4]`, and of `v[1]`,
+    /// `v[5]`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn two_stages<const CLASS: u8>(&self, v: &mut [V; 8], f: &[Factor; 7]) -> [V; 2] {
+        let c = &self.c;
+        let [v0, v1, v2, v3, v4, v5, v6, v7] = v;
+        let bound = self.bound::<CLASS>();
+        butterfly::<CLASS>(self, v0, v1, f[3], bound);
+        butterfly::<CLASS>(self, v2, v3, f[4], bound);
+        butterfly::<CLASS>(self, v4, v5, f[5], bound);
+        butterfly::<CLASS>(self, v6, v7, f[6], bound);
+        let sum = if CLASS <= TIGHT {
+            bound
+        } else {
+            add(bound, bound)
+        };
+        butterfly::<CLASS>(self, v0, v2, f[1], sum);
+        butterfly::<CLASS>(self, v1, v3, f[1], c.q2);
+        butterfly::<CLASS>(self, v4, v6, f[2], sum);
+        butterfly::<CLASS>(self, v5, v7, f[2], c.q2);
+        match CLASS {
+            WIDE | TIGHT => [c.q2; 2],
+            MIDDLE | LIFTED => {
+                (*v0, *v4) = (self.reduce(*v0), self.reduce(*v4));
+                [c.q2, self.q4]
+            }
+            _ => [add(sum, sum), self.q4],
+        }
+    }
+
+    /// The third stage, and reductions to the range of the class.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
+    fn third_stage<const CLASS: u8>(&self, v: &mut [V; 8], f: Factor, [sum4, sum2]: [V; 2]) {
+        let c = &self.c;
+        let [v0, v1, v2, v3, v4, v5, v6, v7] = v;
+        butterfly::<CLASS>(self, v0, v4, f, sum4);
+        butterfly::<CLASS>(self, v1, v5, f, sum2);
+        butterfly::<CLASS>(self, v2, v6, f, c.q2);
+        butterfly::<CLASS>(self, v3, v7, f, c.q2);
+        match CLASS {
+            WIDE | TIGHT => {}
+            MIDDLE => *v = array!(k => if k < 4 { self.reduce(v[k]) } else { v[k] }),
+            LIFTED => *v1 = self.reduce(*v1),
+            _ => *v0 = self.reduce(*v0),
+        }
+    }
+}
+
+/// The first six stages. `node` belongs to the first 64 words. Input below q, output in the range
+/// of the class.
 ///
-/// The lanes are exchanged as in the forward transform, in the opposite order.
+/// Eight vectors stay in registers. In the first three stages, words of one vector meet. Those of
+/// two vectors `p`, `q` are brought to equal lanes, three times:
+/// `p0 q0 p2 q2 p4 q4 p6 q6 | p1 q1 p3 q3 ..`, `p0 q0 p4 q4 p1 q1 p5 q5 | p2 q2 p6 q6 ..`, and
+/// `p0 q0 p1 q1 p2 q2 p3 q3 | p4 q4 ..`.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
-fn lanes<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
+fn first_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let c = &t.c;
-    let (pairs, rest) = block.as_chunks_mut::<16>();
-    assert!(rest.is_empty() && 4 * (node + 2 * pairs.len()) <= t.roots.len());
-    let by_four = _mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1);
-    let by_two = _mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3);
-    let low_lanes = _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13);
-    let high_lanes = _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15);
+    let (parts, rest) = block.as_chunks_mut::<64>();
+    assert!(rest.is_empty() && 32 * (node + parts.len()) <= t.roots.len());
+    let in_turn = [
+        _mm512_setr_epi64(0, 1, 0, 1, 0, 1, 0, 1),
+        _mm512_setr_epi64(2, 3, 2, 3, 2, 3, 2, 3),
+        _mm512_setr_epi64(4, 5, 4, 5, 4, 5, 4, 5),
+        _mm512_setr_epi64(6, 7, 6, 7, 6, 7, 6, 7),
+    ];
+    let crossed = [
+        _mm512_setr_epi64(0, 2, 1, 3, 0, 2, 1, 3),
+        _mm512_setr_epi64(4, 6, 5, 7, 4, 6, 5, 7),
+    ];
+    let shuffled = _mm512_setr_epi64(0, 4, 1, 5, 2, 6, 3, 7);
     let even = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
     let odd = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
-    let q4 = if CLASS <= TIGHT {
-        c.q2
-    } else {
-        add(c.q2, c.q2)
-    };
-    for (i, pair) in pairs.iter_mut().enumerate() {
-        let k = node + 2 * i;
-        let p = pair.as_mut_ptr();
-        // SAFETY: `pair` has 16 words; the roots read end at 4k + 8 <= t.roots.len(), by the
-        // assertion above.
-        unsafe {
-            let f4 = t.lanes::<CLASS>(k, |w| _mm512_permutexvar_epi64(by_four, w));
-            let f2 = t.lanes::<CLASS>(2 * k, |w| _mm512_permutexvar_epi64(by_two, w));
-            let f1 = t.lanes::<CLASS>(4 * k, |w| w);
-            let (a, b) = (load(p), load(p.add(8)));
-            let mut x = _mm512_permutex2var_epi64(a, even, b);
-            let mut y = _mm512_permutex2var_epi64(a, odd, b);
-            butterfly::<CLASS>(t, &mut x, &mut y, f1, c.q);
-            let mut x2 = _mm512_unpacklo_epi64(x, y);
-            let mut y2 = _mm512_unpackhi_epi64(x, y);
-            butterfly::<CLASS>(t, &mut x2, &mut y2, f2, c.q2);
-            let mut x4 = _mm512_permutex2var_epi64(x2, low_lanes, y2);
-            let mut y4 = _mm512_permutex2var_epi64(x2, high_lanes, y2);
-            butterfly::<CLASS>(t, &mut x4, &mut y4, f4, q4);
-            if CLASS > TIGHT {
-                x4 = c.barrett(x4);
-            }
-            for (at, v) in [(0, x4), (4, y4)] {
-                _mm256_storeu_si256(p.add(at).cast(), _mm512_castsi512_si256(v));
-                let upper = _mm512_extracti64x4_epi64::<1>(v);
-                _mm256_storeu_si256(p.add(at + 8).cast(), upper);
+    let sum4 = if CLASS <= TIGHT { c.q2 } else { t.q4 };
+    for (i, eight) in parts.chunks_mut(8).enumerate() {
+        let node = node + 8 * i;
+        // SAFETY: the roots read end at 4 (node + 8), at most t.roots.len() by the assertion above.
+        let trees = unsafe { t.trees::<CLASS>(node) };
+        for (j, part) in eight.iter_mut().enumerate() {
+            let k = node + j;
+            let p = part.as_mut_ptr();
+            // SAFETY: `part` has 64 words; the roots read end at 32 (k + 1) <= t.roots.len(), by
+            // the assertion above.
+            unsafe {
+                let f4 = arrange(t.eight::<CLASS>(8 * k), in_turn);
+                let f2: [_; 2] = array!(h => arrange(t.eight::<CLASS>(16 * k + 8 * h), crossed));
+                let f1: [_; 4] = array!(h => t.eight_arranged::<CLASS>(32 * k + 8 * h, shuffled));
+                let v: [_; 8] = array!(j => load(p.add(8 * j)));
+                let mut x: [_; 4] = array!(j => _mm512_unpacklo_epi64(v[2 * j], v[2 * j + 1]));
+                let mut y: [_; 4] = array!(j => _mm512_unpackhi_epi64(v[2 * j], v[2 * j + 1]));
+                for j in 0..4 {
+                    butterfly::<CLASS>(t, &mut x[j], &mut y[j], f1[j], c.q);
+                }
+                let mut x2: [_; 4] = array!(j => _mm512_shuffle_i64x2::<0x88>(x[j], y[j]));
+                let mut y2: [_; 4] = array!(j => _mm512_shuffle_i64x2::<0xdd>(x[j], y[j]));
+                for j in 0..4 {
+                    butterfly::<CLASS>(t, &mut x2[j], &mut y2[j], f2[j / 2][j % 2], c.q2);
+                }
+                let mut x4: [_; 4] = array!(j => _mm512_shuffle_i64x2::<0x88>(x2[j], y2[j]));
+                let mut y4: [_; 4] = array!(j => _mm512_shuffle_i64x2::<0xdd>(x2[j], y2[j]));
+                for j in 0..4 {
+                    butterfly::<CLASS>(t, &mut x4[j], &mut y4[j], f4[j], sum4);
+                    if CLASS == MIDDLE || CLASS == LIFTED {
+                        x4[j] = t.reduce(x4[j]);
+                    }
+                }
+                let mut v = [zero(); 8];
+                for j in 0..4 {
+                    v[2 * j] = _mm512_permutex2var_epi64(x4[j], even, y4[j]);
+                    v[2 * j + 1] = _mm512_permutex2var_epi64(x4[j], odd, y4[j]);
+                }
+                let f = trees.tree(j);
+                let bounds = t.two_stages::<CLASS>(&mut v, &f);
+                t.third_stage::<CLASS>(&mut v, f[0], bounds);
+                for (j, x) in v.into_iter().enumerate() {
+                    store(p.add(8 * j), x);
+                }
             }
         }
     }

@@ -9,13 +9,14 @@ mod forward;
 mod inverse;
 mod matrix;
 mod permute;
+mod roots;
 mod vector;
 mod wide;
 mod wide_sums;
 
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
 use crate::quotient::{self, Reciprocal};
-use crate::{Kernels, Modulus, NttTable, Scalar};
+use crate::{Kernels, Modulus, NttTable, Scalar, Store};
 
 /// The smallest modulus for which the constants of [`vector::Consts`] are in range. Smaller ones,
 /// of no use in practice, go to the scalar reference.
@@ -63,7 +64,7 @@ impl Kernels for Avx512 {
 
     fn ntt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
-        if table.modulus().value() < MIN_MODULUS {
+        if table.modulus().value() < MIN_MODULUS || a.len() < 128 {
             return Scalar.ntt(table, a);
         }
         // SAFETY: `self` proves that the CPU has the features; the length was checked.
@@ -72,7 +73,7 @@ impl Kernels for Avx512 {
 
     fn intt(&self, table: &NttTable, a: &mut [u64]) {
         check_ntt(table, a);
-        if table.modulus().value() < MIN_MODULUS {
+        if table.modulus().value() < MIN_MODULUS || a.len() < 128 {
             return Scalar.intt(table, a);
         }
         // SAFETY: `self` proves that the CPU has the features; the length was checked.
@@ -87,6 +88,24 @@ impl Kernels for Avx512 {
     fn sub_assign(&self, q: &Modulus, a: &mut [u64], b: &[u64]) {
         check_lengths(a, [b.len()]);
         dispatch!(q, sub_assign(a, b), elementwise::sub_assign(q, a, b))
+    }
+
+    fn add_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+        check_lengths(out, [a.len(), b.len()]);
+        dispatch!(
+            q,
+            add_into(out, a, b, store),
+            elementwise::add_into(q, out, a, b, store)
+        )
+    }
+
+    fn sub_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+        check_lengths(out, [a.len(), b.len()]);
+        dispatch!(
+            q,
+            sub_into(out, a, b, store),
+            elementwise::sub_into(q, out, a, b, store)
+        )
     }
 
     fn neg_assign(&self, q: &Modulus, a: &mut [u64]) {

@@ -122,6 +122,14 @@ impl Consts {
         }
     }
 
+    /// `x - y` modulo q, for both below q.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn difference(&self, x: V, y: V) -> V {
+        let d = sub(x, y);
+        _mm512_min_epu64(d, add(d, self.q)) // a negative difference is huge
+    }
+
     /// `x * f`, in `(0, 2q)`, for `x` below 2^52.
     ///
     /// `x * w` and `m * q` agree modulo 2^52, so the difference of their upper halves is exact and

@@ -1,9 +1,9 @@
 //! Operations word by word. The callers in `mod.rs` have checked that all slices have one length.
 
 use super::float::*;
-use crate::Modulus;
 use crate::array::array;
 use crate::lanes::*;
+use crate::{Modulus, Store};
 
 /// `out[i] = f(ins[0][i], ..)` for `i` in `0..len`. The last, partial vector is copied to the
 /// stack.
@@ -40,6 +40,49 @@ unsafe fn map<const K: usize>(
     }
 }
 
+/// As [`map`], with stores that pass the caches by.
+///
+/// # Safety
+/// As for [`map`].
+#[inline]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+unsafe fn map_streamed<const K: usize>(
+    out: *mut u64,
+    ins: [*const u64; K],
+    len: usize,
+    f: impl Fn([I; K]) -> I,
+) {
+    // Such stores take whole lines.
+    let head = out.align_offset(64).min(len);
+    let end = head + (len - head) / 8 * 8;
+    // SAFETY: all ranges are within `0..len`. In the loop `out + i` is a multiple of 32 bytes.
+    unsafe {
+        map(out, ins, head, &f);
+        for i in (head..end).step_by(4) {
+            stream(out.add(i), f(array!(k => load(ins[k].add(i)))));
+        }
+        map(out.add(end), array!(k => ins[k].add(end)), len - end, &f);
+        end_stream(); // before another thread may read the words
+    }
+}
+
+/// A kernel for a sum or a difference into a third slice.
+macro_rules! kernel_into {
+    ($name:ident, |$c:ident| $f:expr) => {
+        #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,fma"))]
+        pub(super) fn $name(q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+            let $c = Consts::new(q);
+            let (to, from) = (out.as_mut_ptr(), [a.as_ptr(), b.as_ptr()]);
+            match store {
+                // SAFETY: all slices have one length (checked by the caller in `mod.rs`).
+                Store::Cached => unsafe { map(to, from, out.len(), $f) },
+                // SAFETY: as above.
+                Store::Streamed => unsafe { map_streamed(to, from, out.len(), $f) },
+            }
+        }
+    };
+}
+
 macro_rules! kernel {
     ($name:ident ( $first:ident $(, $slice:ident)* ; $($scalar:ident)? ) from [$($input:ident),*],
      |$q:ident, $c:ident| { $($setup:tt)* } $f:expr) => {
@@ -60,6 +103,10 @@ macro_rules! kernel {
 kernel!(add_assign(a, b;) from [a, b], |q, c| {}
     |[x, y]| c.subtract_once(add_words(x, y)));
 kernel!(sub_assign(a, b;) from [a, b], |q, c| {} |[x, y]| {
+    add_words_to_negative(sub_words(x, y), c.q_int)
+});
+kernel_into!(add_into, |c| |[x, y]| c.subtract_once(add_words(x, y)));
+kernel_into!(sub_into, |c| |[x, y]| {
     add_words_to_negative(sub_words(x, y), c.q_int)
 });
 kernel!(neg_assign(a;) from [a], |q, c| {}

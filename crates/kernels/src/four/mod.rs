@@ -20,7 +20,7 @@ mod transform;
 use self::sums::MIN_BITS;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
 use crate::quotient::{self, Reciprocal};
-use crate::{Kernels, Modulus, NttTable, Scalar, lanes};
+use crate::{Kernels, Modulus, NttTable, Scalar, Store, lanes};
 
 /// Proof that this CPU has the operations of [`lanes`]: only [`Four::detect`] makes one.
 #[derive(Debug)]
@@ -81,6 +81,18 @@ impl Kernels for Four {
         check_lengths(a, [b.len()]);
         // SAFETY: `self` proves that the CPU has the features.
         unsafe { elementwise::sub_assign(q, a, b) }
+    }
+
+    fn add_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+        check_lengths(out, [a.len(), b.len()]);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { elementwise::add_into(q, out, a, b, store) }
+    }
+
+    fn sub_into(&self, q: &Modulus, out: &mut [u64], a: &[u64], b: &[u64], store: Store) {
+        check_lengths(out, [a.len(), b.len()]);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { elementwise::sub_into(q, out, a, b, store) }
     }
 
     fn neg_assign(&self, q: &Modulus, a: &mut [u64]) {

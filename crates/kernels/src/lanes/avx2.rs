@@ -102,3 +102,18 @@ pub(crate) unsafe fn floats_of_i32(p: *const i32) -> F {
     // SAFETY: the caller's promise; loadu needs no alignment.
     _mm256_cvtepi32_pd(unsafe { _mm_loadu_si128(p.cast()) })
 }
+
+/// # Safety
+/// 32 bytes at `p`, a multiple of 32, are writable.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) unsafe fn stream(p: *mut u64, x: I) {
+    // SAFETY: the caller's promise.
+    unsafe { _mm256_stream_si256(p.cast(), x) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) fn end_stream() {
+    _mm_sfence();
+}

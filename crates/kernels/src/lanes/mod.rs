@@ -20,6 +20,8 @@
 //! | `low_halves(x, y)`, `high_halves` | lanes x0 x1 y0 y1, and x2 x3 y2 y3 |
 //! | `swap_middle(x)` | lanes x0 x2 x1 x3 |
 //! | `load`, `store`, `load_floats`, `store_floats` | four words or floats, without alignment |
+//! | `stream` | as `store`, past the caches if the CPU can, at a multiple of 32 bytes |
+//! | `end_stream` | ends such stores: other threads see the words after it |
 //! | `floats_of_i32` | four integers in memory, as floats |
 //!
 //! Rounding is in two steps so that others can stand between them. Here `c` is `1.5 * 2^52` in

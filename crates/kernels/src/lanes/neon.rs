@@ -169,3 +169,14 @@ pub(crate) unsafe fn floats_of_i32(p: *const i32) -> F {
         F(vcvtq_f64_s64(low), vcvtq_f64_s64(high))
     }
 }
+
+/// # Safety
+/// 32 bytes at `p` are writable.
+#[inline(always)]
+pub(crate) unsafe fn stream(p: *mut u64, x: I) {
+    // SAFETY: the caller's promise. Rust has no store past the caches for this CPU.
+    unsafe { store(p, x) }
+}
+
+#[inline(always)]
+pub(crate) fn end_stream() {}

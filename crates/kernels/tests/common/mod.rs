@@ -13,13 +13,18 @@ pub(crate) fn backends() -> Vec<&'static dyn Kernels> {
 
 /// The largest prime below `2^bits` that is 1 modulo `2n`.
 pub(crate) fn ntt_prime(bits: u32, n: usize) -> Modulus {
+    some_ntt_prime(bits, n).expect("primes of this size exist")
+}
+
+/// As [`ntt_prime`], where there may be none.
+pub(crate) fn some_ntt_prime(bits: u32, n: usize) -> Option<Modulus> {
     let step = 2 * n as u64;
-    let top = ((1u64 << bits) - 2) / step * step + 1;
-    (0..)
-        .map(|i| top - i * step)
+    let below = ((1u64 << bits) - 2) / step;
+    (1..=below)
+        .rev()
+        .map(|i| i * step + 1)
         .find(|&q| is_prime(q))
         .and_then(Modulus::new)
-        .expect("primes of this size exist")
 }
 
 /// Words in `[0, bound)`, from a fixed seed.
