@@ -6,8 +6,11 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-from palladion import DataError, PalladionError
+from palladion import DataError, FormatError, PalladionError
+
+T = TypeVar("T")
 
 
 def read(path: Path) -> bytes:
@@ -16,6 +19,15 @@ def read(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
+
+
+def parsed(path: Path, parse: Callable[[bytes], T], data: bytes | None = None) -> T:
+    """The result of ``parse`` for a file, or for ``data`` from it. A ``FormatError`` names the
+    file."""
+    try:
+        return parse(read(path) if data is None else data)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from error
 
 
 def emptied(folder: Path) -> Path:

@@ -8,7 +8,6 @@ a linear program on a grid. Both are written as products, for they need the fewe
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -11,22 +11,22 @@ import json
 import secrets
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from counting import Counter, Layout, params
+from counting import MAX_ERROR, Counter, Layout, params
 from palladion import DataError, FormatError, NoiseError, UsageError, ckks
 from palladion.circuit import Circuit
 from palladion.schemes.keys import EvaluationKeys
 from palladion.support import files
 from palladion.support.seconds import threads
-from stage_files import emptied, exit_status, read
+from stage_files import emptied, exit_status, parsed, read
 
 Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
@@ -35,8 +35,6 @@ TOKEN_BYTES: Final = 16
 """A query has a random token before its ciphertext. Its answer has the same one."""
 LONGEST: Final = 1.005
 """Largest length of a vector: 1, and some rounding. Scores beyond 1.02 would be counted wrongly."""
-TOLERANCE: Final = 0.3
-"""Largest distance of a decrypted count from an integer. README.md compares it with the errors."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,7 @@ def server_encrypted_compute(task: Task) -> None:
     def blocks() -> Iterator[dict[str, ckks.Ciphertext]]:
         with ThreadPoolExecutor(threads()) as pool:
             for number in range(task.layout.blocks):
-                rows = read_block(task, number)
-                vectors = pool.map(lambda row: read_ciphertext(task, row.tobytes()), rows)
+                vectors = read_block(task, number, pool)
                 yield rotated | {f"d{k}": vector for k, vector in enumerate(vectors)}
 
     found = circuits["matches"].run_each(blocks(), keys["matches"])
@@ -196,7 +193,7 @@ def client_decrypt_decode(task: Task) -> None:
                          "server_encrypted_compute first")  # fmt: skip
     slots = secret.decrypt(answer.bounded(task.layout.blocks * task.layout.slots + 1))
     spread = float(np.abs(slots - slots.real.mean()).max())
-    if not spread <= TOLERANCE:
+    if not spread <= MAX_ERROR:
         raise NoiseError(f"slots that differ by {spread:.3g} from their mean, expected the same "
                          "count in all: the answer is damaged, or is no count")  # fmt: skip
     task.decrypted.write_text(f"{float(slots.real.mean())!r}\n", encoding="ascii")
@@ -209,10 +206,10 @@ def client_postprocess(task: Task) -> None:
     except ValueError as error:
         raise DataError(f"{task.decrypted}: {error}") from error
     count = round(value)
-    if abs(value - count) > TOLERANCE or not 0 <= count <= task.layout.records:
+    if abs(value - count) > MAX_ERROR or not 0 <= count <= task.layout.records:
         gap = task.layout.indicator()
         raise NoiseError(f"a count of {value:.3f}, expected an integer up to "
-                         f"{task.layout.records}, within {TOLERANCE}: similarities between "
+                         f"{task.layout.records}, within {MAX_ERROR}: similarities between "
                          f"{gap.low:g} and {gap.high:g} cannot be counted")  # fmt: skip
     np.array([count], dtype=np.int64).tofile(task.results)
 
@@ -261,25 +258,24 @@ def read_vectors(path: Path, count: int, dimension: int) -> Floats:
 
 def read_secret(task: Task) -> ckks.SecretKey:
     """The client's secret key."""
-    return ckks.SecretKey.from_bytes(task.params, read(task.secret))
+    return parsed(task.secret, partial(ckks.SecretKey.from_bytes, task.params))
 
 
 def read_keys(task: Task, name: str) -> EvaluationKeys:
     """The evaluation keys of a circuit."""
-    return EvaluationKeys.from_bytes(task.params, read(task.keys / f"{name}.keys"))
+    path = task.keys / f"{name}.keys"
+    return parsed(path, partial(EvaluationKeys.from_bytes, task.params))
 
 
 def read_message(task: Task, path: Path) -> tuple[bytes, ckks.Ciphertext]:
     """The token and the ciphertext of a query or of an answer."""
     data = read(path)
-    try:
-        return data[:TOKEN_BYTES], read_ciphertext(task, data[TOKEN_BYTES:])
-    except FormatError as error:
-        raise FormatError(f"{path}: {error}") from error
+    parse = partial(ckks.Ciphertext.from_bytes, task.params)
+    return data[:TOKEN_BYTES], parsed(path, parse, data[TOKEN_BYTES:])
 
 
-def read_block(task: Task, number: int) -> Bytes:
-    """The ciphertexts of a block, one a row."""
+def read_block(task: Task, number: int, pool: Executor) -> list[ckks.Ciphertext]:
+    """The ciphertexts of a block."""
     path, terms = task.block(number), task.layout.terms
     try:
         rows = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -288,12 +284,8 @@ def read_block(task: Task, number: int) -> Bytes:
     if rows.ndim != 2 or rows.dtype != np.uint8 or len(rows) != terms:
         raise FormatError(f"{path}: {rows.dtype} of shape {rows.shape}, expected {terms} rows of "
                           "bytes")  # fmt: skip
-    return rows
-
-
-def read_ciphertext(task: Task, data: bytes) -> ckks.Ciphertext:
-    """A ciphertext."""
-    return ckks.Ciphertext.from_bytes(task.params, data)
+    parse = partial(ckks.Ciphertext.from_bytes, task.params)
+    return list(pool.map(lambda row: parsed(path, parse, row.tobytes()), rows))
 
 
 def task_of(arguments: list[str]) -> Task:
