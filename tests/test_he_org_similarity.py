@@ -366,6 +366,28 @@ def test_the_indicator_is_as_exact_as_it_says() -> None:
         circuits.Layout(20_000_000, DIMENSION, SLOTS).indicator()
 
 
+@pytest.mark.parametrize("dimension", [128, 256])
+def test_the_circuits_compute_the_indicator_of_every_score(dimension: int) -> None:
+    """In the clear, in both blocks of a collection."""
+    layout = circuits.Layout(SLOTS + 10, dimension, SLOTS)
+    search = circuits.Search(circuits.FETCH.params(), layout, layout.indicator())
+    rng = np.random.default_rng(9)
+    query, *others = unit(rng.normal(size=(SLOTS + 11, dimension)))
+    vectors = unit(others + rng.uniform(0, 2, (SLOTS + 10, 1)) * query)
+    payloads = rng.integers(0, 4096, (SLOTS + 10, 7))
+    rotated = search.rotations().run_clear({"query": search.query(query)})
+    for block, records in enumerate((slice(0, SLOTS), slice(SLOTS, None))):
+        inputs = rotated | {f"d{k}": row for k, row in enumerate(layout.vectors(vectors, block))}
+        inputs |= {f"p{k}": row for k, row in enumerate(layout.payloads(payloads, block))}
+        found = search.payloads().run_clear(inputs)
+        marks = search.indicator(vectors[records] @ query)
+        for k in range(7):
+            pair = found[f"p{k // 2}"][: len(marks)]
+            numbers = pair.imag if k % 2 else pair.real
+            assert np.abs(numbers - marks * payloads[records, k]).max() < 1e-6
+        assert np.abs(found["p3"].imag[: len(marks)] - marks * circuits.MARK).max() < 1e-6
+
+
 def test_the_circuit_counts_the_worst_collection_of_50000() -> None:
     """In the clear, with all scores where the indicator's errors are largest."""
     layout = circuits.Layout(SMALL, DIMENSION, SLOTS)
