@@ -44,9 +44,10 @@ Bytes = npt.NDArray[np.uint8]
 TOKEN_BYTES: Final = 16
 """A query has a random token before its ciphertext. Its answer has the same one."""
 MAX_PAYLOAD_ERROR: Final = 0.4
-"""Largest distance of a decrypted payload from integers. It is 20 standard deviations of the largest
-payload's noise. Slots have more of large errors than normal ones, for noise is a product with the
-secret, which has another size in each slot."""
+"""Largest distance of a decrypted payload from integers, and of its mark from 0 and
+:data:`MARK`. A mark shows any error of a payload, which has smaller numbers. It is 20 standard
+deviations of the largest payload's noise. Slots have more of large errors than normal ones, for
+noise is a product with the secret, which has another size in each slot."""
 LONGEST: Final = 1.005
 """Largest length of a vector: 1, and some rounding. Scores beyond 1.02 would be counted wrongly."""
 
@@ -261,16 +262,17 @@ def payloads_of(numbers: npt.NDArray[np.complex128], reason: str) -> npt.NDArray
     ``numbers`` has :data:`PAIRS` rows for each block.
     """
     pairs = numbers.reshape(-1, PAIRS, numbers.shape[1])
-    values = np.stack([pairs.real, pairs.imag], axis=2).reshape(len(pairs), PAYLOAD + 1, -1)
-    marks = values[:, PAYLOAD] / MARK
-    doubtful = np.abs(marks - np.rint(marks)).max()
-    if not (doubtful <= MAX_ERROR and np.isin(np.rint(marks), (0, 1)).all()):
-        raise NoiseError(f"a record with {marks.flat[np.abs(marks - np.rint(marks)).argmax()]:.3f} "
-                         f"of a payload, expected 0 or 1 within {MAX_ERROR}: {reason}")  # fmt: skip
-    found = values.transpose(0, 2, 1)[np.rint(marks) == 1][:, :PAYLOAD]
+    parts = np.stack([pairs.real, pairs.imag], axis=2).reshape(len(pairs), PAYLOAD + 1, -1)
+    values = parts.transpose(0, 2, 1).reshape(-1, PAYLOAD + 1)
+    marks = values[:, PAYLOAD]
+    doubts = np.minimum(np.abs(marks), np.abs(marks - MARK))
+    if not doubts.max() <= MAX_PAYLOAD_ERROR:
+        raise NoiseError(f"a record with the mark {marks[doubts.argmax()]:.2f}, expected 0 or "
+                         f"{MARK} within {MAX_PAYLOAD_ERROR}: {reason}")  # fmt: skip
+    found = values[marks > MARK / 2, :PAYLOAD]
     if found.size and not np.abs(found - np.rint(found)).max() <= MAX_PAYLOAD_ERROR:
         raise NoiseError(f"a payload of {found[0]}, expected integers within "
-                         f"{MAX_PAYLOAD_ERROR}: {reason}")  # fmt: skip
+                         f"{MAX_PAYLOAD_ERROR}: the answer is damaged")  # fmt: skip
     rounded = np.rint(found).astype(np.int16)
     ordered: npt.NDArray[np.int16] = rounded[np.lexsort(rounded.T[::-1])]
     return ordered
