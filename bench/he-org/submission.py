@@ -8,7 +8,6 @@ none of them.
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from palladion import Client, CompiledModel, DataError, Model, PalladionError, UsageError
+from palladion import Client, CompiledModel, DataError, Model, UsageError
 from palladion.levelled import (
     LevelledClient,
     LevelledModel,
@@ -25,6 +24,7 @@ from palladion.levelled import (
     LevelledQuery,
     LevelledTerms,
 )
+from stage_files import emptied, exit_status, read
 
 HERE: Final = Path(__file__).resolve().parent
 SIZES: Final = ("single", "small", "medium", "large")
@@ -247,20 +247,6 @@ def queries(task: Task) -> list[Path]:
     return found
 
 
-def read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error
-
-
-def emptied(folder: Path) -> Path:
-    """A folder without the files of an earlier run."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    return folder
-
-
 def task_of(size: str) -> Task:
     """The task of the harness. The data set comes from the environment: stages get only the
     size."""
@@ -272,19 +258,15 @@ def task_of(size: str) -> Task:
     return Task(DATASETS[name], int(size))
 
 
-def main(arguments: list[str]) -> int:
-    try:
-        if not arguments or arguments[0] not in STAGES:
-            raise UsageError(f"no stage in {arguments}, expected one of {', '.join(STAGES)}")
-        stage, *rest = arguments
-        if not rest and stage != "server_preprocess_model":
-            raise UsageError(f"{stage} needs a size: 0 to 3")
-        STAGES[stage](task_of(rest[0] if rest else "0"))
-    except (PalladionError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+def run(arguments: list[str]) -> None:
+    """Run the stage that the arguments name."""
+    if not arguments or arguments[0] not in STAGES:
+        raise UsageError(f"no stage in {arguments}, expected one of {', '.join(STAGES)}")
+    stage, *rest = arguments
+    if not rest and stage != "server_preprocess_model":
+        raise UsageError(f"{stage} needs a size: 0 to 3")
+    STAGES[stage](task_of(rest[0] if rest else "0"))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(exit_status(lambda: run(sys.argv[1:])))
