@@ -53,12 +53,12 @@ impl<'a> Context<'a> {
             roots,
             shoup,
             minus_inv52: splat(MASK52 + 1 - q.inv52()),
-            minus_q: splat(MASK52 + 1 - q.value()),
+            minus_q: splat((MASK52 + 1).wrapping_sub(q.value())), // of narrow moduli only
             mask: splat(MASK52),
             one: splat(1),
             q4: splat(4 * q.value()),
             q6: splat(6 * q.value()),
-            all_stages: splat((2 * stages).wrapping_mul(q.value())), // read in narrow classes only
+            all_stages: splat((2 * stages).wrapping_mul(q.value())), // likewise
         }
     }
 

@@ -262,7 +262,7 @@ fn radix8<const CLASS: u8, const FIRST: bool>(
 /// Eight vectors stay in registers. After three stages, words of one vector meet. Those of two
 /// vectors `p`, `q` are brought to equal lanes: `p0..p3 q0..q3 | p4..p7 q4..q7`, then
 /// `p0 p1 q0 q1 p4 p5 q4 q5 | p2 p3 ..`, then even and odd words. All four pairs do the same step
-/// at a time: one pair alone would wait for its own results.
+/// at a time: one after the other they take a tenth longer (Zen 4).
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn last_six<const CLASS: u8>(t: &Context, block: &mut [u64], node: usize) {
     let (parts, rest) = block.as_chunks_mut::<64>();
