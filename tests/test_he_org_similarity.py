@@ -95,15 +95,15 @@ class Checkout:
     def run(self, *names: str) -> None:
         """Stages that end well."""
         for name in names:
-            found = self.stage(name, "0", *self.mode(), "--seed", "12")
-            assert found.returncode == 0, f"{name}: {found.stderr}"
+            process = self.stage(name, "0", *self.mode(), "--seed", "12")
+            assert process.returncode == 0, f"{name}: {process.stderr}"
 
     def refused(self, name: str, words: str) -> None:
         """A stage that ends with an error of one line."""
-        found = self.stage(name, "0", *self.mode())
-        assert found.returncode == 1
-        assert words in found.stderr
-        assert found.stderr.count("\n") == 1
+        process = self.stage(name, "0", *self.mode())
+        assert process.returncode == 1
+        assert words in process.stderr
+        assert process.stderr.count("\n") == 1
 
     def serve(self) -> None:
         """The server's stage, with all that is the client's alone out of reach."""
@@ -159,14 +159,14 @@ def submission(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def checkout(root: Path, submission: Path, *, count_only: bool) -> Checkout:
     """A checkout in which the client's stages have run."""
-    made = Checkout(root, count_only)
+    checkout = Checkout(root, count_only)
     (root / "submission").symlink_to(submission)
     records = np.concatenate([near(CENTER, MATCHES, seed=2), random(TOY - MATCHES, seed=3)])
-    made.write("db.bin", np.roll(records, 500, axis=0))
-    made.write("query.bin", near(CENTER, 1, seed=4))
-    made.write("payloads.bin", np.random.default_rng(8).integers(0, 4096, (TOY, 7)))
-    made.run(*CLIENT)
-    return made
+    checkout.write("db.bin", np.roll(records, 500, axis=0))
+    checkout.write("query.bin", near(CENTER, 1, seed=4))
+    checkout.write("payloads.bin", np.random.default_rng(8).integers(0, 4096, (TOY, 7)))
+    checkout.run(*CLIENT)
+    return checkout
 
 
 @pytest.fixture(scope="module")
@@ -181,29 +181,29 @@ def fetching(tmp_path_factory: pytest.TempPathFactory, submission: Path) -> Chec
 
 @pytest.mark.parametrize("mode", ["counting", "fetching"])
 def test_results_are_those_of_the_clear(mode: str, request: pytest.FixtureRequest) -> None:
-    made: Checkout = request.getfixturevalue(mode)
-    assert (made.io / "secret" / "secret.key").stat().st_mode & 0o077 == 0
-    records = np.fromfile(made.data / "db.bin", dtype=np.float32).reshape(-1, DIMENSION)
-    payloads = np.fromfile(made.data / "payloads.bin", dtype=np.int16).reshape(-1, 7)
+    checkout: Checkout = request.getfixturevalue(mode)
+    assert (checkout.io / "secret" / "secret.key").stat().st_mode & 0o077 == 0
+    records = np.fromfile(checkout.data / "db.bin", dtype=np.float32).reshape(-1, DIMENSION)
+    payloads = np.fromfile(checkout.data / "payloads.bin", dtype=np.int16).reshape(-1, 7)
     for query, expected in ((near(CENTER, 1, seed=5), MATCHES), (random(1, seed=6), 0)):
-        made.write("query.bin", query)
-        made.run("client_encode_encrypt_query")
-        made.serve()
-        made.run("client_decrypt_decode", "client_postprocess")
-        found = (made.io / "results.bin").read_bytes()
+        checkout.write("query.bin", query)
+        checkout.run("client_encode_encrypt_query")
+        checkout.serve()
+        checkout.run("client_decrypt_decode", "client_postprocess")
+        result = (checkout.io / "results.bin").read_bytes()
         matches = records @ query[0] > 0.8
         assert matches.sum() == expected
-        if made.count_only:
-            assert np.frombuffer(found, np.int_).tolist() == [expected]
+        if checkout.count_only:
+            assert np.frombuffer(result, np.int_).tolist() == [expected]
         else:
-            rows = np.frombuffer(found, np.int16).reshape(-1, 7).tolist()
+            rows = np.frombuffer(result, np.int16).reshape(-1, 7).tolist()
             assert rows == sorted(payloads[matches].tolist())
-    steps = json.loads((made.io / "server_reported_steps.json").read_text())
+    steps = json.loads((checkout.io / "server_reported_steps.json").read_text())
     assert all(seconds >= 0 for seconds in steps.values())
 
-    secret = (made.io / "secret" / "secret.key").read_bytes()
+    secret = (checkout.io / "secret" / "secret.key").read_bytes()
     for folder in ("keys", "ciphertexts_upload", "ciphertexts_download"):
-        for path in (made.io / folder).iterdir():
+        for path in (checkout.io / folder).iterdir():
             assert secret[-2048:] not in path.read_bytes()
 
 
@@ -230,15 +230,15 @@ def test_a_query_of_another_key_is_refused(tmp_path: Path, counting: Checkout) -
 def test_a_similarity_in_the_gap_is_refused(
     tmp_path: Path, submission: Path, count_only: bool, score: float
 ) -> None:
-    made = Checkout(tmp_path, count_only)
+    checkout = Checkout(tmp_path, count_only)
     (tmp_path / "submission").symlink_to(submission)
     records = [at_similarity(CENTER, score, 1), near(CENTER, 9, seed=2), random(TOY - 10, seed=3)]
-    made.write("db.bin", np.concatenate(records))
-    made.write("payloads.bin", np.zeros((TOY, 7)))
-    made.write("query.bin", CENTER)
-    made.run(*CLIENT, "server_encrypted_compute", "client_decrypt_decode")
-    made.refused("client_postprocess", "between 0.7 and 0.8 cannot be told from matches")
-    assert not (made.io / "results.bin").exists()
+    checkout.write("db.bin", np.concatenate(records))
+    checkout.write("payloads.bin", np.zeros((TOY, 7)))
+    checkout.write("query.bin", CENTER)
+    checkout.run(*CLIENT, "server_encrypted_compute", "client_decrypt_decode")
+    checkout.refused("client_postprocess", "between 0.7 and 0.8 cannot be told from matches")
+    assert not (checkout.io / "results.bin").exists()
 
 
 def test_files_of_a_count_are_no_files_of_a_fetch(tmp_path: Path, counting: Checkout) -> None:
@@ -294,12 +294,12 @@ def test_damaged_keys_are_refused(tmp_path: Path, counting: Checkout) -> None:
 def test_wrong_data_are_refused(
     tmp_path: Path, fetching: Checkout, name: str, numbers: npt.NDArray[Any], words: str
 ) -> None:
-    made = Checkout(tmp_path, fetching.count_only)
+    checkout = Checkout(tmp_path, fetching.count_only)
     (tmp_path / "submission").symlink_to(fetching.root / "submission")
-    shutil.copytree(fetching.io / "secret", made.io / "secret")
-    shutil.copytree(fetching.data, made.data)
-    made.write(name, numbers)
-    made.refused(f"client_encode_encrypt_{'query' if name == 'query.bin' else 'db'}", words)
+    shutil.copytree(fetching.io / "secret", checkout.io / "secret")
+    shutil.copytree(fetching.data, checkout.data)
+    checkout.write(name, numbers)
+    checkout.refused(f"client_encode_encrypt_{'query' if name == 'query.bin' else 'db'}", words)
 
 
 @pytest.mark.parametrize("name", [*CLIENT[1:], *ANSWERED])
@@ -320,9 +320,9 @@ def test_wrong_sizes_are_refused(
     tmp_path: Path, submission: Path, arguments: list[str], words: str
 ) -> None:
     (tmp_path / "submission").symlink_to(submission)
-    found = Checkout(tmp_path).stage("client_key_generation", *arguments)
-    assert found.returncode == 1
-    assert words in found.stderr
+    process = Checkout(tmp_path).stage("client_key_generation", *arguments)
+    assert process.returncode == 1
+    assert words in process.stderr
 
 
 def test_a_harness_runs_unchanged(tmp_path: Path) -> None:
@@ -336,8 +336,8 @@ def test_a_harness_runs_unchanged(tmp_path: Path) -> None:
         *(sys.executable, str(OURS / "run"), "--harness", str(given)),
         *("--work", str(tmp_path / "work"), "--runs", "2", "--count_only"),
     ]
-    found = subprocess.run(line, capture_output=True, text=True, timeout=600, check=False)
-    assert found.returncode == 0, found.stderr
+    process = subprocess.run(line, capture_output=True, text=True, timeout=600, check=False)
+    assert process.returncode == 0, process.stderr
     stages = sorted(path.name for path in (OURS / "similarity" / "stages").iterdir())
     seen = (tmp_path / "work" / "seen.txt").read_text(encoding="ascii")
     assert seen.split() == ["0", "--num_runs", "2", "--count_only", *stages]
@@ -353,10 +353,10 @@ def test_a_harness_runs_unchanged(tmp_path: Path) -> None:
 
 
 def test_the_indicator_is_as_exact_as_it_says() -> None:
-    for found in indicator.indicators():
-        below, above = np.linspace(-1.02, found.low, 70_001), np.linspace(0.8, 1.02, 30_001)
-        errors = [np.abs(found(below)).max(), np.abs(found(above) - 1).max()]
-        assert 0.9 * found.error < max(errors) <= found.error
+    for fitted in indicator.indicators():
+        below, above = np.linspace(-1.02, fitted.low, 70_001), np.linspace(0.8, 1.02, 30_001)
+        errors = [np.abs(fitted(below)).max(), np.abs(fitted(above) - 1).max()]
+        assert 0.9 * fitted.error < max(errors) <= fitted.error
     for records, low in ((TOY, 0.7), (SMALL, 0.7), (1_000_000, 0.65)):
         layout = circuits.Layout(records, DIMENSION, SLOTS)
         assert layout.indicator().low == low
@@ -379,13 +379,13 @@ def test_the_circuits_compute_the_indicator_of_every_score(dimension: int) -> No
     for block, records in enumerate((slice(0, SLOTS), slice(SLOTS, None))):
         inputs = rotated | {f"d{k}": row for k, row in enumerate(layout.vectors(vectors, block))}
         inputs |= {f"p{k}": row for k, row in enumerate(layout.payloads(payloads, block))}
-        found = search.payloads().run_clear(inputs)
+        results = search.payloads().run_clear(inputs)
         marks = search.indicator(vectors[records] @ query)
         for k in range(7):
-            pair = found[f"p{k // 2}"][: len(marks)]
+            pair = results[f"p{k // 2}"][: len(marks)]
             numbers = pair.imag if k % 2 else pair.real
             assert np.abs(numbers - marks * payloads[records, k]).max() < 1e-6
-        assert np.abs(found["p3"].imag[: len(marks)] - marks * circuits.MARK).max() < 1e-6
+        assert np.abs(results["p3"].imag[: len(marks)] - marks * circuits.MARK).max() < 1e-6
 
 
 def test_the_circuit_counts_the_worst_collection_of_50000() -> None:
@@ -399,9 +399,9 @@ def test_the_circuit_counts_the_worst_collection_of_50000() -> None:
         vectors = at_similarity(CENTER, score, SMALL)
         matches = [search.matches().run_clear(clear_inputs(search, vectors, block))["matches"]
                    for block in range(layout.blocks)]  # fmt: skip
-        [found, *_] = search.sums().run_clear({"matches": np.sum(matches, axis=0)})["count"].real
+        [count, *_] = search.sums().run_clear({"matches": np.sum(matches, axis=0)})["count"].real
         expected = SMALL if score > 0.75 else 0
-        assert 0.05 < abs(found - expected) < layout.error(search.indicator, slot_error=0)
+        assert 0.05 < abs(count - expected) < layout.error(search.indicator, slot_error=0)
 
 
 @pytest.mark.parametrize("chain", [circuits.COUNT, circuits.FETCH], ids=["count", "fetch"])

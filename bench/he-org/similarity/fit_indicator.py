@@ -42,7 +42,7 @@ def best_roots(pieces: list[tuple[Floats, float]], *, odd: bool) -> tuple[Floats
     radius = np.abs(x).max()
     basis = chebyshev.chebvander(x / radius, DEGREE)[:, odd :: 1 + odd]
     margin = np.ones((x.size, 1))
-    found = linprog(
+    solution = linprog(
         np.append(np.zeros(basis.shape[1]), 1),
         A_ub=np.block([[basis, -margin], [-basis, -margin]]),
         b_ub=np.concatenate([y, -y]),
@@ -50,9 +50,9 @@ def best_roots(pieces: list[tuple[Floats, float]], *, odd: bool) -> tuple[Floats
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     coefficients = np.zeros(DEGREE + 1)
-    coefficients[odd :: 1 + odd] = found.x[:-1]
+    coefficients[odd :: 1 + odd] = solution.x[:-1]
     leading = coefficients[-1] * 2.0 ** (DEGREE - 1) / radius**DEGREE
-    return chebyshev.chebroots(coefficients) * radius, leading, found.x[-1]
+    return chebyshev.chebroots(coefficients) * radius, leading, solution.x[-1]
 
 
 def factors(roots: npt.NDArray[np.complex128]) -> tuple[float, list[list[float]]]:

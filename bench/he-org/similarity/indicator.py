@@ -98,8 +98,8 @@ def indicators() -> list[Indicator]:
     text = Path(__file__).with_name("indicator.json").read_text(encoding="ascii")
     return [
         Indicator(
-            low=found["low"], high=found["high"], edge=found["edge"], scale=found["scale"],
-            first=Product.of(found["first"]), second=Product.of(found["second"]),
+            low=fitted["low"], high=fitted["high"], edge=fitted["edge"], scale=fitted["scale"],
+            first=Product.of(fitted["first"]), second=Product.of(fitted["second"]),
         )
-        for found in json.loads(text)
+        for fitted in json.loads(text)
     ]  # fmt: skip

@@ -156,12 +156,12 @@ def client_encode_encrypt_db(task: Task) -> None:
     emptied(task.query.parent)
     with ThreadPoolExecutor(threads()) as pool:
         for number in range(layout.blocks):
-            made = pool.map(partial(encrypted, secret), layout.vectors(vectors, number))
-            np.save(task.block("vectors", number), np.stack(list(made)))
+            ciphertexts = pool.map(partial(encrypted, secret), layout.vectors(vectors, number))
+            np.save(task.block("vectors", number), np.stack(list(ciphertexts)))
             if payloads is not None:
                 rows = layout.payloads(payloads, number)
-                made = pool.map(partial(encrypted, secret, level=level), rows)
-                np.save(task.block("payloads", number), np.stack(list(made)))
+                ciphertexts = pool.map(partial(encrypted, secret, level=level), rows)
+                np.save(task.block("payloads", number), np.stack(list(ciphertexts)))
 
 
 def client_encode_encrypt_query(task: Task) -> None:
@@ -194,14 +194,14 @@ def server_encrypted_compute(task: Task) -> None:
                 yield block
 
     if task.count_only:
-        found = circuits["matches"].run_each(blocks(), keys["matches"])
-        total = {"matches": add_blocks(found)}
+        matches = circuits["matches"].run_each(blocks(), keys["matches"])
+        total = {"matches": add_blocks(matches)}
         clock.note("Scores and matches, with reading of vectors")
         answer = [circuits["sums"].run(total, keys["sums"])["count"]]
         clock.note("Sum over slots")
     else:
-        found = circuits["payloads"].run_each(blocks(), keys["payloads"])
-        answer = [results[f"p{k}"] for results in found for k in range(PAIRS)]
+        payloads = circuits["payloads"].run_each(blocks(), keys["payloads"])
+        answer = [results[f"p{k}"] for results in payloads for k in range(PAIRS)]
         clock.note("Scores, matches and payloads, with reading of vectors")
     emptied(task.answer.parent)
     task.answer.write_bytes(token + b"".join(x.to_bytes() for x in answer))
@@ -269,11 +269,11 @@ def payloads_of(numbers: npt.NDArray[np.complex128], reason: str) -> npt.NDArray
     if not doubts.max() <= MAX_PAYLOAD_ERROR:
         raise NoiseError(f"a record with the mark {marks[doubts.argmax()]:.2f}, expected 0 or "
                          f"{MARK} within {MAX_PAYLOAD_ERROR}: {reason}")  # fmt: skip
-    found = values[marks > MARK / 2, :PAYLOAD]
-    if found.size and not np.abs(found - np.rint(found)).max() <= MAX_PAYLOAD_ERROR:
-        raise NoiseError(f"a payload of {found[0]}, expected integers within "
+    payloads = values[marks > MARK / 2, :PAYLOAD]
+    if payloads.size and not np.abs(payloads - np.rint(payloads)).max() <= MAX_PAYLOAD_ERROR:
+        raise NoiseError(f"a payload of {payloads[0]}, expected integers within "
                          f"{MAX_PAYLOAD_ERROR}: the answer is damaged")  # fmt: skip
-    rounded = np.rint(found).astype(np.int16)
+    rounded = np.rint(payloads).astype(np.int16)
     ordered: npt.NDArray[np.int16] = rounded[np.lexsort(rounded.T[::-1])]
     return ordered
 
@@ -380,8 +380,8 @@ def task_of(arguments: list[str]) -> Task:
     """The task of the harness's arguments. Stages do not use its seed."""
     names = [f"{number} ({size.name})" for number, size in enumerate(SIZES)]
     if not arguments or arguments[0] not in map(str, range(len(SIZES))):
-        found = f"size {arguments[0]!r}" if arguments else "no size"
-        raise UsageError(f"{found}, expected {', '.join(names)}")
+        size = f"size {arguments[0]!r}" if arguments else "no size"
+        raise UsageError(f"{size}, expected {', '.join(names)}")
     return Task(SIZES[int(arguments[0])], "--count_only" in arguments)
 
 
