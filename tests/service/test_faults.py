@@ -125,17 +125,19 @@ def test_a_long_job_goes_on_from_its_checkpoint(halves: Halves, tmp_path: Path) 
     """A worker is asked to end in the middle of MNIST, and another one is killed."""
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "mnist.program").write_bytes(halves.program.read_bytes())
-    running = Running(tmp_path / "data", tmp_path / "models", {"lease_seconds": 2})
+    # On one thread, so that the job is not done before its worker is asked to end: progress is told
+    # every 0.4 s.
+    settings = {"lease_seconds": 2, "threads": 1}
+    running = Running(tmp_path / "data", tmp_path / "models", settings)
     running.start()
     program = CompiledModel.load(halves.program)
     secret = Secret.load(halves.secret)
     with running.connect(tmp_path / "home", secret=secret) as client:
         upload(client._session, halves.evaluation)
         model = client.model()
-        # Workers tell their progress every 0.4 s: one picture could be done by then.
-        query = Client.of(program.terms, secret).encrypt(np.zeros((PICTURES, 1, 28, 28)))
+        query = Client.of(program.terms, secret).query(halves.query.read_bytes())
         job = model._submit(query)
-        wait_for(client, job, 0.1)
+        wait_for(client, job, 0.3)
         assert running.stop() == 0
         assert [*(running.folder / "blobs" / "checkpoints").iterdir()]
         running.start()
