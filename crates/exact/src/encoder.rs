@@ -172,7 +172,7 @@ impl Encoder {
         }
         let eval: Poly<Eval> = Poly::from_words(&tables.basis, words).expect("slots are in [0, t)");
         Plaintext {
-            coefficients: eval.into_coeff().into_words(),
+            coefficients: eval.into_coeff().words().to_vec(),
         }
     }
 
@@ -182,7 +182,7 @@ impl Encoder {
     /// If there are no slots.
     pub fn slots_of(&self, plaintext: &Plaintext) -> Vec<u64> {
         let tables = self.tables();
-        let coeff: Poly<Coeff> = Poly::from_words(&tables.basis, plaintext.coefficients.clone())
+        let coeff: Poly<Coeff> = Poly::from_words(&tables.basis, &plaintext.coefficients)
             .expect("coefficients are in [0, t)");
         let eval = coeff.into_eval();
         tables

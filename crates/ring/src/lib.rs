@@ -29,6 +29,7 @@ pub mod sample;
 mod scale;
 mod tensor;
 pub mod torus;
+mod words;
 
 pub use basis::Basis;
 pub use cache::Cache;

@@ -4,6 +4,7 @@ use crate::basis::Basis;
 use crate::error::{Error, Result};
 use crate::par::for_each_limb;
 use crate::pool;
+use crate::words::Words;
 use kernels::{Kernels, Modulus, Store, kernels};
 use std::marker::PhantomData;
 use zeroize::Zeroize;
@@ -40,7 +41,7 @@ mod private {
 /// Polynomial in RNS form, limb-major: word `i * N + k` is residue `k` modulo `q_i`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Poly<D> {
-    data: Vec<u64>,
+    data: Words,
     basis: Basis,
     domain: PhantomData<D>,
 }
@@ -82,7 +83,7 @@ impl<D: Domain> Poly<D> {
         Poly::wrap(&self.basis, std::mem::take(&mut self.data))
     }
 
-    pub(crate) fn wrap(basis: &Basis, data: Vec<u64>) -> Self {
+    pub(crate) fn wrap(basis: &Basis, data: Words) -> Self {
         debug_assert_eq!(data.len(), basis.len() * basis.n());
         Self {
             data,
@@ -91,26 +92,38 @@ impl<D: Domain> Poly<D> {
         }
     }
 
-    /// Takes residues that came from outside.
+    /// Copies residues that came from outside.
     ///
     /// # Errors
     /// [`Error::Words`] for a wrong number of words, [`Error::Residue`] for one that is not below
     /// its modulus.
-    pub fn from_words(basis: &Basis, data: Vec<u64>) -> Result<Self> {
-        let expected = basis.len() * basis.n();
-        if data.len() != expected {
+    pub fn from_words(basis: &Basis, words: impl AsRef<[u64]>) -> Result<Self> {
+        let (words, n) = (words.as_ref(), basis.n());
+        let expected = basis.len() * n;
+        if words.len() != expected {
             return Err(Error::Words {
-                found: data.len(),
+                found: words.len(),
                 expected,
             });
         }
-        for (limb, (words, q)) in data.chunks_exact(basis.n()).zip(basis.moduli()).enumerate() {
-            if let Some(&found) = words.iter().find(|&&w| w >= q.value()) {
+        Self::from_limbs(basis, |i, limb| limb.copy_from_slice(&words[i * n..][..n]))
+    }
+
+    /// Takes residues from outside, which `read(i, limb i)` writes, in parallel. It overwrites
+    /// every word.
+    ///
+    /// # Errors
+    /// [`Error::Residue`] for a residue that is not below its modulus.
+    pub fn from_limbs(basis: &Basis, read: impl Fn(usize, &mut [u64]) + Sync) -> Result<Self> {
+        let mut out = Self::stale(basis);
+        out.for_each_limb(read);
+        for (limb, q) in basis.moduli().enumerate() {
+            if let Some(&found) = out.limb(limb).iter().find(|&&w| w >= q.value()) {
                 let q = q.value();
                 return Err(Error::Residue { limb, found, q });
             }
         }
-        Ok(Self::wrap(basis, data))
+        Ok(out)
     }
 
     /// The basis.
@@ -131,11 +144,6 @@ impl<D: Domain> Poly<D> {
     /// All residues, limb after limb.
     pub fn words(&self) -> &[u64] {
         &self.data
-    }
-
-    /// The residues, limb after limb, without a copy.
-    pub fn into_words(mut self) -> Vec<u64> {
-        std::mem::take(&mut self.data)
     }
 
     /// The limbs in order, mutable each on its own. The caller keeps residues in range.

@@ -3,6 +3,7 @@
 //! A product at N = 2^15 works on about 300 limbs of 256 KB. Fresh pages for them cost more than
 //! the arithmetic on them, so a dropped polynomial leaves its words here for the next one.
 
+use crate::words::Words;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,25 +29,21 @@ fn pool() -> MutexGuard<'static, Pool> {
 }
 
 /// `len` words of unspecified content.
-pub(crate) fn take(len: usize) -> Vec<u64> {
-    let found = if len < MIN_WORDS {
+pub(crate) fn take(len: usize) -> Words {
+    let capacity = Words::capacity_for(len);
+    let found = if capacity < MIN_WORDS {
         None
     } else {
-        pool().take(len)
+        pool().take(capacity)
     };
-    match found {
-        Some(mut words) => {
-            words.resize(len, 0);
-            words
-        }
-        None => vec![0; len],
-    }
+    found.map_or_else(|| Words::zeros(len), |buffer| Words::within(buffer, len))
 }
 
 /// Leaves `words` for a later [`take`].
-pub(crate) fn give(words: Vec<u64>) {
-    if (MIN_WORDS..=MAX_WORDS).contains(&words.capacity()) {
-        let excess = pool().give(words);
+pub(crate) fn give(words: Words) {
+    let buffer = words.into_buffer();
+    if (MIN_WORDS..=MAX_WORDS).contains(&buffer.capacity()) {
+        let excess = pool().give(buffer);
         drop(excess); // outside of the lock: giving memory back takes long
     }
 }

@@ -51,7 +51,7 @@ fn divide_rounded(x: &BigInt, d: &BigInt) -> BigInt {
 }
 
 fn residues(values: &[BigInt], basis: &Basis) -> Poly<Coeff> {
-    let words = basis
+    let words: Vec<u64> = basis
         .values()
         .into_iter()
         .flat_map(|q| values.iter().map(move |x| word(x, q)))
@@ -390,7 +390,7 @@ fn a_gadget_product_is_the_inner_product_of_its_digits() {
         let cut = (0..limbs).step_by(width);
         let gadget = Gadget::new(&q, &p, cut.map(|start| start..(start + width).min(limbs)));
         let mut uniform = |basis: &Basis| -> Poly<Eval> {
-            let words = basis
+            let words: Vec<u64> = basis
                 .values()
                 .into_iter()
                 .flat_map(|q| {
@@ -411,7 +411,7 @@ fn a_gadget_product_is_the_inner_product_of_its_digits() {
         for (j, raised) in raised.iter().enumerate() {
             let (start, end) = (j * width, ((j + 1) * width).min(limbs));
             let digits = q.slice(start..end);
-            let limbs = (start..end).flat_map(|i| d.limb(i).to_vec()).collect();
+            let limbs: Vec<u64> = (start..end).flat_map(|i| d.limb(i).to_vec()).collect();
             let digit = Poly::from_words(&digits, limbs).unwrap();
             let of_digit: Vec<BigInt> = integers(&digit)
                 .iter()

@@ -586,17 +586,14 @@ impl<'a> Reader<'a> {
                 (packed, q.bits())
             })
             .collect();
-        let mut words = vec![0; n * basis.len()];
-        ring::for_each_limb(n, &mut words, |i, limb| {
-            unpack(packed[i].0, packed[i].1, limb)
-        });
-        Poly::from_words(basis, words).map_err(|error| match error {
+        let read = |i: usize, limb: &mut [u64]| unpack(packed[i].0, packed[i].1, limb);
+        Poly::from_limbs(basis, read).map_err(|error| match error {
             ring::Error::Residue { found, q, .. } => BytesError::Value {
                 what: "a residue",
                 found,
                 expected: format!("less than {q}"),
             },
-            other => unreachable!("the number of words was counted: {other}"),
+            other => unreachable!("limbs have no other error: {other}"),
         })
     }
 

@@ -119,14 +119,15 @@ impl Diagonal {
     pub(crate) fn to_poly(&self, basis: &Basis) -> Poly<Eval> {
         let words = self.words.iter();
         let words = words.flat_map(|&word| std::iter::repeat_n(word, self.gap));
-        Poly::from_words(basis, words.collect()).expect("limbs of its basis")
+        Poly::from_words(basis, words.collect::<Vec<u64>>()).expect("limbs of its basis")
     }
 
     /// As [`to_poly`](Self::to_poly), but over the first limbs of its basis.
     pub(crate) fn prefix(&self, basis: &Basis) -> Poly<Eval> {
         let words = self.words[..basis.len() * self.n / self.gap].iter();
         let words = words.flat_map(|&word| std::iter::repeat_n(word, self.gap));
-        Poly::from_words(basis, words.collect()).expect("as many limbs as the basis has")
+        Poly::from_words(basis, words.collect::<Vec<u64>>())
+            .expect("as many limbs as the basis has")
     }
 
     /// Size in memory, in bytes.

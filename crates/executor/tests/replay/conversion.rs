@@ -88,7 +88,7 @@ fn conversions_of_many_limbs_are_those_of_the_ring() {
             let words: Vec<u64> = (0..n).map(|_| rng.random_range(0..q.value())).collect();
             words
         });
-        let x: Poly<Coeff> = Poly::from_words(&from, words.collect()).unwrap();
+        let x: Poly<Coeff> = Poly::from_words(&from, words.collect::<Vec<u64>>()).unwrap();
         moduli.extend(to.values());
         let mut builder = TraceBuilder::new(n, &moduli).unwrap();
         let mut main = builder.main();

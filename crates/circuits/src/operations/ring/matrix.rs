@@ -68,7 +68,10 @@ impl BlockMatrix {
             return None;
         }
         let words = own.iter().flat_map(|&w| std::iter::repeat_n(w, self.gap));
-        Some(Poly::from_words(basis, words.collect()).expect("a word for each place of each limb"))
+        Some(
+            Poly::from_words(basis, words.collect::<Vec<u64>>())
+                .expect("a word for each place of each limb"),
+        )
     }
 
     /// The sums, for values over the special moduli too.
