@@ -402,8 +402,12 @@ class Program:
         progress: Progress | None = None,
         checkpoint: bytes | None = None,
         save: Callable[[bytes], object] | None = None,
+        span_for: int | None = None,
     ) -> tuple[Answer, Fields]:
         """Run the program on ciphertexts.
+
+        With ``span_for``, the run is on one thread, and its report has the seconds that unlimited
+        threads would take. Loops are then cut for so many threads.
 
         After each layer except the last, ``save`` is called with a checkpoint while the run
         continues. An exception of ``save`` stops the run. With the bytes of a checkpoint, the run

@@ -22,6 +22,8 @@ class RunStep:
     seconds: float
     predicted_seconds: float | None = None
     """On one thread of the cost model's machine; ``None`` on other targets than the CPU."""
+    span_seconds: float | None = None
+    """On unlimited threads; ``None`` unless it was measured."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class RunReport:
     """SHA-256 of the answer before it was hidden: all runs of a query with the same keys have the
     same, on every target. It is not for clients."""
     steps: tuple[RunStep, ...]
+    span_seconds: float | None = None
+    """On unlimited threads; ``None`` unless it was measured."""
     device: str | None = None
     """Kind of the device."""
     devices: int | None = None

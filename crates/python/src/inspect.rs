@@ -112,7 +112,7 @@ impl Inspector {
                 Ok((decrypted, report))
             },
         )?;
-        let report = report_dict(py, &report)?;
+        let report = report_dict(py, &report, false)?;
         Ok((decrypted.logits, decrypted.margin_bits, report))
     }
 

@@ -188,8 +188,10 @@ impl Program {
     }
 
     /// Runs the program on ciphertexts, from the bytes of a checkpoint if there is one. `save` gets
-    /// the bytes of new checkpoints.
-    #[pyo3(signature = (keys, query, progress=None, checkpoint=None, save=None))]
+    /// the bytes of new checkpoints. With `span_for`, the run is on one thread, and the report has the
+    /// seconds that unlimited threads would take. Loops then run as they do on so many threads.
+    #[pyo3(signature = (keys, query, progress=None, checkpoint=None, save=None, span_for=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run<'py>(
         &self,
         py: Python<'py>,
@@ -198,6 +200,7 @@ impl Program {
         progress: Option<Py<PyAny>>,
         checkpoint: Option<&[u8]>,
         save: Option<Py<PyAny>>,
+        span_for: Option<usize>,
     ) -> PyResult<(Answer, Bound<'py, PyDict>)> {
         check_keys(&self.verified, keys)?;
         check_query(&self.verified, query)?;
@@ -226,12 +229,13 @@ impl Program {
                     *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(bytes);
                     false
                 };
-                Server::new(prepared, &keys).stopped_by(&stop).resume(
-                    &query.query,
-                    from,
-                    |event| clock.observe(&event),
-                    keep,
-                )
+                let server = Server::new(prepared, &keys).stopped_by(&stop);
+                let query = &query.query;
+                let run = || server.resume(query, from, |event| clock.observe(&event), keep);
+                match span_for {
+                    Some(threads) => ring::with_span(threads, run).0,
+                    None => run(),
+                }
             },
         );
         let last: Option<Vec<u8>> = last.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -243,7 +247,7 @@ impl Program {
             exchange: self.verified.exchange().clone(),
             answer,
         };
-        Ok((answer, report_dict(py, &report)?))
+        Ok((answer, report_dict(py, &report, span_for.is_some())?))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
@@ -464,16 +468,27 @@ fn name(step: &Step) -> String {
     format!("{}: {}", step.layer, step.op.name())
 }
 
-pub(crate) fn report_dict<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+/// A report as a dictionary, with or without the spans.
+pub(crate) fn report_dict<'py>(
+    py: Python<'py>,
+    report: &Report,
+    spans: bool,
+) -> PyResult<Bound<'py, PyDict>> {
     let steps = report.steps.iter().map(|step| {
         let entry = PyDict::new(py);
         entry.set_item("name", &step.name)?;
         entry.set_item("seconds", step.seconds)?;
+        if spans {
+            entry.set_item("span_seconds", step.span_seconds)?;
+        }
         entry.set_item("predicted_seconds", step.predicted_seconds)?;
         Ok(entry)
     });
     let found = PyDict::new(py);
     found.set_item("seconds", report.seconds)?;
+    if spans {
+        found.set_item("span_seconds", report.span_seconds)?;
+    }
     found.set_item("resumed_steps", report.resumed)?;
     found.set_item("raw_digest", hex(&report.raw_digest))?;
     found.set_item("steps", steps.collect::<PyResult<Vec<_>>>()?)?;

@@ -1,5 +1,6 @@
 //! Parallel loops: the only place of the arithmetic crates that uses threads.
 
+use crate::span::{items_in_turn, recorded_threads};
 use rayon::prelude::*;
 
 /// Runs `work(i, limb)` for every limb of `n` words, on the threads of the current pool.
@@ -9,9 +10,8 @@ use rayon::prelude::*;
 pub fn for_each_limb<T: Send>(n: usize, data: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
     assert_eq!(data.len() % n, 0, "whole limbs");
     if rayon::current_num_threads() == 1 {
-        data.chunks_exact_mut(n)
-            .enumerate()
-            .for_each(|(i, limb)| work(i, limb));
+        let limbs = data.chunks_exact_mut(n).enumerate();
+        items_in_turn(limbs.map(|(i, limb)| work(i, limb))).for_each(drop);
     } else {
         data.par_chunks_exact_mut(n)
             .enumerate()
@@ -22,10 +22,8 @@ pub fn for_each_limb<T: Send>(n: usize, data: &mut [T], work: impl Fn(usize, &mu
 /// Runs `work(i, item)` for every item, on the threads of the current pool.
 pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sync) {
     if rayon::current_num_threads() == 1 {
-        items
-            .into_iter()
-            .enumerate()
-            .for_each(|(i, item)| work(i, item));
+        let items = items.into_iter().enumerate();
+        items_in_turn(items.map(|(i, item)| work(i, item))).for_each(drop);
     } else {
         items
             .into_par_iter()
@@ -37,15 +35,16 @@ pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sy
 /// Returns `work(0), .., work(count - 1)`, computed on the threads of the current pool.
 pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     if rayon::current_num_threads() == 1 {
-        (0..count).map(&work).collect()
+        items_in_turn((0..count).map(&work)).collect()
     } else {
         (0..count).into_par_iter().map(&work).collect()
     }
 }
 
-/// Number of threads that the functions of this module use when called here.
+/// Number of threads that the functions of this module use when called here, or that
+/// [`with_span`](crate::with_span) measures for.
 pub fn threads() -> usize {
-    rayon::current_num_threads()
+    recorded_threads().unwrap_or_else(rayon::current_num_threads)
 }
 
 /// Runs `work` on a pool of exactly `threads` threads.

@@ -7,9 +7,8 @@
 use crate::error::Result;
 use crate::server::StepResult;
 use program::{Op, Program};
-use ring::{par_map, threads};
+use ring::{Span, Timer, par_map, threads};
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Instant;
 
 /// Chains for each thread that are computed together. All threads wait for the last one, so there
 /// are several; results wait for their turn, so there are not many.
@@ -18,13 +17,11 @@ const CHAINS: usize = 8;
 /// Results of the next steps of a program, in order.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    /// Each result with its seconds.
-    ready: VecDeque<(StepResult, f64)>,
+    ready: VecDeque<(StepResult, Span)>,
 }
 
 impl Ahead {
-    /// The result of step `index` and its seconds of wall-clock time. Calls must be for consecutive
-    /// steps. `held` are the results of earlier steps that are still needed, and `run` computes a
+    /// The result of step `index` and its wall-clock time. Calls must be for consecutive steps. `held` are the results of earlier steps that are still needed, and `run` computes a
     /// step, with a function that returns the results of earlier steps.
     ///
     /// # Errors
@@ -34,7 +31,7 @@ impl Ahead {
         (program, index): (&Program, usize),
         held: &BTreeMap<usize, StepResult>,
         run: impl Fn(&Results, usize) -> Result<StepResult> + Sync,
-    ) -> Result<(StepResult, f64)> {
+    ) -> Result<(StepResult, Span)> {
         if self.ready.is_empty() {
             self.compute(&chains(program, index, CHAINS * threads()), held, run)?;
         }
@@ -50,14 +47,14 @@ impl Ahead {
         held: &BTreeMap<usize, StepResult>,
         run: impl Fn(&Results, usize) -> Result<StepResult> + Sync,
     ) -> Result<()> {
-        let began = Instant::now();
+        let timer = Timer::start();
         let computed = par_map(chains.len(), |chain| {
             let mut own = BTreeMap::new();
             let mut seconds = Vec::new();
             for &step in &chains[chain] {
-                let began = Instant::now();
+                let timer = Timer::start();
                 let result = run(&Results { held, own: &own }, step)?;
-                seconds.push(began.elapsed().as_secs_f64());
+                seconds.push(timer.stop().work);
                 own.insert(step, result);
             }
             Ok(own.into_iter().zip(seconds).collect())
@@ -69,10 +66,13 @@ impl Ahead {
         // Steps that ran side by side share the time that passed, so that the seconds of all steps
         // add up to those of the run.
         let all: f64 = computed.iter().map(|(_, seconds)| seconds).sum();
-        let share = began.elapsed().as_secs_f64() / all.max(f64::MIN_POSITIVE);
-        let ready = computed.into_iter();
-        self.ready
-            .extend(ready.map(|((_, result), seconds)| (result, seconds * share)));
+        let Span { work, span } = timer.stop();
+        let ready = computed.into_iter().map(|((_, result), seconds)| {
+            let share = seconds / all.max(f64::MIN_POSITIVE);
+            let (work, span) = (work * share, span * share);
+            (result, Span { work, span })
+        });
+        self.ready.extend(ready);
         Ok(())
     }
 }

@@ -11,9 +11,9 @@ use circuits::{Engine, Stop, Value, engine_stopped_by};
 use exchange::{Answer, EvaluationKeys, Query, RawAnswer};
 use program::Op;
 use ring::sample::SecretRng;
+use ring::{Span, Timer};
 use rlwe::bytes::Fingerprint;
 use rlwe::lwe::LweBatch;
-use std::time::Instant;
 
 /// Runs one program with one client's evaluation keys. It holds no secret.
 pub struct Server<'a> {
@@ -51,6 +51,8 @@ pub struct StepReport {
     pub count: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
+    /// The part of `seconds` that unlimited threads would take, in [`ring::with_span`]; else all.
+    pub span_seconds: f64,
     /// Predicted seconds on one thread.
     pub predicted_seconds: f64,
 }
@@ -60,6 +62,8 @@ pub struct StepReport {
 pub struct Report {
     /// Wall-clock seconds of this process. Steps done before a checkpoint are not included.
     pub seconds: f64,
+    /// The part of `seconds` that unlimited threads would take, in [`ring::with_span`]; else all.
+    pub span_seconds: f64,
     /// Number of steps that were resumed from a checkpoint.
     pub resumed: usize,
     /// [`RawAnswer::digest`]: runs of one query with the same keys have the same. It is not for
@@ -144,7 +148,7 @@ impl<'a> Server<'a> {
         };
         let engine = engine_stopped_by(self.prepared.params(), self.keys, self.stop);
         let total = program.steps.len();
-        let begin = Instant::now();
+        let timer = Timer::start();
         let last_use = last_uses(program);
         let resumed = state.done;
         for (index, step) in program.steps[..resumed].iter().enumerate() {
@@ -170,11 +174,11 @@ impl<'a> Server<'a> {
             let ran = ahead.step((program, index), &state.held, |earlier, step| {
                 self.step(&engine, query, |id| earlier.get(id), step)
             });
-            let (made, seconds) = match ran {
+            let (made, measured) = match ran {
                 Err(Error::Circuits(circuits::Error::Stopped)) => return stopped(&state),
                 ran => ran?,
             };
-            note(&mut steps, step, seconds);
+            note(&mut steps, step, measured);
             let go_on = observe(Event::End {
                 step: index,
                 value: &made,
@@ -201,8 +205,10 @@ impl<'a> Server<'a> {
             images: query.images,
             ciphertexts: ciphertexts.collect(),
         };
+        let measured = timer.stop();
         let report = Report {
-            seconds: begin.elapsed().as_secs_f64(),
+            seconds: measured.work,
+            span_seconds: measured.span,
             resumed,
             raw_digest: raw.digest(),
             steps,
@@ -289,7 +295,7 @@ impl<'a> Server<'a> {
 }
 
 /// Adds a step to the report.
-fn note(steps: &mut Vec<StepReport>, step: &program::Step, seconds: f64) {
+fn note(steps: &mut Vec<StepReport>, step: &program::Step, measured: Span) {
     let name = step_name(step);
     let place = steps.iter().rposition(|known| known.name == name);
     let place = place.unwrap_or_else(|| {
@@ -297,11 +303,13 @@ fn note(steps: &mut Vec<StepReport>, step: &program::Step, seconds: f64) {
             name,
             count: 0,
             seconds: 0.0,
+            span_seconds: 0.0,
             predicted_seconds: 0.0,
         });
         steps.len() - 1
     });
     steps[place].count += 1;
-    steps[place].seconds += seconds;
+    steps[place].seconds += measured.work;
+    steps[place].span_seconds += measured.span;
     steps[place].predicted_seconds += step.seconds;
 }

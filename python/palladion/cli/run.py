@@ -36,6 +36,7 @@ from palladion.cli.target import prepare, target_options
 from palladion.data.digits import takes_digits
 from palladion.deployment import CompiledModel
 from palladion.errors import DataError, Stop, UsageError
+from palladion.measure.threads import Threads, counts, measure_threads
 from palladion.nn.datasets.dataset import labels_beside
 from palladion.nn.datasets.labels import per_input
 from palladion.nn.ends.boundary import Boundary
@@ -70,6 +71,13 @@ from palladion.targets import Target
 @click.option(
     "--count", type=click.IntRange(min=1), help="Number of inputs to run; one batch unless given."
 )
+@click.option(
+    "--predict-threads",
+    "most",
+    type=click.IntRange(min=1, max=4096),
+    metavar="N",
+    help="Run the query once more, on one thread, and predict the seconds on up to N threads.",
+)
 @click.argument("query", type=FILE)
 @target_options
 @timeout_option
@@ -82,6 +90,7 @@ def run(
     output: Path | None,
     checkpoint: Path | None,
     count: int | None,
+    most: int | None,
     target: Target,
     as_json: bool,
 ) -> None:
@@ -94,11 +103,16 @@ def run(
     if not keys:
         if checkpoint is not None:
             raise UsageError("--checkpoint is for a query: give --keys with it")
+        if most is not None:
+            raise UsageError("--predict-threads is for a query: give --keys with it")
         run_inputs(program, query, output, count, target, as_json)
         return
     if output is None or count is not None:
         raise UsageError("--keys is for a query: give --output for its answer, and no --count")
-    run_query(program, keys, query, output, checkpoint, target, as_json)
+    if most is not None and (checkpoint is not None or target.name != "cpu"):
+        raise UsageError("--predict-threads is for whole runs on the CPU: give no --checkpoint and "
+                         "no --target")  # fmt: skip
+    run_query(program, keys, query, output, checkpoint, most, target, as_json)
 
 
 def run_query(
@@ -107,6 +121,7 @@ def run_query(
     query: Path,
     output: Path,
     checkpoint: Path | None,
+    most: int | None,
     target: Target,
     as_json: bool,
 ) -> None:
@@ -132,18 +147,50 @@ def run_query(
         files.write(output, data)
         if checkpoint:
             files.remove(checkpoint)
+        scaling = None
+        if most is not None:
+            steps.finish()
+            steps.start_run()
+            scaling = measure_threads(program, evaluation, sent, report, most, steps.update)
     if as_json:
         extra = {"ciphertext_bytes": len(data), "peak_memory_bytes": peak_memory()}
         ids = {"program_id": program.terms.program_id, "key_id": sent.key,
                "query_id": sent.hash().hex()}  # fmt: skip
         named = {**ids, "security": asdict(security), "output": str(output)}
-        print_json({**report.to_json(), **extra, **named})
+        more = {} if scaling is None or most is None else {"scaling": scaling.to_json(most)}
+        print_json({**report.to_json(), **extra, **named, **more})
         return
     print_table(by_layer(report.steps))
     if report.resumed_steps:
         click.echo(f"{report.resumed_steps} steps were taken from {checkpoint}")
     print_rows(security_rows(security))
     click.echo(f"{output}: {size(len(data))}, in {answer.seconds:.2f} s")
+    if scaling is not None and most is not None:
+        show_threads(scaling, most)
+
+
+def show_threads(scaling: Threads, most: int) -> None:
+    """Print the predicted seconds, and the steps that gain least from more threads."""
+    click.echo(f"\nOne thread took {scaling.work_seconds:.2f} s, of which unlimited threads would "
+               f"take {scaling.span_seconds:.2f}. Predicted seconds:\n")  # fmt: skip
+    print_table([
+        {
+            "threads": str(predicted.threads),
+            "seconds": f"{predicted.seconds:.2f}",
+            "if memory crowds": f"{predicted.crowded_seconds:.2f}",
+        }
+        for predicted in map(scaling.on, counts(most))
+    ])  # fmt: skip
+    click.echo("\nSteps that would take most of it on unlimited threads:\n")
+    longest = sorted(scaling.steps, key=lambda step: -(step.span_seconds or 0.0))[:5]
+    print_table([
+        {
+            "step": step.name,
+            "one thread": f"{step.seconds:.2f} s",
+            "unlimited threads": f"{step.span_seconds:.2f} s",
+        }
+        for step in longest
+    ])  # fmt: skip
 
 
 @contextmanager
