@@ -188,8 +188,8 @@ impl Program {
     }
 
     /// Runs the program on ciphertexts, from the bytes of a checkpoint if there is one. `save` gets
-    /// the bytes of new checkpoints. With `span_for`, the run is on one thread, and the report has the
-    /// seconds that unlimited threads would take. Loops then run as they do on so many threads.
+    /// the bytes of new checkpoints. With `span_for`, one thread runs it as so many would, and the
+    /// report has spans.
     #[pyo3(signature = (keys, query, progress=None, checkpoint=None, save=None, span_for=None))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn run<'py>(
@@ -230,8 +230,7 @@ impl Program {
                     false
                 };
                 let server = Server::new(prepared, &keys).stopped_by(&stop);
-                let query = &query.query;
-                let run = || server.resume(query, from, |event| clock.observe(&event), keep);
+                let run = || server.resume(&query.query, from, |event| clock.observe(&event), keep);
                 match span_for {
                     Some(threads) => ring::with_span(threads, run).0,
                     None => run(),

@@ -21,8 +21,9 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// The result of step `index` and its wall-clock time. Calls must be for consecutive steps. `held` are the results of earlier steps that are still needed, and `run` computes a
-    /// step, with a function that returns the results of earlier steps.
+    /// The result of step `index` and its wall-clock time. Calls must be for consecutive steps.
+    /// `held` are the results of earlier steps that are still needed, and `run` computes a step, with
+    /// a function that returns the results of earlier steps.
     ///
     /// # Errors
     /// Errors of `run`, for this step or for one that is computed together with it.

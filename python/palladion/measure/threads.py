@@ -34,7 +34,7 @@ class Threads:
     threads: int
     """Threads of the first run, all that are in use here."""
     seconds: float
-    """What it took."""
+    """Seconds of that run."""
     work_seconds: float
     span_seconds: float
     steps: tuple[RunStep, ...]
