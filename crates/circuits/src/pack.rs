@@ -194,13 +194,17 @@ pub fn pack<O: Operations>(
     });
     let turn = params.bfv().encoder().rotation_element(baby as isize);
     let masks = &engine.operations().masks(&packing);
-    let mut sum: Option<ValueOf<O>> = None;
     let giants: Vec<usize> = (0..width / baby).rev().collect();
     // Steps that are written down, or predicted, come one by one.
     let together = if O::COMPUTES { TOGETHER } else { 1 };
-    for some in giants.chunks(together) {
-        for inner in engine.mul_masks(level, (&packing, masks), some, noise)? {
-            sum = Some(match sum {
+    let mut groups = giants.chunks(together);
+    let mut inner_sums = || {
+        let some = groups.next()?;
+        Some(engine.mul_masks(level, (&packing, masks), some, noise))
+    };
+    let add_turned = |mut outer: Option<ValueOf<O>>, inner_sums: Vec<ValueOf<O>>| {
+        for inner in inner_sums {
+            outer = Some(match outer {
                 None => inner,
                 Some(outer) => {
                     let mut rotated = engine.automorphism(&outer, turn)?;
@@ -209,6 +213,14 @@ pub fn pack<O: Operations>(
                 }
             });
         }
+        Ok::<_, Error>(outer)
+    };
+    // A rotation waits for the one before, so the next products fill the other threads.
+    let (mut sum, mut next) = (None, inner_sums());
+    while let Some(ready) = next {
+        let ready = ready?;
+        let (added, following) = engine.join(|| add_turned(sum, ready), &mut inner_sums);
+        (sum, next) = (added?, following);
     }
     let sum = sum.expect("there is at least one giant step");
     let mut sum = sum_copies(engine, layout, layout.copies(), sum)?;

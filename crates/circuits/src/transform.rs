@@ -274,12 +274,15 @@ impl LinearTransform {
         let encoder = engine.params().encoder();
         let rotated = self.rotated(engine, value)?;
         let [proper, swapped] = &self.rows;
-        let proper = self.horner(engine, &rotated, proper, factor)?;
-        let swapped = match self.horner(engine, &rotated, swapped, factor)? {
-            Some(sum) => Some(engine.automorphism(&sum, encoder.swap_element())?),
-            None => None,
-        };
-        Ok(match (proper, swapped) {
+        let (proper, swapped) = engine.join(
+            || self.horner(engine, &rotated, proper, factor),
+            || {
+                let sum = self.horner(engine, &rotated, swapped, factor)?;
+                let swap = |sum| engine.automorphism(&sum, encoder.swap_element());
+                sum.map(swap).transpose()
+            },
+        );
+        Ok(match (proper?, swapped?) {
             (Some(mut sum), Some(other)) => {
                 engine.add_apart_assign(&mut sum, &other)?;
                 sum
@@ -327,32 +330,51 @@ impl LinearTransform {
         let giant = encoder.rotation_element(self.giant as isize);
         let mut sum: Option<ValueOf<O>> = None;
         for terms in row.iter().rev() {
-            if let Some(outer) = &mut sum {
-                *outer = engine.automorphism(outer, giant)?;
-            }
-            if terms.is_empty() {
-                continue;
-            }
-            let factors: Vec<&ValueOf<O>> = terms.iter().map(|term| &rotated[term.baby]).collect();
-            // All rotations of a value have its factor. If the sum has this factor too, units are 1
-            // and the plaintexts keep their squares. Other units make the plaintexts uniform.
-            let squares = |term: &Term| match factor == rotated[0].factor() {
-                true => term.squares,
-                false => Squares::uniform(engine.model(), term.nonzero as f64, engine.params().n()),
+            let (turned, inner) = engine.join(
+                || {
+                    sum.map(|outer| engine.automorphism(&outer, giant))
+                        .transpose()
+                },
+                || self.inner_sum(engine, rotated, terms, factor),
+            );
+            sum = match (turned?, inner?) {
+                (Some(mut sum), Some(inner)) => {
+                    engine.add_apart_assign(&mut sum, &inner)?;
+                    Some(sum)
+                }
+                (sum, inner) => sum.or(inner),
             };
-            let squares: Vec<Squares> = terms.iter().map(squares).collect();
-            let squares = Squares {
-                sum: squares.iter().map(|s| s.sum).sum::<f64>() / terms.len() as f64,
-                peak: squares.iter().map(|s| s.peak).sum::<f64>() / terms.len() as f64,
-            };
-            let plain = |k: usize| Plain::Coefficients(Words::All(terms[k].coefficients.clone()));
-            let inner = engine.mul_plain_sum(&factors, squares, factor, plain)?;
-            match &mut sum {
-                Some(sum) => engine.add_apart_assign(sum, &inner)?,
-                None => sum = Some(inner),
-            }
         }
         Ok(sum)
+    }
+
+    /// The sum of one giant step, before it is rotated. `None` if it has no terms.
+    fn inner_sum<O: Operations>(
+        &self,
+        engine: &Engine<O>,
+        rotated: &[ValueOf<O>],
+        terms: &[Term],
+        factor: u64,
+    ) -> Result<Option<ValueOf<O>>> {
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let factors: Vec<&ValueOf<O>> = terms.iter().map(|term| &rotated[term.baby]).collect();
+        // All rotations of a value have its factor. If the sum has this factor too, units are 1
+        // and the plaintexts keep their squares. Other units make the plaintexts uniform.
+        let squares = |term: &Term| match factor == rotated[0].factor() {
+            true => term.squares,
+            false => Squares::uniform(engine.model(), term.nonzero as f64, engine.params().n()),
+        };
+        let squares: Vec<Squares> = terms.iter().map(squares).collect();
+        let squares = Squares {
+            sum: squares.iter().map(|s| s.sum).sum::<f64>() / terms.len() as f64,
+            peak: squares.iter().map(|s| s.peak).sum::<f64>() / terms.len() as f64,
+        };
+        let plain = |k: usize| Plain::Coefficients(Words::All(terms[k].coefficients.clone()));
+        engine
+            .mul_plain_sum(&factors, squares, factor, plain)
+            .map(Some)
     }
 }
 

@@ -40,7 +40,7 @@ pub use divide::Divider;
 pub use error::{Error, Result};
 pub use gadget::{Gadget, dot_pairs, dot_pairs_filled, dot_pairs_signed};
 pub use kernels::{Modulus, NttTable, eval_automorphism_index};
-pub use par::{for_each_limb, in_pool, map as par_map, threads};
+pub use par::{for_each_limb, in_pool, join, map as par_map, threads};
 pub use poly::{Coeff, Domain, Eval, Poly};
 pub use pool::{POOL_BYTES, release_pool, return_memory};
 pub use primes::{ntt_primes, ntt_primes_avoiding, ntt_primes_of_sizes, ntt_primes_up_to};

@@ -1,6 +1,6 @@
 //! Parallel loops: the only place of the arithmetic crates that uses threads.
 
-use crate::span::{items_in_turn, recorded_threads};
+use crate::span::{InTurn, recorded_threads};
 use rayon::prelude::*;
 
 /// Runs `work(i, limb)` for every limb of `n` words, on the threads of the current pool.
@@ -10,8 +10,8 @@ use rayon::prelude::*;
 pub fn for_each_limb<T: Send>(n: usize, data: &mut [T], work: impl Fn(usize, &mut [T]) + Sync) {
     assert_eq!(data.len() % n, 0, "whole limbs");
     if rayon::current_num_threads() == 1 {
-        let limbs = data.chunks_exact_mut(n).enumerate();
-        items_in_turn(limbs.map(|(i, limb)| work(i, limb))).for_each(drop);
+        let (limbs, mut turn) = (data.chunks_exact_mut(n).enumerate(), InTurn::start());
+        limbs.for_each(|(i, limb)| turn.run(|| work(i, limb)));
     } else {
         data.par_chunks_exact_mut(n)
             .enumerate()
@@ -22,8 +22,8 @@ pub fn for_each_limb<T: Send>(n: usize, data: &mut [T], work: impl Fn(usize, &mu
 /// Runs `work(i, item)` for every item, on the threads of the current pool.
 pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sync) {
     if rayon::current_num_threads() == 1 {
-        let items = items.into_iter().enumerate();
-        items_in_turn(items.map(|(i, item)| work(i, item))).for_each(drop);
+        let (items, mut turn) = (items.into_iter().enumerate(), InTurn::start());
+        items.for_each(|(i, item)| turn.run(|| work(i, item)));
     } else {
         items
             .into_par_iter()
@@ -35,10 +35,23 @@ pub(crate) fn for_each_item<T: Send>(items: Vec<T>, work: impl Fn(usize, T) + Sy
 /// Returns `work(0), .., work(count - 1)`, computed on the threads of the current pool.
 pub fn map<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     if rayon::current_num_threads() == 1 {
-        items_in_turn((0..count).map(&work)).collect()
+        let mut turn = InTurn::start();
+        (0..count).map(|i| turn.run(|| work(i))).collect()
     } else {
         (0..count).into_par_iter().map(&work).collect()
     }
+}
+
+/// Returns `a()` and `b()`, computed side by side if there is more than one thread.
+pub fn join<A: Send, B: Send>(
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if rayon::current_num_threads() > 1 {
+        return rayon::join(a, b);
+    }
+    let mut turn = InTurn::start();
+    (turn.run(a), turn.run(b))
 }
 
 /// Number of threads that the functions of this module use when called here, or that

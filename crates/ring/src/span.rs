@@ -110,28 +110,41 @@ fn saved() -> f64 {
     RECORDER.get().map_or(0.0, |recorder| recorder.saved)
 }
 
-/// The items of a parallel loop that runs on one thread. Each is computed when it is taken, and
-/// recorded in [`with_span`].
-pub(crate) fn items_in_turn<T>(mut items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
-    let outer = saved();
-    let (mut all, mut longest) = (0.0, 0.0f64);
-    std::iter::from_fn(move || {
+/// A parallel loop that runs on one thread. Its items are recorded in [`with_span`].
+pub(crate) struct InTurn {
+    saved_before: f64,
+    all: f64,
+    longest: f64,
+}
+
+impl InTurn {
+    /// A loop whose first item comes next.
+    pub(crate) fn start() -> Self {
+        Self {
+            saved_before: saved(),
+            all: 0.0,
+            longest: 0.0,
+        }
+    }
+
+    /// Runs an item.
+    pub(crate) fn run<T>(&mut self, item: impl FnOnce() -> T) -> T {
         if RECORDER.get().is_none() {
-            return items.next();
+            return item();
         }
         let timer = Timer::start();
-        let item = items.next();
+        let result = item();
         let measured = timer.stop();
-        all += measured.work;
-        longest = longest.max(measured.span);
-        let saved = outer + all - longest;
+        self.all += measured.work;
+        self.longest = self.longest.max(measured.span);
+        let saved = self.saved_before + self.all - self.longest;
         RECORDER.set(
             RECORDER
                 .get()
                 .map(|recorder| Recorder { saved, ..recorder }),
         );
-        item
-    })
+        result
+    }
 }
 
 #[cfg(test)]
@@ -162,11 +175,12 @@ mod tests {
                     par::for_each_item(vec![4.0; 3], |_, seconds| wait(seconds));
                 }
             });
+            par::join(|| wait(7.0), || par::join(|| wait(5.0), || wait(6.0)));
             par::for_each_limb(2, &mut [1.0, 0.0, 2.0, 0.0, 3.0, 0.0], |_, limb| {
                 wait(limb[0])
             });
         });
-        let (work, span) = (1.0 + 45.0 + 12.0 + 6.0, 1.0 + 9.0 + 3.0);
+        let (work, span) = (1.0 + 45.0 + 12.0 + 18.0 + 6.0, 1.0 + 9.0 + 7.0 + 3.0);
         assert_eq!(measured, Span { work, span });
         assert_eq!(measured.on(1), work);
         assert_eq!(measured.on(2), (work + span) / 2.0);

@@ -139,6 +139,18 @@ impl<O: Operations> Engine<O> {
         Ok(results)
     }
 
+    /// `a()` and `b()`: side by side if operations take time, and in order otherwise.
+    pub(crate) fn join<A: Send, B: Send>(
+        &self,
+        a: impl FnOnce() -> A + Send,
+        b: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        match O::COMPUTES {
+            true => ring::join(a, b),
+            false => (a(), b()),
+        }
+    }
+
     pub(crate) fn log(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -30,9 +30,12 @@ pub use interpolate::interpolate;
 
 const CIRCUIT: &str = "a table";
 
-/// Products that are computed side by side. More would keep more threads at work, and take more
-/// memory.
-const TOGETHER: usize = 4;
+/// Products that are computed side by side: one for each thread, and at least four, since one alone
+/// does not keep two threads at work. More would take more memory.
+pub(crate) fn together() -> usize {
+    ring::threads().clamp(4, 32)
+}
+
 /// Polynomials of all moduli that a product takes while it is computed. Measured runs took 27 to
 /// 101 MB more for one and three products beside the first, at 20 limbs and 4 special ones.
 const WORKING: usize = 6;
@@ -133,7 +136,7 @@ impl Lut {
         let level = low.iter().chain(&middle).map(Value::level).min();
         let held: usize = all().map(|power| 2 * (power.level() + 1)).sum();
         let special = params.bfv().rlwe().special().len();
-        let working = (TOGETHER - 1) * WORKING * (x.level() + 1 + special);
+        let working = (together() - 1) * WORKING * (x.level() + 1 + special);
         Ok(held + working + sums * level.map_or(0, |level| level + 1))
     }
 
@@ -197,7 +200,7 @@ fn powers<O: Operations>(
     while powers.len() < count {
         // These powers have one more level of products, and need none of each other.
         let known = powers.len();
-        let next = engine.each(known.min(count - known), TOGETHER, |index| {
+        let next = engine.each(known.min(count - known), together(), |index| {
             let k = known + 1 + index;
             let low = match engine.model().settles() {
                 true => k / 2,

@@ -1,7 +1,7 @@
 //! One polynomial for all slots. Its coefficients are integers, and combining powers is a product
 //! of matrices over residues.
 
-use super::{CIRCUIT, Lut, TOGETHER, powers};
+use super::{CIRCUIT, Lut, powers, together};
 use crate::engine::{Engine, Value, ValueOf};
 use crate::error::Result;
 use crate::operations::{Combination, Operations};
@@ -78,7 +78,7 @@ fn combine<O: Operations>(
     let residual = group_residual(engine, low, middle);
     let at = (level, factors.as_slice());
     let products = engine.combine(at, &combination, (low, middle), residual)?;
-    engine.each(products.len(), TOGETHER, |group| {
+    engine.each(products.len(), together(), |group| {
         engine.relinearize(CIRCUIT, &products[group])
     })
 }

@@ -12,7 +12,7 @@
 //! the other bits is masked, once for each value `v` of the highest bits, and multiplied by
 //! `x^(s v 2^a)`, which needs no mask. The sum of these products takes one relinearisation.
 
-use super::{CIRCUIT, Lut, powers};
+use super::{CIRCUIT, Lut, powers, together};
 use crate::engine::{Engine, Known, Value, ValueOf};
 use crate::error::Result;
 use crate::operations::{Operations, Plain, Words};
@@ -126,15 +126,14 @@ fn segment_polynomials<O: Operations>(
     let terms: Vec<&ValueOf<O>> = low[..k0 - 1].iter().collect();
     let one = engine.one(level);
     let factors: Vec<&ValueOf<O>> = std::iter::once(&one).chain(high).collect();
-    let mut sums = Vec::with_capacity(k1);
-    for (j, factor) in factors.iter().enumerate() {
-        let own = engine.factor_at(factor, level);
+    let sums = engine.each(k1, together(), |j| {
+        let own = engine.factor_at(factors[j], level);
         let target = t.mul(unit, t.inv(own).expect("factors are units"));
         let mut sum =
             engine.mul_plain_sum_at(level, &terms, known, target, |i| plaintext(j * k0 + i + 1))?;
         engine.add_plain_assign(&mut sum, Encoding::Slots, || plaintext(j * k0));
-        sums.push(sum);
-    }
+        Ok(sum)
+    })?;
     let sums: Vec<&ValueOf<O>> = sums.iter().collect();
     engine.relinearize(CIRCUIT, &engine.tensor_sum(&sums, &factors)?)
 }

@@ -35,7 +35,7 @@ pub trait Operations: Sync {
     /// The LWE samples of a ciphertext's coefficients.
     type Samples: Clone + Debug + Send + Sync;
     /// The masks of a packing's samples, prepared for all its giant steps.
-    type Masks;
+    type Masks: Sync;
 
     /// True if plaintexts are read. If not, the factors that they carry need not be computed first.
     const READS_PLAINTEXTS: bool = true;
