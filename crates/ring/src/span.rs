@@ -24,15 +24,6 @@ pub struct Span {
     pub span: f64,
 }
 
-impl Span {
-    /// The most seconds on this number of threads that share no memory, if none is idle while there
-    /// is work.
-    pub fn on(&self, threads: usize) -> f64 {
-        let share = 1.0 / threads.max(1) as f64;
-        self.work * share + self.span * (1.0 - share)
-    }
-}
-
 /// State of a thread that records.
 #[derive(Clone, Copy)]
 struct Recorder {
@@ -182,8 +173,6 @@ mod tests {
         });
         let (work, span) = (1.0 + 45.0 + 12.0 + 18.0 + 6.0, 1.0 + 9.0 + 7.0 + 3.0);
         assert_eq!(measured, Span { work, span });
-        assert_eq!(measured.on(1), work);
-        assert_eq!(measured.on(2), (work + span) / 2.0);
     }
 
     #[test]

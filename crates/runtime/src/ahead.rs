@@ -34,7 +34,8 @@ impl Ahead {
         run: impl Fn(&Results, usize) -> Result<StepResult> + Sync,
     ) -> Result<(StepResult, Span)> {
         if self.ready.is_empty() {
-            self.compute(&chains(program, index, CHAINS * threads()), held, run)?;
+            let operands = |step| short_operands(program, index, step);
+            self.compute(&chains(index, CHAINS * threads(), operands), held, run)?;
         }
         Ok(self
             .ready
@@ -91,18 +92,28 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The chains of the short steps that follow each other from `index` on: at most `most` chains,
-/// which together are all steps of a range. A step that is not short is alone.
-fn chains(program: &Program, index: usize, most: usize) -> Vec<Vec<usize>> {
+/// The operands of a step, if it is short and of the same layer as step `index`.
+fn short_operands(program: &Program, index: usize, step: usize) -> Option<Vec<usize>> {
+    let next = program.steps.get(step)?;
+    let joins = is_short(&next.op) && next.layer == program.steps[index].layer;
+    joins.then(|| next.op.operands())
+}
+
+/// The chains of the steps with operands from `index` on: at most `most` chains, which together are
+/// all steps of a range. A step without operands is alone, and ends the range if it follows.
+fn chains(
+    index: usize,
+    most: usize,
+    operands: impl Fn(usize) -> Option<Vec<usize>>,
+) -> Vec<Vec<usize>> {
     let mut chains = vec![vec![index]];
-    if !is_short(&program.steps[index].op) {
+    if operands(index).is_none() {
         return chains;
     }
-    for (step, next) in program.steps.iter().enumerate().skip(index + 1) {
-        if !is_short(&next.op) || next.layer != program.steps[index].layer {
+    for step in index + 1.. {
+        let Some(operands) = operands(step) else {
             break;
-        }
-        let operands = next.op.operands();
+        };
         let needs = |&chain: &usize| operands.iter().any(|id| chains[chain].contains(id));
         let mut of = (0..chains.len()).filter(needs);
         match (of.next(), of.next()) {
@@ -120,4 +131,38 @@ fn is_short(op: &Op) -> bool {
         op,
         Op::MulCoefficients { .. } | Op::AddCoefficients { .. } | Op::ToSamples { .. }
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::chains;
+
+    /// Steps by their operands. `None` is a long step.
+    fn of(steps: &[Option<&[usize]>], index: usize, most: usize) -> Vec<Vec<usize>> {
+        chains(index, most, |step| steps.get(step)?.map(<[usize]>::to_vec))
+    }
+
+    #[test]
+    fn chains_do_not_need_each_other() {
+        let steps: [Option<&[usize]>; 7] = [
+            None,
+            Some(&[0]),
+            Some(&[1]),
+            Some(&[0]),
+            Some(&[3, 0]),
+            Some(&[2]),
+            Some(&[2, 4]), // two chains
+        ];
+        assert_eq!(of(&steps, 1, 9), [vec![1, 2, 5], vec![3, 4]]);
+        assert_eq!(of(&steps, 1, 1), [vec![1, 2]]);
+        assert_eq!(of(&steps, 6, 9), [vec![6]]);
+    }
+
+    #[test]
+    fn a_long_step_is_alone_and_ends_a_range() {
+        let steps: [Option<&[usize]>; 4] = [Some(&[]), Some(&[]), None, Some(&[])];
+        assert_eq!(of(&steps, 0, 9), [vec![0], vec![1]]);
+        assert_eq!(of(&steps, 2, 9), [vec![2]]);
+        assert_eq!(of(&steps, 3, 9), [vec![3]]);
+    }
 }
