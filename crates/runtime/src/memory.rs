@@ -90,7 +90,7 @@ pub(crate) fn predict(
         held -= ends[index].iter().sum::<usize>();
     }
     // Queries of other programs have few ciphertexts. The measured processes had them.
-    // Interleaved runs use all of the pool, too: with half, 2.76 and 2.21 GB were predicted for runs of
+    // Interleaved runs use all of the pool: with half, 2.76 and 2.21 GB were predicted for runs of
     // 10,000 images that took 3.03 and 2.37 GB.
     let (query, pool) = match program.interleaved {
         true => {
