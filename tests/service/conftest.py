@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import re
@@ -56,6 +57,7 @@ class Running:
             text=True,
             env=environment,
         )
+        atexit.register(self._leave_nothing)
         assert self.process.stderr is not None
         for text in self.process.stderr:
             words = text.strip()
@@ -111,6 +113,11 @@ class Running:
         for number in [self._number, *self.workers()]:
             os.kill(number, signal.SIGKILL)
         self._ended()
+
+    def _leave_nothing(self) -> None:
+        """Kill what a test that failed left running."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
 
     def stop(self) -> int:
         """End it as an operator does."""
