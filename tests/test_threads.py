@@ -14,18 +14,18 @@ from tests.conftest import Command, Halves, refused
 def test_predictions_follow_work_and_span() -> None:
     measured = Threads(2, 6.5, 10.0, 2.0, ())
     # Two threads apart from each other take 5 + 1 seconds. Each slows the other's 5 by a tenth.
-    assert measured.crowding == pytest.approx(0.1)
-    assert [measured.on(1).seconds, measured.on(1).crowded_seconds] == [10.0, 10.0]
+    assert measured.contention == pytest.approx(0.1)
+    assert [measured.on(1).seconds, measured.on(1).contended_seconds] == [10.0, 10.0]
     assert measured.on(2).seconds == 6.0
-    assert measured.on(2).crowded_seconds == pytest.approx(6.5)
+    assert measured.on(2).contended_seconds == pytest.approx(6.5)
     assert measured.on(5).seconds == pytest.approx(2.0 + 1.6)
-    assert measured.on(5).crowded_seconds == pytest.approx(2.0 * 1.4 + 1.6)
-    assert measured.on(10**9).crowded_seconds == pytest.approx(1.0 + 2.0)
+    assert measured.on(5).contended_seconds == pytest.approx(2.0 * 1.4 + 1.6)
+    assert measured.on(10**9).contended_seconds == pytest.approx(1.0 + 2.0)
 
 
-def test_a_faster_run_than_predicted_is_not_crowded() -> None:
-    assert Threads(2, 5.0, 10.0, 2.0, ()).crowding == 0.0
-    assert Threads(1, 11.0, 10.0, 2.0, ()).crowding == 0.0
+def test_a_faster_run_than_predicted_has_no_contention() -> None:
+    assert Threads(2, 5.0, 10.0, 2.0, ()).contention == 0.0
+    assert Threads(1, 11.0, 10.0, 2.0, ()).contention == 0.0
 
 
 def test_counts_are_powers_of_two_and_the_last() -> None:
@@ -44,7 +44,7 @@ def test_the_command_predicts(command: Command, halves: Halves, tmp_path: Path) 
     assert scaling["seconds"] == report["seconds"]
     assert [row["threads"] for row in scaling["predicted"]] == [1, 2, 4, 8, 16]
     assert 0 < scaling["span_seconds"] < scaling["work_seconds"] / 2
-    assert all(row["seconds"] <= row["crowded_seconds"] for row in scaling["predicted"])
+    assert all(row["seconds"] <= row["contended_seconds"] for row in scaling["predicted"])
     spans = [step["span_seconds"] for step in scaling["steps"]]
     assert sum(spans) == pytest.approx(scaling["span_seconds"], rel=0.2)
     assert all("span_seconds" not in step for step in report["steps"])

@@ -177,7 +177,7 @@ def show_threads(scaling: Threads, most: int) -> None:
         {
             "threads": str(predicted.threads),
             "seconds": f"{predicted.seconds:.2f}",
-            "if memory crowds": f"{predicted.crowded_seconds:.2f}",
+            "with contention": f"{predicted.contended_seconds:.2f}",
         }
         for predicted in map(scaling.on, counts(most))
     ])  # fmt: skip

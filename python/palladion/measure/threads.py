@@ -18,7 +18,7 @@ class Predicted:
     threads: int
     seconds: float
     """If the memory serves all threads as well as one."""
-    crowded_seconds: float
+    contended_seconds: float
     """If each further thread slows the others as much as it does here."""
 
 
@@ -41,7 +41,7 @@ class Threads:
     """Each with its span."""
 
     @property
-    def crowding(self) -> float:
+    def contention(self) -> float:
         """The share by which each further thread slowed the work of the others in the first run:
         threads share caches and memory, and some share a core."""
         if self.threads == 1:
@@ -54,12 +54,12 @@ class Threads:
         """The seconds on a number of threads."""
         shared = self.work_seconds / count
         apart = shared + self.span_seconds * (1 - 1 / count)
-        return Predicted(count, apart, apart + shared * self.crowding * (count - 1))
+        return Predicted(count, apart, apart + shared * self.contention * (count - 1))
 
     def to_json(self, most: int) -> records.Json:
         """As data for JSON, with predictions for up to ``most`` threads."""
         predicted = [records.to_json(self.on(count)) for count in counts(most)]
-        return {**records.to_json(self), "crowding": self.crowding, "predicted": predicted}
+        return {**records.to_json(self), "contention": self.contention, "predicted": predicted}
 
 
 def measure_threads(
