@@ -139,6 +139,26 @@ fn matrix(k: &dyn Kernels, name: &str, moduli: &[Modulus], shape: (usize, usize)
     );
 }
 
+/// Prints the multiply-adds per nanosecond of both components of `groups x height` combinations of
+/// `inner` ciphertexts, with their products.
+fn combinations(k: &dyn Kernels, (groups, height, inner): (usize, usize, usize)) {
+    const COLUMNS: usize = 1 << 12;
+    let q = prime(34);
+    let m = words(groups * height * inner, 65537);
+    let limbs = |count: usize| vec![words(COLUMNS, q.value()); count];
+    let (x, y) = (limbs(inner), limbs(height));
+    let x: Vec<&[u64]> = x.iter().map(|limb| &limb[..]).collect();
+    let y: Vec<&[u64]> = y.iter().map(|limb| &limb[..]).collect();
+    let mut out = limbs(3 * groups);
+    let mut out: Vec<&mut [u64]> = out.iter_mut().map(|row| &mut row[..]).collect();
+    let ns = median_ns(|| k.tensor_combinations(&q, &m, ([&x, &x], [&y, &y]), &mut out));
+    let products = (2 * m.len() * COLUMNS) as f64;
+    println!(
+        "    {groups:3} x {height:3} x {inner:3} {:31.1}",
+        products / ns
+    );
+}
+
 fn main() {
     let [only, part] = [1, 2].map(|i| std::env::args().nth(i));
     let (only, part) = (only.filter(|name| !name.is_empty()), part.as_deref());
@@ -181,5 +201,15 @@ fn main() {
             1 << 48,
         );
         matrix(k, "60 x 60 bits", &[prime(60); 18], (15, N), 1 << 60);
+        println!("  combinations of a table, 34 bits                  (multiply-adds per ns)");
+        for shape in [
+            (8, 64, 128),
+            (16, 64, 64),
+            (4, 32, 64),
+            (2, 64, 64),
+            (2, 16, 32),
+        ] {
+            combinations(k, shape);
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::automorphism::coefficient_target;
+use crate::combine::{self, Components};
 use crate::quotient::{self, Reciprocal};
 use crate::{Modulus, NttTable, Scalar};
 
@@ -92,6 +93,27 @@ pub trait Kernels: Send + Sync {
         x: (&[&[u64]], u32),
         out: &mut [&mut [u64]],
     );
+
+    /// For each group `g`, the sum over `j` of `(sum_i m[g][j][i] x_i) (x) y_j`: three rows `d_0, d_1,
+    /// d_2` of `out`, with `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`. This is
+    /// the inner loop of a table.
+    ///
+    /// `matrix` is group-major, then by `j`, then by `i`, with entries as in
+    /// [`Kernels::mat_mul_into`]. Entries of at most 2^16 may be faster. There are 1 to 512 `x`
+    /// and 1 to 128 `y`.
+    ///
+    /// # Panics
+    /// Also if there are more or fewer `x` or `y`, or if the matrix has another size.
+    fn tensor_combinations(
+        &self,
+        q: &Modulus,
+        matrix: &[u64],
+        (x, y): (Components, Components),
+        out: &mut [&mut [u64]],
+    ) {
+        combine::check(matrix, x, y, out);
+        combine::tensor_combinations(self, q, matrix, (x, y), out);
+    }
 
     /// `out[k] = round(sum_i y[i][k] / q_i)`, from the reciprocals of the moduli `q_i`: the
     /// quotient of a basis conversion. `y[i]` holds residues modulo `q_i`.
@@ -243,9 +265,7 @@ pub fn available() -> Vec<&'static dyn Kernels> {
         all.push(four);
     }
     #[cfg(target_arch = "x86_64")]
-    if let Some(avx512) = crate::avx512::Avx512::detect() {
-        all.push(avx512);
-    }
+    all.extend(crate::avx512::Avx512::detect());
     #[cfg(target_arch = "wasm32")]
     all.push(&crate::Float);
     all

@@ -2,7 +2,7 @@
 //! with the run.
 
 use crate::backend::{CHOSEN, available};
-use crate::{Kernels, Modulus, NttTable, Reciprocal, Store};
+use crate::{Components, Kernels, Modulus, NttTable, Reciprocal, Store};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The fastest backend, with counters. It counts only passes over whole limbs, because no caller
@@ -111,6 +111,16 @@ impl Kernels for Counted {
         out: &mut [&mut [u64]],
     ) {
         self.inner.mat_mul_into(moduli, m, x, out);
+    }
+
+    fn tensor_combinations(
+        &self,
+        q: &Modulus,
+        matrix: &[u64],
+        factors: (Components, Components),
+        out: &mut [&mut [u64]],
+    ) {
+        self.inner.tensor_combinations(q, matrix, factors, out);
     }
 
     fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {

@@ -38,6 +38,7 @@ mod automorphism;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod backend;
+mod combine;
 mod counted;
 mod float;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -58,6 +59,7 @@ mod wide;
 pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
 pub use backend::{Kernels, Store, available, kernels};
+pub use combine::Components;
 pub use counted::Counted;
 pub use float::Float;
 pub use memory::return_freed;

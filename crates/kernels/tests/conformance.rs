@@ -238,6 +238,79 @@ fn matrix_products_with_a_modulus_per_row() {
     }
 }
 
+/// Groups of combinations, each multiplied with factors, against the sums of their definition.
+fn tensor_combinations_case(
+    q: &Modulus,
+    (groups, height, inner): (usize, usize, usize),
+    columns: usize,
+    entries: u64,
+) {
+    let mut m = words(3, groups * height * inner, entries);
+    // Entries, words and factors at their limits, alone and side by side.
+    m.iter_mut().step_by(5).for_each(|m| *m = entries - 1);
+    let ahead = (inner * height).min(m.len());
+    m[..ahead].fill(entries - 1);
+    let limbs = |seed: u64, count: usize| -> Vec<Vec<u64>> {
+        let limb = |k| {
+            let mut limb = words(seed + k, columns, q.value());
+            limb.iter_mut().step_by(3).for_each(|x| *x = q.value() - 1);
+            limb
+        };
+        (0..count as u64).map(limb).collect()
+    };
+    let x = [limbs(100, inner), limbs(1000, inner)];
+    let y = [limbs(2000, height), limbs(3000, height)];
+    let sum = |g: usize, factors: &[(usize, usize)], c: usize| {
+        let mut sum = 0;
+        for &(a, b) in factors {
+            for (j, y) in y[b].iter().enumerate() {
+                let m = &m[(g * height + j) * inner..][..inner];
+                let terms = m.iter().zip(&x[a]);
+                let p = terms.fold(0, |p, (&m, x)| q.add(p, q.mul(q.reduce(m), x[c])));
+                sum = q.add(sum, q.mul(p, y[c]));
+            }
+        }
+        sum
+    };
+    let parts: [&[(usize, usize)]; 3] = [&[(0, 0)], &[(0, 1), (1, 0)], &[(1, 1)]];
+    let want: Vec<Vec<u64>> = (0..groups)
+        .flat_map(|g| parts.map(|part| (0..columns).map(|c| sum(g, part, c)).collect()))
+        .collect();
+    let [[x0, x1], [y0, y1]] = [&x, &y].map(|parts| {
+        parts
+            .each_ref()
+            .map(|limbs| limbs.iter().map(|limb| &limb[..]).collect::<Vec<_>>())
+    });
+    for backend in backends() {
+        let mut found = vec![vec![7; columns]; 3 * groups];
+        let mut rows: Vec<&mut [u64]> = found.iter_mut().map(|row| &mut row[..]).collect();
+        backend.tensor_combinations(q, &m, ([&x0, &x1], [&y0, &y1]), &mut rows);
+        assert!(
+            found == want,
+            "{}: {groups} x {height} x {inner} x {columns}, {q:?}, entries < {entries}",
+            backend.name()
+        );
+    }
+}
+
+#[test]
+fn tensor_combinations_are_sums_of_products() {
+    for q in moduli() {
+        for shape in [(1, 1, 1), (2, 3, 5), (3, 17, 30), (0, 2, 2)] {
+            for (columns, entries) in [(1, 65537), (16, 65536), (71, 65537), (40, 1 << 17)] {
+                tensor_combinations_case(&q, shape, columns, entries);
+            }
+        }
+    }
+    // Shapes of tables, and the most terms for words of 32 bits, with every size of modulus.
+    for bits in [31, 34, 38, 39, 40] {
+        let q = ntt_prime(bits, 1 << 12);
+        for shape in [(2, 16, 64), (1, 20, 65), (2, 5, 128), (1, 128, 129)] {
+            tensor_combinations_case(&q, shape, 130, 65537);
+        }
+    }
+}
+
 /// Words of a basis conversion, which a backend may cut into pieces, to moduli of two sizes.
 #[test]
 fn matrix_products_of_wide_words() {

@@ -3,10 +3,9 @@
 use crate::basis::Basis;
 use crate::par::{self, for_each_item};
 use crate::poly::{Eval, Poly};
-use kernels::{Modulus, kernels};
+use kernels::kernels;
 
-/// Columns worked on at a time. With 64 left and 32 right factors, a block touches 64 * 2 + 32 * 2
-/// + 32 rows of 4 KB, that is 900 KB, which stays in the L2 cache.
+/// Columns of the shortest strip.
 const BLOCK: usize = 1 << 9;
 
 /// The two components of a ciphertext.
@@ -42,8 +41,11 @@ pub fn tensor_combinations(
     let strips = strips(out.iter_mut().flatten(), basis.len() * per_limb, width);
     for_each_item(strips, |item, mut out| {
         let (i, start) = (item / per_limb, item % per_limb * width);
-        let (x, y) = (rows(x, i), rows(y, i));
-        combine_strip(basis.modulus(i), matrix, &x, &y, (start, &mut out));
+        let columns = start..start + width;
+        let strip = |pairs| rows(pairs, i).map(|rows| slices(&rows, &columns));
+        let ([x0, x1], [y0, y1]) = (strip(x), strip(y));
+        let factors = ([&x0[..], &x1], [&y0[..], &y1]);
+        kernels().tensor_combinations(basis.modulus(i), matrix, factors, &mut out);
     });
     out
 }
@@ -125,46 +127,6 @@ fn width(n: usize, limbs: usize, threads: usize) -> usize {
 /// second components.
 fn rows<'a>(pairs: &[Pair<'a>], i: usize) -> Rows<'a> {
     [0, 1].map(|part| pairs.iter().map(|p| p[part].limb(i)).collect())
-}
-
-/// [`tensor_combinations`] for the strip that begins at column `start`.
-fn combine_strip(
-    q: &Modulus,
-    matrix: &[u64],
-    x: &Rows,
-    y: &Rows,
-    (start, out): (usize, &mut [&mut [u64]]),
-) {
-    let (inner, height) = (x[0].len(), y[0].len());
-    let moduli = vec![*q; height];
-    let mut scratch = [vec![0u64; height * BLOCK], vec![0u64; height * BLOCK]];
-    let width = out.first().map_or(0, |words| words.len());
-    for first in (0..width).step_by(BLOCK) {
-        let columns = first..(first + BLOCK).min(width);
-        let sources = start + columns.start..start + columns.end;
-        let x_block = x.each_ref().map(|rows| slices(rows, &sources));
-        let y_block = y.each_ref().map(|rows| slices(rows, &sources));
-        for (group, m) in matrix.chunks_exact(inner * height).enumerate() {
-            for (part, rows) in scratch.iter_mut().zip(&x_block) {
-                let mut targets: Vec<&mut [u64]> = part
-                    .chunks_exact_mut(BLOCK)
-                    .map(|r| &mut r[..columns.len()])
-                    .collect();
-                kernels().mat_mul_into(&moduli, m, (rows, q.bits()), &mut targets);
-            }
-            let [p0, p1] = scratch.each_ref().map(|part| -> Vec<&[u64]> {
-                part.chunks_exact(BLOCK)
-                    .map(|r| &r[..columns.len()])
-                    .collect()
-            });
-            let [y0, y1] = &y_block;
-            let target = |d: usize| group * 3 + d;
-            kernels().dot_into(q, &mut out[target(0)][columns.clone()], &p0, y0);
-            let (crossed, others) = ([p0, p1.clone()].concat(), [y1.clone(), y0.clone()].concat());
-            kernels().dot_into(q, &mut out[target(1)][columns.clone()], &crossed, &others);
-            kernels().dot_into(q, &mut out[target(2)][columns.clone()], &p1, y1);
-        }
-    }
 }
 
 fn slices<'a>(rows: &[&'a [u64]], columns: &std::ops::Range<usize>) -> Vec<&'a [u64]> {

@@ -3,6 +3,7 @@
 use cost::{ByKind, PASSES};
 use kernels::{Kernels, Modulus, NttTable, kernels};
 use ring::ntt_primes;
+use std::ops::Range;
 use std::sync::OnceLock;
 use std::time::Instant;
 
@@ -11,7 +12,7 @@ const N: usize = 1 << 15;
 /// Limbs of an operand: 32 MiB. As in circuits, operands do not stay in the caches nearest to a
 /// core.
 const LIMBS: usize = 128;
-/// Words of one block of a conversion or a combination.
+/// Words of one block of a conversion.
 const BLOCK: usize = 1024;
 /// Terms of an inner product: the digits of a key switch.
 const DIGITS: usize = 6;
@@ -60,8 +61,8 @@ impl Loops {
         ByKind {
             transforms: self.transforms() / PASSES.transforms,
             inner_products: self.inner_products() / PASSES.inner_products,
-            conversions: self.matrix(21, 3, 34) / PASSES.conversions,
-            combinations: self.matrix(32, 32, 16) / PASSES.combinations,
+            conversions: self.conversion(21, 3) / PASSES.conversions,
+            combinations: self.combinations(),
             others: self.others() / PASSES.others,
         }
     }
@@ -91,26 +92,53 @@ impl Loops {
         })
     }
 
-    /// Products that give `rows` limbs from `inner` limbs, with entries below `2^entry_bits`.
-    fn matrix(&mut self, rows: usize, inner: usize, entry_bits: u32) -> f64 {
+    /// Products that give `rows` limbs from `inner` limbs.
+    fn conversion(&mut self, rows: usize, inner: usize) -> f64 {
         let Self {
             kernels, q, a, b, ..
         } = self;
-        let entry = |i: u64| i.wrapping_mul(0x9e37_79b9) % (1 << entry_bits);
-        let entries: Vec<u64> = (0..(rows * inner) as u64).map(entry).collect();
+        let entries: Vec<u64> = (0..(rows * inner) as u64)
+            .map(|i| q.reduce(mixed(i)))
+            .collect();
         let moduli = vec![*q; rows];
-        let part = N * PIECE / LIMBS; // of each limb
         microseconds(rows * inner, |start| {
-            for start in (start / PIECE * part..).step_by(BLOCK).take(part / BLOCK) {
+            for start in part(start).step_by(BLOCK) {
                 let columns = start..start + BLOCK;
-                let x: Vec<&[u64]> = b[..inner].iter().map(|b| &b[columns.clone()]).collect();
+                let x = cut(&b[..inner], &columns);
                 let mut out: Vec<&mut [u64]> = a[..rows]
                     .iter_mut()
                     .map(|a| &mut a[columns.clone()])
                     .collect();
                 kernels.mat_mul_into(&moduli, &entries, (&x, q.bits()), &mut out);
             }
-        }) * (N / part) as f64
+        }) * (LIMBS / PIECE) as f64
+    }
+
+    /// Combinations and their products, for one second of both on the other machine.
+    fn combinations(&mut self) -> f64 {
+        const GROUPS: usize = 2;
+        const HEIGHT: usize = 32;
+        const INNER: usize = 64;
+        let Self {
+            kernels, q, a, b, ..
+        } = self;
+        let terms = 2 * GROUPS * HEIGHT * INNER; // of two components
+        let products = 4 * GROUPS * HEIGHT;
+        let entries = (0..(GROUPS * HEIGHT * INNER) as u64).map(|i| mixed(i) % (1 << 16));
+        let entries: Vec<u64> = entries.collect();
+        let here = microseconds(1, |start| {
+            let columns = part(start);
+            let (x, y) = (
+                cut(&b[..INNER], &columns),
+                cut(&b[INNER..][..HEIGHT], &columns),
+            );
+            let mut out: Vec<&mut [u64]> = a[..3 * GROUPS]
+                .iter_mut()
+                .map(|a| &mut a[columns.clone()])
+                .collect();
+            kernels.tensor_combinations(q, &entries, ([&x, &x], [&y, &y]), &mut out);
+        }) * (LIMBS / PIECE) as f64;
+        here / (terms as f64 * PASSES.combinations + products as f64 * PASSES.inner_products)
     }
 
     /// A sum, a product with a word and a permutation count as three passes.
@@ -131,6 +159,23 @@ impl Loops {
             }
         })
     }
+}
+
+/// The columns that a sample from `start` on works on: as many words as those of [`PIECE`] limbs.
+fn part(start: usize) -> Range<usize> {
+    let width = N * PIECE / LIMBS;
+    let first = start / PIECE * width;
+    first..first + width
+}
+
+/// Some columns of all limbs.
+fn cut<'a>(limbs: &'a [Vec<u64>], columns: &Range<usize>) -> Vec<&'a [u64]> {
+    limbs.iter().map(|limb| &limb[columns.clone()]).collect()
+}
+
+/// A word for a matrix.
+fn mixed(i: u64) -> u64 {
+    i.wrapping_mul(0x9e37_79b9)
 }
 
 /// Microseconds of one of the `passes` passes of `run`, which is called with the first limb of a

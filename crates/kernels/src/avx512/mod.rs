@@ -10,11 +10,13 @@ mod inverse;
 mod matrix;
 mod permute;
 mod roots;
+mod tiles;
 mod vector;
 mod wide;
 mod wide_sums;
 
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
+use crate::combine::{self, Components};
 use crate::quotient::{self, Reciprocal};
 use crate::{Kernels, Modulus, NttTable, Scalar, Store};
 
@@ -24,15 +26,22 @@ const MIN_MODULUS: u64 = 1 << 10;
 
 /// Proof that this CPU has AVX-512 F, DQ and IFMA: only [`Avx512::detect`] makes one.
 #[derive(Debug)]
-pub(crate) struct Avx512(());
+pub(crate) struct Avx512 {
+    /// Whether the matrix unit is used. It is there, then.
+    tiles: bool,
+}
 
 impl Avx512 {
-    pub(crate) fn detect() -> Option<&'static Self> {
-        static HERE: Avx512 = Avx512(());
+    /// Without the matrix unit, and with it where there is one.
+    pub(crate) fn detect() -> impl Iterator<Item = &'static dyn Kernels> {
+        static PLAIN: Avx512 = Avx512 { tiles: false };
+        static WITH_TILES: Avx512 = Avx512 { tiles: true };
         let here = is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512ifma");
-        here.then_some(&HERE)
+        let plain = here.then_some(&PLAIN as &dyn Kernels);
+        let with_tiles = (here && tiles::allowed()).then_some(&WITH_TILES as &dyn Kernels);
+        plain.into_iter().chain(with_tiles)
     }
 }
 
@@ -59,7 +68,7 @@ macro_rules! dispatch {
 
 impl Kernels for Avx512 {
     fn name(&self) -> &'static str {
-        "avx512"
+        if self.tiles { "amx" } else { "avx512" }
     }
 
     fn ntt(&self, table: &NttTable, a: &mut [u64]) {
@@ -220,6 +229,22 @@ impl Kernels for Avx512 {
             // SAFETY: as above.
             |(moduli, m, out)| unsafe { wide_sums::mat_mul(moduli, m, x, out) },
         );
+    }
+
+    fn tensor_combinations(
+        &self,
+        q: &Modulus,
+        matrix: &[u64],
+        (x, y): (Components, Components),
+        out: &mut [&mut [u64]],
+    ) {
+        combine::check(matrix, x, y, out);
+        if self.tiles && q.value() >= MIN_MODULUS && tiles::fits(q, matrix, x[0].len()) {
+            // SAFETY: `self` proves that the CPU has the features and the unit.
+            unsafe { tiles::tensor_combinations(q, matrix, (x, y), out) }
+        } else {
+            combine::tensor_combinations(self, q, matrix, (x, y), out);
+        }
     }
 
     fn lift_into(&self, q: &Modulus, out: &mut [u64], a: &[i32]) {
