@@ -17,6 +17,7 @@ use super::dot::Reduction;
 use super::vector::*;
 use crate::Modulus;
 use crate::aligned::Line;
+use crate::array::array;
 use crate::combine::Components;
 use unit::{DIAGONALS, LEFT, RIGHT, ROW, ROWS, Sums, Unit};
 
@@ -163,7 +164,7 @@ impl Shape {
             let (k, row) = (4 * four / self.depth, four % (self.depth / 4));
             for tile in 0..columns.len().div_ceil(16) {
                 let first = columns.start + 16 * tile;
-                let words = std::array::from_fn(|i| match rows.get(i) {
+                let words: [_; 4] = array!(i => match rows.get(i) {
                     Some(row) => pair(&row[first..columns.end.min(first + 16)]),
                     None => [zero(); 2],
                 });
@@ -201,8 +202,14 @@ fn pair(words: &[u64]) -> [V; 2] {
 fn planes(rows: [[V; 2]; 4]) -> [V; RIGHT] {
     const ODD: __mmask16 = 0xaaaa;
     // Lower and upper halves of the words, 16 lanes each.
-    let lower = rows.map(|[a, b]| _mm512_mask_blend_epi32(ODD, a, _mm512_slli_epi64::<32>(b)));
-    let upper = rows.map(|[a, b]| _mm512_mask_blend_epi32(ODD, _mm512_srli_epi64::<32>(a), b));
+    let lower: [V; 4] = array!(i => {
+        let [a, b] = rows[i];
+        _mm512_mask_blend_epi32(ODD, a, _mm512_slli_epi64::<32>(b))
+    });
+    let upper: [V; 4] = array!(i => {
+        let [a, b] = rows[i];
+        _mm512_mask_blend_epi32(ODD, _mm512_srli_epi64::<32>(a), b)
+    });
     // A transposition of 4 x 4 bytes in each lane: bytes of two rows, then of four.
     let even = _mm512_set1_epi32(0x00ff_00ff);
     let low = _mm512_set1_epi32(0x0000_ffff);
@@ -323,9 +330,9 @@ impl Product {
         let combined = combined.chunks_exact_mut(COLUMNS / 8).take(rows);
         for (r, row) in combined.enumerate() {
             // SAFETY: a line is one vector.
-            let d = |i: usize| unsafe { load(sums[i][r].0.as_ptr()) };
-            let pair = |i: usize| _mm512_add_epi32(d(i), _mm512_slli_epi32::<8>(d(i + 1)));
-            let (e0, e1, e2) = (pair(0), pair(2), pair(4));
+            let d: [V; DIAGONALS] = array!(i => unsafe { load(sums[i][r].0.as_ptr()) });
+            let [e0, e1, e2] = array!(i =>
+                _mm512_add_epi32(d[2 * i], _mm512_slli_epi32::<8>(d[2 * i + 1])));
             let even = add(
                 add(
                     _mm512_and_si512(e0, half),
@@ -378,14 +385,13 @@ impl Product {
                 .zip(totals.chunks_exact(6))
             {
                 // SAFETY: a line is one vector.
-                let [lower, upper] =
-                    [0, 1].map(|half| unsafe { load(totals[2 * d + half].0.as_ptr()) });
+                let sum: [V; 2] = array!(i => unsafe { load(totals[2 * d + i].0.as_ptr()) });
                 let mask = if words.len() == 8 {
                     0xff
                 } else {
                     (1u8 << words.len()) - 1
                 };
-                let v = self.reduction.run(lower, upper);
+                let v = self.reduction.run(sum[0], sum[1]);
                 // SAFETY: the mask keeps the lanes within `words`.
                 unsafe { _mm512_mask_storeu_epi64(words.as_mut_ptr().cast(), mask, v) };
             }
@@ -400,14 +406,17 @@ fn add_products(factors: [&[Line]; 4], rows: usize, vector: usize, totals: &mut 
     const LINES: usize = COLUMNS / 8;
     let [p0, p1, y0, y1] = factors.map(|lines| &lines[..rows * LINES]);
     let totals = &mut totals[6 * vector..6 * (vector + 2)];
-    // SAFETY: a line is one vector.
-    let read = |line: &Line| unsafe { load(line.0.as_ptr()) };
-    let mut sums: [[V; 6]; 2] =
-        [0, 1].map(|v| [0, 1, 2, 3, 4, 5].map(|i| read(&totals[6 * v + i])));
+    let mut sums: [[V; 6]; 2] = array!(v => {
+        let totals = &totals[6 * v..];
+        // SAFETY: a line is one vector.
+        array!(i => unsafe { load(totals[i].0.as_ptr()) })
+    });
     for r in 0..rows {
         for (v, [l0, h0, l1, h1, l2, h2]) in sums.iter_mut().enumerate() {
+            let lines = [p0, p1, y0, y1];
             let at = r * LINES + vector + v;
-            let [p0, p1, y0, y1] = [p0, p1, y0, y1].map(|x| read(&x[at]));
+            // SAFETY: as above.
+            let [p0, p1, y0, y1] = array!(i => unsafe { load(lines[i][at].0.as_ptr()) });
             (*l0, *h0) = (low(*l0, p0, y0), high(*h0, p0, y0));
             (*l1, *h1) = (low(*l1, p0, y1), high(*h1, p0, y1));
             (*l1, *h1) = (low(*l1, p1, y0), high(*h1, p1, y0));
