@@ -185,10 +185,7 @@ impl Needs {
     /// two.
     pub fn byte_len(&self, params: &LoopParams) -> Result<usize> {
         let (rlwe, small) = (params.bfv().rlwe(), params.small());
-        let switch_key = |level: usize| {
-            let limbs = level + 1 + rlwe.special().len();
-            2 * limbs * SwitchKey::digit_count(rlwe, level) * rlwe.n() * size_of::<u64>()
-        };
+        let switch_key = |level: usize| SwitchKey::byte_len_at(rlwe, level);
         let mut bytes = self.packing_byte_len(params, packing::key_len)?;
         for need in self.each() {
             bytes += match need {
@@ -201,14 +198,14 @@ impl Needs {
         Ok(bytes)
     }
 
-    /// Working memory of making and writing the largest key, in bytes. Its digits are counted
-    /// twice: each exists once as it is made and once as it is kept.
+    /// Working memory of making and writing the largest key, in bytes: the key, and six polynomials
+    /// beside it. Those are both secrets, a body and a mask, their product and the errors.
     pub fn writing_byte_len(&self, params: &LoopParams) -> usize {
         let rlwe = params.bfv().rlwe();
         let levels = self.galois.values().copied();
         let top = levels.chain(self.relinearize).max().unwrap_or(0);
-        let words = 2 * rlwe.extended(top).len() * SwitchKey::digit_count(rlwe, top) * rlwe.n();
-        2 * words * size_of::<u64>()
+        let polynomial = rlwe.extended(top).len() * rlwe.n() * size_of::<u64>();
+        SwitchKey::byte_len_at(rlwe, top) + 6 * polynomial
     }
 
     /// Memory that the baby steps of all packings take, in bytes. They are made from the keys.

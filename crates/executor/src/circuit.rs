@@ -9,6 +9,7 @@ use lower::names;
 use ring::Basis;
 use ring::sample::Seed;
 use rlwe::Ciphertext;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use trace::{Counts, Trace, Type};
 
@@ -62,14 +63,16 @@ impl Outside for CircuitOutside<'_> {
         let part = match names::place_of_given(name) {
             Some((input, component)) => {
                 let input = self.inputs.get(input);
-                input.and_then(|ct| ct.components().get(component))
+                input
+                    .and_then(|ct| ct.components().get(component))
+                    .map(Cow::Borrowed)
             }
             None => name.rsplit_once('/').and_then(|(seed, index)| {
                 let index = index.parse().ok()?;
-                self.keys.body(seed, index)
+                self.keys.body(seed, index).map(Cow::Owned)
             }),
         };
-        limbs_of(name, part, ty)
+        limbs_of(name, part.as_deref(), ty)
     }
 
     fn seed(&mut self, name: &str) -> Result<Seed> {

@@ -37,9 +37,9 @@ impl<'a> From<&'a Keys> for SwitchKeys<'a> {
 
 impl<'a> SwitchKeys<'a> {
     /// Body `index` of the key whose seed has this name.
-    pub fn body(&self, seed: &str, index: usize) -> Option<&'a Poly<Eval>> {
+    pub fn body(&self, seed: &str, index: usize) -> Option<Poly<Eval>> {
         let key = self.key(seed)?;
-        (index < key.digits()).then(|| key.digit(index, 0))
+        (index < key.digits()).then(|| key.digit(index, 0).to_poly())
     }
 
     /// The seed of the key with this name.

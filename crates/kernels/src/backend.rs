@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::automorphism::coefficient_target;
 use crate::combine::{self, Components};
+use crate::packed::{self, PackedWords};
 use crate::quotient::{self, Reciprocal};
 use crate::{Modulus, NttTable, Scalar};
 
@@ -73,6 +74,15 @@ pub trait Kernels: Send + Sync {
     fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]);
     /// `acc[i] += sum over k of a[k][i] * b[k][i]`; as [`Kernels::dot_into`].
     fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]);
+
+    /// As [`Kernels::dot_into`], with the terms of `b` packed.
+    ///
+    /// # Panics
+    /// As [`Kernels::dot_into`], and if the terms of `b` differ in the bytes of a word.
+    fn dot_packed_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[PackedWords]) {
+        packed::check(out, a, b);
+        packed::dot(self, q, out, a, b);
+    }
 
     /// `out[r][c] = sum over k of m[r * inner + k] * x[k][c] mod moduli[r]`, `inner = x.len()`.
     ///

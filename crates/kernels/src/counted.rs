@@ -2,7 +2,7 @@
 //! with the run.
 
 use crate::backend::{CHOSEN, available};
-use crate::{Components, Kernels, Modulus, NttTable, Reciprocal, Store};
+use crate::{Components, Kernels, Modulus, NttTable, PackedWords, Reciprocal, Store};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The fastest backend, with counters. It counts only passes over whole limbs, because no caller
@@ -101,6 +101,10 @@ impl Kernels for Counted {
 
     fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
         self.inner.dot_add_assign(q, acc, a, b);
+    }
+
+    fn dot_packed_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[PackedWords]) {
+        self.inner.dot_packed_into(q, out, a, b);
     }
 
     fn mat_mul_into(

@@ -10,6 +10,7 @@
 //!   gives the same words, for inputs in the ranges the trait states.
 //! - [`Store`]: whether a sum's words go into the caches or past them.
 //! - [`AlignedWords`]: memory aligned to cache lines, on which kernels are fastest.
+//! - [`PackedWords`]: words in as few bytes as they need, for keys.
 //! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
 //!
 //! Narrow moduli stay below 2^50 because the multiplier of AVX-512 IFMA takes 52-bit words. Two
@@ -50,6 +51,7 @@ mod modulus;
 #[doc(hidden)]
 pub mod naive;
 mod ntt;
+mod packed;
 mod prime;
 mod quotient;
 mod scalar;
@@ -65,6 +67,7 @@ pub use float::Float;
 pub use memory::return_freed;
 pub use modulus::Modulus;
 pub use ntt::NttTable;
+pub use packed::PackedWords;
 pub use prime::is_prime;
 pub use quotient::Reciprocal;
 pub use scalar::Scalar;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{backends, ntt_prime, words};
-use palladion_kernels::{Kernels, Modulus, Reciprocal, Scalar, Store};
+use palladion_kernels::{Kernels, Modulus, PackedWords, Reciprocal, Scalar, Store};
 use proptest::prelude::*;
 
 /// Lengths around the width of a vector, of four vectors and of a matrix panel; and one limb.
@@ -165,6 +165,23 @@ fn dot_products_up_to_256_terms() {
             k.dot_add_assign(q, &mut sum, &a, &b);
             k.dot_into(q, out, &a, &b);
             out.extend(sum);
+        });
+    }
+}
+
+#[test]
+fn dot_products_with_packed_terms() {
+    for terms in [0, 1, 5, 256] {
+        compare("dot_packed_into", |k, q, out, a, b| {
+            let width = PackedWords::width(q);
+            let mut bytes = vec![0; width * b.len()];
+            PackedWords::pack(b, width, &mut bytes);
+            let packed = vec![PackedWords::new(&bytes, width); terms];
+            let a = vec![a; terms];
+            k.dot_packed_into(q, out, &a, &packed);
+            let mut plain = out.clone();
+            k.dot_into(q, &mut plain, &a, &vec![b; terms]);
+            assert_eq!(*out, plain, "{q:?}");
         });
     }
 }

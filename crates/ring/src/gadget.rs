@@ -13,7 +13,7 @@ use crate::basis::Basis;
 use crate::convert::{BasisConverter, blocks};
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Eval, Poly};
-use kernels::{Modulus, kernels};
+use kernels::{Modulus, PackedWords, kernels};
 use std::ops::Range;
 
 /// Columns of an inner product worked on at a time. Five digits of a block, 160 KB, stay in the L2
@@ -93,7 +93,7 @@ impl Gadget {
         &self,
         d: Poly<Coeff>,
         own: Option<&Poly<Eval>>,
-        key: impl Fn(usize, usize, usize) -> &'a [u64] + Sync,
+        key: impl Fn(usize, usize, usize) -> PackedWords<'a> + Sync,
     ) -> [Poly<Eval>; 2] {
         assert!(
             d.basis().values() == self.extended.prefix(d.limbs()).values()
@@ -149,7 +149,7 @@ impl Gadget {
         group: &Range<usize>,
         (scaled, quotients): (&Poly<Coeff>, &[Vec<u64>]),
         own: &Poly<Eval>,
-        key: &(impl Fn(usize, usize, usize) -> &'a [u64] + Sync),
+        key: &(impl Fn(usize, usize, usize) -> PackedWords<'a> + Sync),
         outputs: Vec<(&mut [u64], &mut [u64])>,
     ) {
         let basis = self.extended.slice(group.clone());
@@ -197,13 +197,13 @@ impl Gadget {
 }
 
 /// Two inner products with the same left factors, limb by limb. Limb `i` of result `p` is
-/// `sum_k left_k * right_k[p]`, where `factors(i)` gives the slices.
+/// `sum_k left_k * right_k[p]`, where `factors(i)` gives the limbs.
 ///
 /// # Panics
 /// If there are not as many left factors as right ones.
 pub fn dot_pairs<'a>(
     basis: &Basis,
-    factors: impl Fn(usize) -> (Vec<&'a [u64]>, [Vec<&'a [u64]>; 2]) + Sync,
+    factors: impl Fn(usize) -> (Vec<&'a [u64]>, [Vec<PackedWords<'a>>; 2]) + Sync,
 ) -> [Poly<Eval>; 2] {
     let mut out = [(); 2].map(|()| Poly::stale(basis));
     let [out0, out1] = &mut out;
@@ -315,14 +315,14 @@ fn add_dot_pair(q: &Modulus, out: &mut [&mut [u64]; 2], left: &[&[u64]], right: 
 }
 
 /// Both inner products of one limb. Each block of the left factors is read from memory once.
-fn dot_pair(q: &Modulus, out: [&mut [u64]; 2], left: &[&[u64]], right: &[Vec<&[u64]>; 2]) {
+fn dot_pair(q: &Modulus, out: [&mut [u64]; 2], left: &[&[u64]], right: &[Vec<PackedWords>; 2]) {
     let [out0, out1] = out;
     let blocks = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));
     for (start, (out0, out1)) in (0..).step_by(BLOCK).zip(blocks) {
         let columns = start..start + out0.len();
-        let cut = |rows: &[&'_ [u64]], out: &mut [u64], left: &[&[u64]]| {
-            let rows: Vec<&[u64]> = rows.iter().map(|r| &r[columns.clone()]).collect();
-            kernels().dot_into(q, out, left, &rows);
+        let cut = |rows: &[PackedWords], out: &mut [u64], left: &[&[u64]]| {
+            let rows: Vec<PackedWords> = rows.iter().map(|r| r.slice(columns.clone())).collect();
+            kernels().dot_packed_into(q, out, left, &rows);
         };
         let left: Vec<&[u64]> = left.iter().map(|l| &l[columns.clone()]).collect();
         cut(&right[0], out0, &left);

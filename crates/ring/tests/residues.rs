@@ -4,8 +4,8 @@
 
 use num_bigint::{BigInt, BigUint, Sign};
 use palladion_ring::{
-    Basis, BasisConverter, Coeff, Divider, Eval, Gadget, Modulus, Poly, Scaler, ToModulus,
-    eval_automorphism_index, ntt_primes, ntt_primes_avoiding, tensor, tensor_coeff,
+    Basis, BasisConverter, Coeff, Divider, Eval, Gadget, Modulus, PackedPoly, Poly, Scaler,
+    ToModulus, eval_automorphism_index, ntt_primes, ntt_primes_avoiding, tensor, tensor_coeff,
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -450,7 +450,12 @@ fn a_gadget_product_is_the_inner_product_of_its_digits() {
             }
             sum
         });
-        let limb = |j: usize, part: usize, i: usize| key[j][part].limb(i);
+        let packed: Vec<[PackedPoly; 2]> = key
+            .iter()
+            .map(|key| key.each_ref().map(PackedPoly::from))
+            .collect();
+        assert_eq!(packed[0][1].to_poly(), key[0][1]);
+        let limb = |j: usize, part: usize, i: usize| packed[j][part].limb(i);
         assert_eq!(gadget.product(d.clone(), Some(&own), limb), want);
         assert_eq!(gadget.product(d, None, limb), want);
     }

@@ -255,7 +255,7 @@ impl Writer {
     pub fn switch_key(&mut self, key: &SwitchKey) {
         self.u64(key.level() as u64);
         self.seed(key.seed());
-        (0..key.digits()).for_each(|j| self.poly(key.digit(j, 0)));
+        (0..key.digits()).for_each(|j| self.poly(&key.digit(j, 0).to_poly()));
     }
 
     /// Appends a key of the dimension switch: seed, bodies.

@@ -6,7 +6,7 @@ use crate::key_id::KeyId;
 use crate::params::Params;
 use rand::CryptoRng;
 use ring::sample::{self, Masks, Seed};
-use ring::{Basis, Coeff, Eval, Poly};
+use ring::{Basis, Coeff, Eval, PackedPoly, Poly};
 use std::collections::BTreeMap;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
@@ -232,7 +232,7 @@ pub struct SwitchKey {
     /// switches. In keys of products and of automorphisms, both are the identity of one secret.
     ids: [KeyId; 2],
     /// The pair `(b_j, a_j)` of each digit, over `Q_level P`. `a_j` expands from the seed.
-    digits: Vec<[Poly<Eval>; 2]>,
+    digits: Vec<[PackedPoly; 2]>,
 }
 
 impl SwitchKey {
@@ -269,7 +269,7 @@ impl SwitchKey {
                 let mut b = Poly::from_signed(&basis, &errors).into_eval();
                 b.sub_assign(&Zeroizing::new(a.mul(&to)));
                 b.add_scaled_prefix(&from, |i| if own.contains(&i) { special[i] } else { 0 });
-                [b, a]
+                [&b, &a].map(PackedPoly::from)
             })
             .collect();
         Self {
@@ -298,7 +298,7 @@ impl SwitchKey {
             .map(|(j, b)| {
                 assert_eq!(b.basis(), &basis, "bodies over Q_level P");
                 let a = sample::uniform_from_seed(&basis, &seed, j as u32);
-                [b, a]
+                [&b, &a].map(PackedPoly::from)
             })
             .collect();
         Self {
@@ -355,7 +355,7 @@ impl SwitchKey {
     }
 
     /// Component `part` of digit `j`. Part 0 is the body, part 1 the mask.
-    pub fn digit(&self, j: usize, part: usize) -> &Poly<Eval> {
+    pub fn digit(&self, j: usize, part: usize) -> &PackedPoly {
         &self.digits[j][part]
     }
 
@@ -366,11 +366,13 @@ impl SwitchKey {
 
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
-        self.digits
-            .iter()
-            .flatten()
-            .map(|p| p.words().len() * 8)
-            .sum()
+        self.digits.iter().flatten().map(PackedPoly::byte_len).sum()
+    }
+
+    /// As [`SwitchKey::byte_len`], of a key for levels up to `level`.
+    pub fn byte_len_at(params: &Params, level: usize) -> usize {
+        let pair = 2 * PackedPoly::bytes_over(&params.extended(level));
+        Self::digit_count(params, level) * pair
     }
 }
 

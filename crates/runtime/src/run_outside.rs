@@ -12,6 +12,7 @@ use lower::names;
 use ring::sample::Seed;
 use ring::{Eval, Poly};
 use sim::vector::{Machine, Streams, Work};
+use std::borrow::Cow;
 use trace::{Counts, Trace, Type};
 
 /// Keys and query of a run, and the results as they are stored.
@@ -120,7 +121,7 @@ impl<'a> RunOutside<'a> {
     }
 
     /// The body of a key or ciphertext, by name.
-    fn body(&self, name: &str) -> Option<&Poly<Eval>> {
+    fn body(&self, name: &str) -> Option<Cow<'_, Poly<Eval>>> {
         let (seed, index) = name.rsplit_once('/')?;
         let index: usize = index.parse().ok()?;
         if seed == names::QUERY {
@@ -130,16 +131,24 @@ impl<'a> RunOutside<'a> {
                 .get(index)?
                 .rlwe()
                 .components()
-                .first();
+                .first()
+                .map(Cow::Borrowed);
         }
         if seed == names::DIMENSION {
-            return self.keys.switch().ok()?.bodies().nth(index);
+            return self
+                .keys
+                .switch()
+                .ok()?
+                .bodies()
+                .nth(index)
+                .map(Cow::Borrowed);
         }
         if let Some(values) = seed.strip_prefix(names::PACKINGS) {
             let key = self.keys.packing(values.parse().ok()?).ok()?;
-            return key.ciphertexts().get(index)?.rlwe().components().first();
+            let components = key.ciphertexts().get(index)?.rlwe().components();
+            return components.first().map(Cow::Borrowed);
         }
-        self.switch_keys().body(seed, index)
+        self.switch_keys().body(seed, index).map(Cow::Owned)
     }
 
     fn switch_keys(&self) -> SwitchKeys<'_> {
@@ -170,7 +179,7 @@ impl Outside for RunOutside<'_> {
         let held = self.from.and_then(|from| from.limbs(name));
         match held.filter(|limbs| limbs.len() == ty.limbs.len()) {
             Some(limbs) => Ok(limbs),
-            None => limbs_of(name, self.body(name), ty),
+            None => limbs_of(name, self.body(name).as_deref(), ty),
         }
     }
 

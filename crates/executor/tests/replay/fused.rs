@@ -4,7 +4,7 @@ use crate::replay::Names;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::{Seed, uniform_from_seed};
-use ring::{Basis, Divider, Eval, Gadget, Poly, ntt_primes};
+use ring::{Basis, Divider, Eval, Gadget, PackedPoly, Poly, ntt_primes};
 use rlwe::lwe::LweBatch;
 use rlwe::{Ciphertext, DimensionKey, DimensionParams};
 use trace::{Builder, Limbs, Trace, TraceBuilder, Type, ValueId};
@@ -102,7 +102,11 @@ fn products_with_a_key_are_those_of_the_gadget() {
     }
     let names = run(builder, names);
     let gadget = Gadget::new(&q, &special, digits.into_iter());
-    let expected = gadget.product(x.to_coeff(), None, |j, part, i| key[j][part].limb(i));
+    let packed: Vec<[PackedPoly; 2]> = key
+        .iter()
+        .map(|key| key.each_ref().map(PackedPoly::from))
+        .collect();
+    let expected = gadget.product(x.to_coeff(), None, |j, part, i| packed[j][part].limb(i));
     let found = [names.stored("y/0"), names.stored("y/1")];
     assert_eq!(found, expected.each_ref().map(limbs));
 }

@@ -8,6 +8,7 @@ mod elementwise;
 mod forward;
 mod inverse;
 mod matrix;
+mod packed;
 mod permute;
 mod roots;
 mod tiles;
@@ -18,7 +19,7 @@ mod wide_sums;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
 use crate::combine::{self, Components};
 use crate::quotient::{self, Reciprocal};
-use crate::{Kernels, Modulus, NttTable, Scalar, Store};
+use crate::{Kernels, Modulus, NttTable, PackedWords, Scalar, Store};
 
 /// The smallest modulus for which the constants of [`vector::Consts`] are in range. Smaller ones,
 /// of no use in practice, go to the scalar reference.
@@ -208,6 +209,17 @@ impl Kernels for Avx512 {
             dot::dot::<true>(q, acc, a, b),
             wide_sums::dot::<true>(q, acc, a, b)
         )
+    }
+
+    fn dot_packed_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[PackedWords]) {
+        crate::packed::check(out, a, b);
+        let here = is_x86_feature_detected!("avx512vbmi") && is_x86_feature_detected!("avx512bw");
+        if here && !q.is_wide() && q.value() >= MIN_MODULUS {
+            // SAFETY: `self` and the line above prove that the CPU has the features.
+            unsafe { packed::dot(q, out, a, b) }
+        } else {
+            crate::packed::dot(self, q, out, a, b);
+        }
     }
 
     fn mat_mul_into(
