@@ -80,7 +80,7 @@ def test_predicted_memory_grows_with_what_is_held() -> None:
     peaks = [
         _native.compile(text, batch).costs()["predicted_peak_memory_bytes"] for batch in (1, 32)
     ]
-    assert 1.4e9 < peaks[0] < peaks[1] < 3.5e9
+    assert 1.1e9 < peaks[0] < peaks[1] < 3.5e9
 
 
 def test_a_mode_and_a_number_of_images_exclude_each_other() -> None:

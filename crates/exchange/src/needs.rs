@@ -198,14 +198,14 @@ impl Needs {
         Ok(bytes)
     }
 
-    /// Working memory of making and writing the largest key, in bytes: the key, and six polynomials
-    /// beside it. Those are both secrets, a body and a mask, their product and the errors.
+    /// Working memory of making and writing the largest key, in bytes: the key, its bytes in a file,
+    /// and six polynomials, namely both secrets, a body and a mask, their product and the errors.
     pub fn writing_byte_len(&self, params: &LoopParams) -> usize {
         let rlwe = params.bfv().rlwe();
         let levels = self.galois.values().copied();
         let top = levels.chain(self.relinearize).max().unwrap_or(0);
         let polynomial = rlwe.extended(top).len() * rlwe.n() * size_of::<u64>();
-        SwitchKey::byte_len_at(rlwe, top) + 6 * polynomial
+        SwitchKey::byte_len_at(rlwe, top) + rlwe::bytes::switch_key_len(rlwe, top) + 6 * polynomial
     }
 
     /// Memory that the baby steps of all packings take, in bytes. They are made from the keys.

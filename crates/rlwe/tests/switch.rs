@@ -216,9 +216,10 @@ fn galois_keys_map_phases_at_every_level_up_to_theirs() {
     );
     let missing = keys.get(7).map(|_| ()).unwrap_err();
     assert_eq!(missing, Error::MissingGaloisKey { element: 7 });
-    // Two polynomials per digit, over the level and the special moduli.
-    let words = [(2, 9), (1, 4), (2, 7)].map(|(digits, limbs)| 2 * digits * limbs * n);
-    assert_eq!(keys.byte_len(), 8 * words.iter().sum::<usize>());
+    // Two polynomials per digit, over the level and three special moduli: words of 5 and 6 bytes.
+    let bytes =
+        [(2, 6), (1, 1), (2, 4)].map(|(digits, limbs)| 2 * digits * (5 * limbs + 6 * 3) * n);
+    assert_eq!(keys.byte_len(), bytes.iter().sum::<usize>());
 }
 
 #[test]
