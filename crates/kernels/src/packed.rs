@@ -4,8 +4,9 @@ use crate::backend::{MAX_DOT, check_lengths};
 use crate::{Kernels, Modulus};
 use std::ops::Range;
 
-/// Words worked on at a time by a backend that unpacks them first: 256 terms take 1 MB.
-const BLOCK: usize = 1 << 9;
+/// Words worked on at a time by a backend that unpacks them first. Five terms and their factors, 20
+/// KB, stay in the L1 cache.
+const BLOCK: usize = 1 << 8;
 
 /// Calls the function for words of a constant number of bytes.
 macro_rules! each_width {
@@ -90,7 +91,8 @@ impl<'a> PackedWords<'a> {
         each_width!(self.width, unpack(self.bytes, out));
     }
 
-    #[cfg(target_arch = "x86_64")]
+    /// The bytes, and how many a word has.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) fn parts(&self) -> (&'a [u8], usize) {
         (self.bytes, self.width)
     }
@@ -137,7 +139,7 @@ pub(crate) fn dot<K: Kernels + ?Sized>(
         let words = scratch.chunks_exact_mut(out.len()).zip(b);
         let b: Vec<&[u64]> = words
             .map(|(words, b)| {
-                b.slice(columns.clone()).unpack_into(words);
+                kernels.unpack_into(words, &b.slice(columns.clone()));
                 &*words
             })
             .collect();

@@ -179,6 +179,11 @@ fn dot_products_with_packed_terms() {
             let packed = vec![PackedWords::new(&bytes, width); terms];
             let a = vec![a; terms];
             k.dot_packed_into(q, out, &a, &packed);
+            if let Some(words) = packed.first() {
+                let mut found = vec![1; b.len()];
+                k.unpack_into(&mut found, words);
+                assert_eq!(found, b, "{}: {q:?}", k.name());
+            }
             let mut plain = out.clone();
             k.dot_into(q, &mut plain, &a, &vec![b; terms]);
             assert_eq!(*out, plain, "{q:?}");

@@ -14,13 +14,14 @@ mod dot;
 mod elementwise;
 mod float;
 mod matrix;
+mod packed;
 mod sums;
 mod transform;
 
 use self::sums::MIN_BITS;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
 use crate::quotient::{self, Reciprocal};
-use crate::{Kernels, Modulus, NttTable, Scalar, Store, lanes};
+use crate::{Kernels, Modulus, NttTable, PackedWords, Scalar, Store, lanes};
 
 /// Proof that this CPU has the operations of [`lanes`]: only [`Four::detect`] makes one.
 #[derive(Debug)]
@@ -132,6 +133,12 @@ impl Kernels for Four {
     fn reduce_into(&self, q: &Modulus, out: &mut [u64], a: &[u64]) {
         check_lengths(out, [a.len()]);
         dispatch!(q, elementwise::reduce_into(q, out, a))
+    }
+
+    fn unpack_into(&self, out: &mut [u64], words: &PackedWords) {
+        check_lengths(out, [words.len()]);
+        // SAFETY: `self` proves that the CPU has the features.
+        unsafe { packed::unpack(words, out) }
     }
 
     fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {

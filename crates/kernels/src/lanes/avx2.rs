@@ -85,6 +85,35 @@ pub(crate) unsafe fn load(p: *const u64) -> I {
     unsafe { _mm256_loadu_si256(p.cast()) }
 }
 
+/// For a shuffle of two words of `width` bytes in each half. No byte goes to where the sign bit is.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) fn places(width: usize) -> I {
+    let mut from = [0x80u8; 32];
+    for word in 0..4 {
+        for byte in 0..width {
+            from[8 * word + byte] = (word % 2 * width + byte) as u8;
+        }
+    }
+    // SAFETY: 32 bytes are one vector.
+    unsafe { _mm256_loadu_si256(from.as_ptr().cast()) }
+}
+
+/// # Safety
+/// 16 bytes at `p` and at `p + second` are readable.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub(crate) unsafe fn unpack_words(p: *const u8, second: usize, places: I) -> I {
+    // SAFETY: the caller's promise; loadu needs no alignment.
+    let (low, high) = unsafe {
+        (
+            _mm_loadu_si128(p.cast()),
+            _mm_loadu_si128(p.add(second).cast()),
+        )
+    };
+    _mm256_shuffle_epi8(_mm256_set_m128i(high, low), places)
+}
+
 /// # Safety
 /// 32 bytes at `p` are writable.
 #[inline]

@@ -128,6 +128,32 @@ pub(crate) unsafe fn load(p: *const u64) -> I {
     unsafe { I(vld1q_u64(p), vld1q_u64(p.add(2))) }
 }
 
+/// For a look-up of two words of `width` bytes. Bytes of a place beyond the last are zero.
+#[inline(always)]
+pub(crate) fn places(width: usize) -> I {
+    let mut from = [0xffu8; 16];
+    for word in 0..2 {
+        for byte in 0..width {
+            from[8 * word + byte] = (word * width + byte) as u8;
+        }
+    }
+    // SAFETY: AArch64 has NEON, and 16 bytes are one vector.
+    let half = unsafe { vreinterpretq_u64_u8(vld1q_u8(from.as_ptr())) };
+    I(half, half)
+}
+
+/// # Safety
+/// 16 bytes at `p` and at `p + second` are readable.
+#[inline(always)]
+pub(crate) unsafe fn unpack_words(p: *const u8, second: usize, places: I) -> I {
+    // SAFETY: the caller's promise, and AArch64 has NEON; ld1 needs no alignment.
+    let half = |p: *const u8, places: uint64x2_t| unsafe {
+        vreinterpretq_u64_u8(vqtbl1q_u8(vld1q_u8(p), vreinterpretq_u8_u64(places)))
+    };
+    // SAFETY: as above.
+    I(half(p, places.0), half(unsafe { p.add(second) }, places.1))
+}
+
 /// # Safety
 /// 32 bytes at `p` are writable.
 #[inline(always)]
