@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use palladion_kernels::{Kernels, Modulus, NttTable, Store, available, is_prime};
+use palladion_kernels::{Kernels, Modulus, NttTable, PackedWords, Store, available, is_prime};
 
 const N: usize = 1 << 15;
 
@@ -109,6 +109,18 @@ fn element_wise(k: &dyn Kernels) {
     });
     line("dot_into, 16 terms", &mut |q, o, a, b| {
         k.dot_into(q, o, &[a; 16], &[b; 16])
+    });
+    let mut bytes = vec![0; 8 * N];
+    line("dot_packed_into, 5", &mut |q, o, a, b| {
+        let width = PackedWords::width(q);
+        let bytes = &mut bytes[..width * N];
+        if bytes.iter().all(|&byte| byte == 0) {
+            PackedWords::pack(b, width, bytes);
+        }
+        k.dot_packed_into(q, o, &[a; 5], &[PackedWords::new(bytes, width); 5])
+    });
+    line("dot_into, 5 terms", &mut |q, o, a, b| {
+        k.dot_into(q, o, &[a; 5], &[b; 5])
     });
     let index = palladion_kernels::eval_automorphism_index(N, 5);
     line("permute_into", &mut |_, o, a, _| {

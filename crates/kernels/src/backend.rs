@@ -75,11 +75,6 @@ pub trait Kernels: Send + Sync {
     /// `acc[i] += sum over k of a[k][i] * b[k][i]`; as [`Kernels::dot_into`].
     fn dot_add_assign(&self, q: &Modulus, acc: &mut [u64], a: &[&[u64]], b: &[&[u64]]);
 
-    /// Writes packed words to `out`.
-    fn unpack_into(&self, out: &mut [u64], words: &PackedWords) {
-        words.unpack_into(out);
-    }
-
     /// As [`Kernels::dot_into`], with the terms of `b` packed.
     ///
     /// # Panics

@@ -103,10 +103,6 @@ impl Kernels for Counted {
         self.inner.dot_add_assign(q, acc, a, b);
     }
 
-    fn unpack_into(&self, out: &mut [u64], words: &PackedWords) {
-        self.inner.unpack_into(out, words);
-    }
-
     fn dot_packed_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[PackedWords]) {
         self.inner.dot_packed_into(q, out, a, b);
     }

@@ -91,6 +91,14 @@ impl<'a> PackedWords<'a> {
         each_width!(self.width, unpack(self.bytes, out));
     }
 
+    /// Word `i`.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    pub(crate) fn word(&self, i: usize) -> u64 {
+        let mut word = [0];
+        self.slice(i..i + 1).unpack_into(&mut word);
+        word[0]
+    }
+
     /// The bytes, and how many a word has.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     pub(crate) fn parts(&self) -> (&'a [u8], usize) {
@@ -139,7 +147,7 @@ pub(crate) fn dot<K: Kernels + ?Sized>(
         let words = scratch.chunks_exact_mut(out.len()).zip(b);
         let b: Vec<&[u64]> = words
             .map(|(words, b)| {
-                kernels.unpack_into(words, &b.slice(columns.clone()));
+                b.slice(columns.clone()).unpack_into(words);
                 &*words
             })
             .collect();

@@ -181,7 +181,7 @@ fn dot_products_with_packed_terms() {
             k.dot_packed_into(q, out, &a, &packed);
             if let Some(words) = packed.first() {
                 let mut found = vec![1; b.len()];
-                k.unpack_into(&mut found, words);
+                words.unpack_into(&mut found);
                 assert_eq!(found, b, "{}: {q:?}", k.name());
             }
             let mut plain = out.clone();

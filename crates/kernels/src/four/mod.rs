@@ -14,12 +14,12 @@ mod dot;
 mod elementwise;
 mod float;
 mod matrix;
-mod packed;
 mod sums;
 mod transform;
 
 use self::sums::MIN_BITS;
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
+use crate::packed;
 use crate::quotient::{self, Reciprocal};
 use crate::{Kernels, Modulus, NttTable, PackedWords, Scalar, Store, lanes};
 
@@ -135,10 +135,14 @@ impl Kernels for Four {
         dispatch!(q, elementwise::reduce_into(q, out, a))
     }
 
-    fn unpack_into(&self, out: &mut [u64], words: &PackedWords) {
-        check_lengths(out, [words.len()]);
-        // SAFETY: `self` proves that the CPU has the features.
-        unsafe { packed::unpack(words, out) }
+    fn dot_packed_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[PackedWords]) {
+        packed::check(out, a, b);
+        if has_sums(q) {
+            // SAFETY: `self` proves that the CPU has the features; lengths were checked.
+            unsafe { dot::dot_packed(q, out, a, b) }
+        } else {
+            packed::dot(self, q, out, a, b);
+        }
     }
 
     fn dot_into(&self, q: &Modulus, out: &mut [u64], a: &[&[u64]], b: &[&[u64]]) {
