@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::vector::*;
 use crate::array::array;
+use crate::lanes::end_stream;
 use crate::modulus::MASK52;
 use crate::{Modulus, Store};
 
@@ -58,7 +59,7 @@ unsafe fn map_streamed<const K: usize>(
         }
         map(out.add(end), array!(k => ins[k].add(end)), len - end, &f);
     }
-    _mm_sfence(); // before another thread may read the words
+    end_stream(); // before another thread may read the words
 }
 
 /// Constants of [`Product::lazy`].

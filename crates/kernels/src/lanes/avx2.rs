@@ -142,7 +142,9 @@ pub(crate) unsafe fn stream(p: *mut u64, x: I) {
 }
 
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[target_feature(enable = "sse")]
+#[allow(unused_unsafe, reason = "unsafe in Rust 1.89, safe in later ones")]
 pub(crate) fn end_stream() {
-    _mm_sfence();
+    // SAFETY: a fence reads and writes nothing.
+    unsafe { _mm_sfence() };
 }

@@ -4,7 +4,7 @@
 //! and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
 
 use std::arch::asm;
-use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+use std::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
 
 use crate::aligned::Line;
 
@@ -30,8 +30,14 @@ pub(in crate::avx512) fn allowed() -> bool {
 /// AMX-TILE and AMX-INT8.
 fn has_instructions() -> bool {
     const TILE_AND_INT8: u32 = 0b11 << 24;
-    let last_leaf = __cpuid(0).eax;
-    last_leaf >= 7 && __cpuid_count(7, 0).edx & TILE_AND_INT8 == TILE_AND_INT8
+    identify(0).eax >= 7 && identify(7).edx & TILE_AND_INT8 == TILE_AND_INT8
+}
+
+/// The first part of a leaf of `cpuid`.
+#[allow(unused_unsafe, reason = "unsafe in Rust 1.89, safe in later ones")]
+fn identify(leaf: u32) -> CpuidResult {
+    // SAFETY: all CPUs for x86-64 have this instruction.
+    unsafe { __cpuid_count(leaf, 0) }
 }
 
 /// Whether the system keeps tiles when it changes between threads: bits 17 and 18 of XCR0.
@@ -47,7 +53,7 @@ fn system_saves_tiles() -> bool {
         }
     }
     // SAFETY: OSXSAVE says that `xgetbv` may be used.
-    __cpuid(1).ecx & OSXSAVE != 0 && unsafe { enabled() } & TILES == TILES
+    identify(1).ecx & OSXSAVE != 0 && unsafe { enabled() } & TILES == TILES
 }
 
 /// Linux gives a process tiles on request, and refuses where the stack of a signal handler is too
