@@ -3,7 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use palladion_kernels::{Kernels, Modulus, NttTable, PackedWords, Store, available, is_prime};
+use palladion_kernels::{
+    Combinations, Kernels, Modulus, NttTable, PackedWords, Store, available, is_prime,
+};
 
 const N: usize = 1 << 15;
 
@@ -163,7 +165,12 @@ fn combinations(k: &dyn Kernels, (groups, height, inner): (usize, usize, usize))
     let y: Vec<&[u64]> = y.iter().map(|limb| &limb[..]).collect();
     let mut out = limbs(3 * groups);
     let mut out: Vec<&mut [u64]> = out.iter_mut().map(|row| &mut row[..]).collect();
-    let ns = median_ns(|| k.tensor_combinations(&q, &m, ([&x, &x], [&y, &y]), &mut out));
+    let combinations = Combinations {
+        matrix: &m,
+        x: [&x, &x],
+        y: [&y, &y],
+    };
+    let ns = median_ns(|| k.tensor_combinations(&q, &combinations, &mut out));
     let products = (2 * m.len() * COLUMNS) as f64;
     println!(
         "    {groups:3} x {height:3} x {inner:3} {:31.1}",

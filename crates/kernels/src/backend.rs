@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::automorphism::coefficient_target;
-use crate::combine::{self, Components};
+use crate::combine::{self, Combinations};
 use crate::packed::{self, PackedWords};
 use crate::quotient::{self, Reciprocal};
 use crate::{Modulus, NttTable, Scalar};
@@ -108,7 +108,7 @@ pub trait Kernels: Send + Sync {
     /// d_2` of `out`, with `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`. This is
     /// the inner loop of a table.
     ///
-    /// `matrix` is group-major, then by `j`, then by `i`, with entries as in
+    /// The matrix is group-major, then by `j`, then by `i`, with entries as in
     /// [`Kernels::mat_mul_into`]. Entries of at most 2^16 may be faster. There are 1 to 512 `x`
     /// and 1 to 128 `y`.
     ///
@@ -117,12 +117,11 @@ pub trait Kernels: Send + Sync {
     fn tensor_combinations(
         &self,
         q: &Modulus,
-        matrix: &[u64],
-        (x, y): (Components, Components),
+        combinations: &Combinations,
         out: &mut [&mut [u64]],
     ) {
-        combine::check(matrix, x, y, out);
-        combine::tensor_combinations(self, q, matrix, (x, y), out);
+        combine::check(combinations, out);
+        combine::tensor_combinations(self, q, combinations, out);
     }
 
     /// `out[k] = round(sum_i y[i][k] / q_i)`, from the reciprocals of the moduli `q_i`: the

@@ -4,7 +4,7 @@ use crate::backend::{MAX_DOT, MAX_INNER, check_lengths};
 use crate::{Kernels, Modulus};
 use std::ops::Range;
 
-/// Combinations that one product of matrices gives. Groups share it, since their terms are the same.
+/// Combinations that one product of matrices gives. Groups share it: their terms are the same.
 const ROWS: usize = 256;
 /// Words of one component of them: 512 KiB, so that both and their factors stay in the L2 cache.
 const WORDS: usize = 1 << 16;
@@ -12,11 +12,22 @@ const WORDS: usize = 1 << 16;
 const BLOCK: usize = 1 << 9;
 
 /// A limb of both components of some ciphertexts.
-pub type Components<'a> = [&'a [&'a [u64]]; 2];
+type Components<'a> = [&'a [&'a [u64]]; 2];
+
+/// Operands of [`Kernels::tensor_combinations`].
+#[derive(Clone, Copy, Debug)]
+pub struct Combinations<'a> {
+    /// Group-major, then by `y`, then by `x`.
+    pub matrix: &'a [u64],
+    /// The ciphertexts that are combined.
+    pub x: Components<'a>,
+    /// The ciphertexts by which combinations are multiplied.
+    pub y: Components<'a>,
+}
 
 /// Panics if the sizes do not fit [`Kernels::tensor_combinations`].
 #[track_caller]
-pub(crate) fn check(matrix: &[u64], x: Components, y: Components, out: &[&mut [u64]]) {
+pub(crate) fn check(&Combinations { matrix, x, y }: &Combinations, out: &[&mut [u64]]) {
     let ([inner, other], [height, second]) = (x.map(<[_]>::len), y.map(<[_]>::len));
     assert!(
         inner == other && height == second,
@@ -49,8 +60,7 @@ pub(crate) fn check(matrix: &[u64], x: Components, y: Components, out: &[&mut [u
 pub(crate) fn tensor_combinations<K: Kernels + ?Sized>(
     kernels: &K,
     q: &Modulus,
-    matrix: &[u64],
-    (x, y): (Components, Components),
+    &Combinations { matrix, x, y }: &Combinations,
     out: &mut [&mut [u64]],
 ) {
     let (inner, height) = (x[0].len(), y[0].len());

@@ -2,7 +2,7 @@
 //! with the run.
 
 use crate::backend::{CHOSEN, available};
-use crate::{Components, Kernels, Modulus, NttTable, PackedWords, Reciprocal, Store};
+use crate::{Combinations, Kernels, Modulus, NttTable, PackedWords, Reciprocal, Store};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The fastest backend, with counters. It counts only passes over whole limbs, because no caller
@@ -120,11 +120,10 @@ impl Kernels for Counted {
     fn tensor_combinations(
         &self,
         q: &Modulus,
-        matrix: &[u64],
-        factors: (Components, Components),
+        combinations: &Combinations,
         out: &mut [&mut [u64]],
     ) {
-        self.inner.tensor_combinations(q, matrix, factors, out);
+        self.inner.tensor_combinations(q, combinations, out);
     }
 
     fn quotients(&self, y: &[&mut [u64]], reciprocals: &[Reciprocal], out: &mut [u64]) {

@@ -10,6 +10,7 @@
 //!   gives the same words, for inputs in the ranges the trait states.
 //! - [`Store`]: whether a sum's words go into the caches or past them.
 //! - [`AlignedWords`]: memory aligned to cache lines, on which kernels are fastest.
+//! - [`Combinations`]: the operands of a table's inner loop.
 //! - [`PackedWords`]: words in as few bytes as they need, for keys.
 //! - [`kernels`] is the backend in use, chosen once: `PALLADION_KERNELS=scalar` forces one by name.
 //!
@@ -61,7 +62,7 @@ mod wide;
 pub use aligned::AlignedWords;
 pub use automorphism::eval_automorphism_index;
 pub use backend::{Kernels, Store, available, kernels};
-pub use combine::Components;
+pub use combine::Combinations;
 pub use counted::Counted;
 pub use float::Float;
 pub use memory::return_freed;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{backends, ntt_prime, words};
-use palladion_kernels::{Kernels, Modulus, PackedWords, Reciprocal, Scalar, Store};
+use palladion_kernels::{Combinations, Kernels, Modulus, PackedWords, Reciprocal, Scalar, Store};
 use proptest::prelude::*;
 
 /// Lengths around the width of a vector, of four vectors and of a matrix panel; and one limb.
@@ -303,10 +303,15 @@ fn tensor_combinations_case(
             .each_ref()
             .map(|limbs| limbs.iter().map(|limb| &limb[..]).collect::<Vec<_>>())
     });
+    let combinations = Combinations {
+        matrix: &m,
+        x: [&x0, &x1],
+        y: [&y0, &y1],
+    };
     for backend in backends() {
         let mut found = vec![vec![7; columns]; 3 * groups];
         let mut rows: Vec<&mut [u64]> = found.iter_mut().map(|row| &mut row[..]).collect();
-        backend.tensor_combinations(q, &m, ([&x0, &x1], [&y0, &y1]), &mut rows);
+        backend.tensor_combinations(q, &combinations, &mut rows);
         assert!(
             found == want,
             "{}: {groups} x {height} x {inner} x {columns}, {q:?}, entries < {entries}",

@@ -3,7 +3,7 @@
 use crate::basis::Basis;
 use crate::par::{self, for_each_item};
 use crate::poly::{Eval, Poly};
-use kernels::kernels;
+use kernels::{Combinations, kernels};
 
 /// Columns of the shortest strip.
 const BLOCK: usize = 1 << 9;
@@ -44,8 +44,12 @@ pub fn tensor_combinations(
         let columns = start..start + width;
         let strip = |pairs| rows(pairs, i).map(|rows| slices(&rows, &columns));
         let ([x0, x1], [y0, y1]) = (strip(x), strip(y));
-        let factors = ([&x0[..], &x1], [&y0[..], &y1]);
-        kernels().tensor_combinations(basis.modulus(i), matrix, factors, &mut out);
+        let combinations = Combinations {
+            matrix,
+            x: [&x0, &x1],
+            y: [&y0, &y1],
+        };
+        kernels().tensor_combinations(basis.modulus(i), &combinations, &mut out);
     });
     out
 }

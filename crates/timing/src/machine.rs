@@ -1,7 +1,7 @@
 //! The speed of this machine, compared with the one on which predictions were measured.
 
 use cost::{ByKind, PASSES};
-use kernels::{Kernels, Modulus, NttTable, kernels};
+use kernels::{Combinations, Kernels, Modulus, NttTable, kernels};
 use ring::ntt_primes;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -136,7 +136,12 @@ impl Loops {
                 .iter_mut()
                 .map(|a| &mut a[columns.clone()])
                 .collect();
-            kernels.tensor_combinations(q, &entries, ([&x, &x], [&y, &y]), &mut out);
+            let combinations = Combinations {
+                matrix: &entries,
+                x: [&x, &x],
+                y: [&y, &y],
+            };
+            kernels.tensor_combinations(q, &combinations, &mut out);
         }) * (LIMBS / PIECE) as f64;
         here / (terms as f64 * PASSES.combinations + products as f64 * PASSES.inner_products)
     }

@@ -17,7 +17,7 @@ mod wide;
 mod wide_sums;
 
 use crate::backend::{by_width, check_dot, check_lengths, check_mat_mul, check_ntt, lift};
-use crate::combine::{self, Components};
+use crate::combine::{self, Combinations};
 use crate::quotient::{self, Reciprocal};
 use crate::{Kernels, Modulus, NttTable, PackedWords, Scalar, Store};
 
@@ -246,16 +246,15 @@ impl Kernels for Avx512 {
     fn tensor_combinations(
         &self,
         q: &Modulus,
-        matrix: &[u64],
-        (x, y): (Components, Components),
+        combinations: &Combinations,
         out: &mut [&mut [u64]],
     ) {
-        combine::check(matrix, x, y, out);
-        if self.tiles && q.value() >= MIN_MODULUS && tiles::fits(q, matrix, x[0].len()) {
+        combine::check(combinations, out);
+        if self.tiles && q.value() >= MIN_MODULUS && tiles::fits(q, combinations) {
             // SAFETY: `self` proves that the CPU has the features and the unit.
-            unsafe { tiles::tensor_combinations(q, matrix, (x, y), out) }
+            unsafe { tiles::tensor_combinations(q, combinations, out) }
         } else {
-            combine::tensor_combinations(self, q, matrix, (x, y), out);
+            combine::tensor_combinations(self, q, combinations, out);
         }
     }
 

@@ -1,4 +1,5 @@
-//! Sums of products with packed words. One instruction of VBMI puts the bytes of eight words in place.
+//! Sums of products with packed words. One instruction of VBMI puts the bytes of eight words in
+//! place.
 
 use std::arch::x86_64::*;
 

@@ -5,8 +5,8 @@ use crate::array::array;
 use crate::lanes::*;
 use crate::{Modulus, PackedWords};
 
-/// Sums of products in vectors of eight words, `out` in all. `$read` gives the words of a term of `b`
-/// from some place on. It is no closure: see [`array!`].
+/// Sums of products in vectors of eight words, `out` in all. `$read` gives the words of a term of
+/// `b` from some place on. It is no closure: see [`array!`].
 macro_rules! sums {
     ($ADD:expr, $q:expr, $out:expr, $a:expr, $b:expr, |$y:ident, $at:ident| $read:expr) => {{
         let limits = limits($a.len(), 2 * $q.bits());

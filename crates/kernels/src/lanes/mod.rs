@@ -22,7 +22,8 @@
 //! | `load`, `store`, `load_floats`, `store_floats` | four words or floats, without alignment |
 //! | `stream` | as `store`, past the caches if the CPU can, at a multiple of 32 bytes |
 //! | `end_stream` | ends such stores: other threads see the words after it |
-//! | `places(width)`, `unpack_words(p, second, places)` | four words of `width` bytes: two at `p`, two `second` bytes later |
+//! | `unpack_words(p, second, places)` | four words: two at `p`, two `second` bytes later |
+//! | `places(width)` | what that takes for words of `width` bytes |
 //! | `floats_of_i32` | four integers in memory, as floats |
 //!
 //! Rounding is in two steps so that others can stand between them. Here `c` is `1.5 * 2^52` in

@@ -18,7 +18,7 @@ use super::vector::*;
 use crate::Modulus;
 use crate::aligned::Line;
 use crate::array::array;
-use crate::combine::Components;
+use crate::combine::Combinations;
 use unit::{DIAGONALS, LEFT, RIGHT, ROW, ROWS, Sums, Unit};
 
 pub(super) use unit::allowed;
@@ -37,10 +37,10 @@ const FOLD: u32 = 51;
 const MAX_COEFFICIENT: u64 = 1 << 16;
 
 /// Whether [`tensor_combinations`] can do it.
-pub(super) fn fits(q: &Modulus, matrix: &[u64], terms: usize) -> bool {
-    (1..=MAX_TERMS).contains(&terms)
+pub(super) fn fits(q: &Modulus, combinations: &Combinations) -> bool {
+    combinations.x[0].len() <= MAX_TERMS
         && q.bits() <= MAX_BITS
-        && matrix.iter().all(|&m| m <= MAX_COEFFICIENT)
+        && combinations.matrix.iter().all(|&m| m <= MAX_COEFFICIENT)
 }
 
 /// Buffers that are kept between calls.
@@ -71,8 +71,7 @@ thread_local! {
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 pub(super) unsafe fn tensor_combinations(
     q: &Modulus,
-    matrix: &[u64],
-    (x, y): (Components, Components),
+    &Combinations { matrix, x, y }: &Combinations,
     out: &mut [&mut [u64]],
 ) {
     let (inner, height) = (x[0].len(), y[0].len());
@@ -195,8 +194,8 @@ fn pair(words: &[u64]) -> [V; 2] {
     [at(0), at(8)]
 }
 
-/// The bytes of four rows of 16 words: each plane has a 32-bit lane for a column, with a byte for each
-/// row.
+/// The bytes of four rows of 16 words: each plane has a 32-bit lane for a column, with a byte for
+/// each row.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn planes(rows: [[V; 2]; 4]) -> [V; RIGHT] {
@@ -279,7 +278,7 @@ impl Product {
     fn group(
         &self,
         group: usize,
-        (x, columns): (Components, &Range<usize>),
+        (x, columns): ([&[&[u64]]; 2], &Range<usize>),
         scratch: &mut Scratch,
     ) {
         let shape = &self.shape;
@@ -399,8 +398,8 @@ impl Product {
     }
 }
 
-/// Adds products of combinations `p` and factors `y`, `[p0, p1, y0, y1]`, to the totals of two vectors
-/// of columns.
+/// Adds products of combinations `p` and factors `y`, `[p0, p1, y0, y1]`, to the totals of two
+/// vectors of columns.
 #[target_feature(enable = "avx512f,avx512dq,avx512ifma")]
 fn add_products(factors: [&[Line]; 4], rows: usize, vector: usize, totals: &mut [Line]) {
     const LINES: usize = COLUMNS / 8;

@@ -1,7 +1,7 @@
 //! The matrix unit itself: whether it is there, its configuration, and one product of tiles.
 //!
-//! Rust has no stable intrinsics for it, so its instructions are written in assembly. Source: Intel 64
-//! and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
+//! Rust has no stable intrinsics for it, so its instructions are written in assembly. Source: Intel
+//! 64 and IA-32 Architectures Software Developer's Manual, volume 1, chapter 18.
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid_count, _xgetbv, CpuidResult};
@@ -21,8 +21,8 @@ pub(super) const DIAGONALS: usize = LEFT + RIGHT - 1;
 /// The sums of a product of tiles: 16 rows of 16 words of 32 bits for each diagonal.
 pub(super) type Sums = [[Line; ROWS]; DIAGONALS];
 
-/// Whether CPU and system have the unit. Asks Linux for the right to use it, which all threads of the
-/// process then have.
+/// Whether CPU and system have the unit. Asks Linux for the right to use it, which all threads of
+/// the process then have.
 pub(in crate::avx512) fn allowed() -> bool {
     has_instructions() && system_saves_tiles() && granted()
 }
