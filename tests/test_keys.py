@@ -314,10 +314,10 @@ def test_keys_of_three_clients_take_the_memory_of_one(halves: Halves, tmp_path: 
     assert one.release()
     assert not one.release()
     digests = set()
-    palladion.set_key_memory(700_000_000)
+    palladion.set_key_memory(500_000_000)
     for keys in clients * 2:
         digests.add(program.run(keys, query).report.raw_digest)
-        assert 500_000_000 < palladion.key_memory() < 700_000_000
+        assert 350_000_000 < palladion.key_memory() < 500_000_000
     assert len(digests) == 1
     assert clients[0].key == Secret.load(halves.secret).key_id
     assert clients[0].to_bytes() == halves.evaluation.read_bytes()

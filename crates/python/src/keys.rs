@@ -40,8 +40,8 @@ enum Place {
 /// Memory for the keys that lie in files.
 static MEMORY: LazyLock<Arc<KeyMemory>> = LazyLock::new(|| Arc::new(KeyMemory::new(KEY_MEMORY)));
 
-/// Bytes of memory for the keys that lie in files, before the first [`set_key_memory`]: four sets
-/// of the packaged network, two of `models/mnist_w7a7.json`.
+/// Bytes of memory for the keys that lie in files, before the first [`set_key_memory`]: six sets
+/// of the packaged network, four of `models/mnist_w7a7.json`.
 const KEY_MEMORY: u64 = 2_500_000_000;
 
 /// Sets the bytes of memory for keys that are opened from files. Returns the number before.
