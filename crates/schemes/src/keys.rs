@@ -44,9 +44,7 @@ impl Needs<'_> {
     /// Bytes in memory of the keys.
     pub fn byte_len<S: Scheme>(&self, params: &Params<S>) -> usize {
         let rlwe = params.rlwe();
-        let limbs = rlwe.max_level() + 1 + rlwe.special().len();
-        let digits = rlwe.digits(rlwe.max_level()).count();
-        let one = 2 * digits * limbs * rlwe.n() * size_of::<u64>();
+        let one = rlwe::SwitchKey::byte_len_at(rlwe, rlwe.max_level());
         let count = self.elements(rlwe.n()).len() + usize::from(self.relinearize);
         one.saturating_mul(count)
     }
