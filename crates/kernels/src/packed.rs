@@ -169,11 +169,11 @@ mod tests {
             PackedWords::pack(&words, width, &mut bytes);
             let packed = PackedWords::new(&bytes, width);
             assert_eq!(packed.len(), words.len());
-            let mut found = vec![1; words.len()];
-            packed.unpack_into(&mut found);
-            assert_eq!(found, words, "{width} bytes");
-            packed.slice(5..9).unpack_into(&mut found[..4]);
-            assert_eq!(found[..4], words[5..9]);
+            let mut unpacked = vec![1; words.len()];
+            packed.unpack_into(&mut unpacked);
+            assert_eq!(unpacked, words, "{width} bytes");
+            packed.slice(5..9).unpack_into(&mut unpacked[..4]);
+            assert_eq!(unpacked[..4], words[5..9]);
         }
     }
 }

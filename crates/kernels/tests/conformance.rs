@@ -180,9 +180,9 @@ fn dot_products_with_packed_terms() {
             let a = vec![a; terms];
             k.dot_packed_into(q, out, &a, &packed);
             if let Some(words) = packed.first() {
-                let mut found = vec![1; b.len()];
-                words.unpack_into(&mut found);
-                assert_eq!(found, b, "{}: {q:?}", k.name());
+                let mut unpacked = vec![1; b.len()];
+                words.unpack_into(&mut unpacked);
+                assert_eq!(unpacked, b, "{}: {q:?}", k.name());
             }
             let mut plain = out.clone();
             k.dot_into(q, &mut plain, &a, &vec![b; terms]);
@@ -309,11 +309,11 @@ fn tensor_combinations_case(
         y: [&y0, &y1],
     };
     for backend in backends() {
-        let mut found = vec![vec![7; columns]; 3 * groups];
-        let mut rows: Vec<&mut [u64]> = found.iter_mut().map(|row| &mut row[..]).collect();
+        let mut got = vec![vec![7; columns]; 3 * groups];
+        let mut rows: Vec<&mut [u64]> = got.iter_mut().map(|row| &mut row[..]).collect();
         backend.tensor_combinations(q, &combinations, &mut rows);
         assert!(
-            found == want,
+            got == want,
             "{}: {groups} x {height} x {inner} x {columns}, {q:?}, entries < {entries}",
             backend.name()
         );

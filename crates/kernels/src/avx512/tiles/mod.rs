@@ -256,8 +256,8 @@ type Large = (usize, usize);
 
 fn large(matrix: &[u64], shape: &Shape) -> Vec<Large> {
     let entries = matrix.iter().enumerate();
-    let found = entries.filter(|&(_, &m)| m == MAX_COEFFICIENT);
-    found
+    let largest = entries.filter(|&(_, &m)| m == MAX_COEFFICIENT);
+    largest
         .map(|(i, _)| (i / shape.inner, i % shape.inner))
         .collect()
 }
