@@ -24,11 +24,6 @@ impl PackedPoly {
             .sum()
     }
 
-    /// The basis.
-    pub fn basis(&self) -> &Basis {
-        &self.basis
-    }
-
     /// Bytes in memory.
     pub fn byte_len(&self) -> usize {
         self.bytes.len()
