@@ -188,22 +188,8 @@ impl Evaluator {
         }
         let t = self.params.t().value();
         let basis = self.params.rlwe().basis(level);
-        // Component `p` of every left factor times component `q` of every right factor.
-        let dot = |pairs: &[(usize, usize)]| {
-            let mut sum = Poly::dot_limbs(basis, |i| {
-                pairs
-                    .iter()
-                    .flat_map(|&(p, q)| {
-                        let factors = left.iter().zip(&right);
-                        factors.map(move |(l, r)| (l[p].limb(i), r[q].limb(i)))
-                    })
-                    .unzip()
-            });
-            sum.scalar_mul_assign(|_| t);
-            sum
-        };
-        let parts = vec![dot(&[(0, 0)]), dot(&[(0, 1), (1, 0)]), dot(&[(1, 1)])];
-        let inner = rlwe::Ciphertext::new(parts).of_key(key);
+        let parts = ring::tensor_sum(basis, &left, &right, |_| t);
+        let inner = rlwe::Ciphertext::new(parts.into()).of_key(key);
         Ok(Ciphertext::new(inner, factor))
     }
 
@@ -225,10 +211,8 @@ impl Evaluator {
         }
         let key = rlwe::Ciphertext::common_key(x.iter().chain(y).map(|ct| ct.rlwe()))?;
         let basis = self.params.rlwe().basis(level);
-        let mut sums = ring::tensor_combinations(basis, matrix, &pairs(x)?, &pairs(y)?);
-        for poly in sums.iter_mut().flatten() {
-            poly.scalar_mul_assign(|_| self.params.t().value());
-        }
+        let (pairs, t) = ((pairs(x)?, pairs(y)?), self.params.t().value());
+        let sums = ring::tensor_combinations(basis, matrix, (&pairs.0, &pairs.1), |_| t);
         Ok(sums
             .into_iter()
             .map(|d| rlwe::Ciphertext::new(d.into()).of_key(key))

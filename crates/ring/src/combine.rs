@@ -1,12 +1,16 @@
-//! Products of linear combinations, fused. This is the inner loop of polynomial evaluation.
+//! Sums of tensor products, also of linear combinations, fused. This is the inner loop of
+//! polynomial evaluation.
 
 use crate::basis::Basis;
 use crate::par::{self, for_each_item};
-use crate::poly::{Eval, Poly};
+use crate::poly::{Eval, Poly, dot_limb};
 use kernels::{Combinations, kernels};
 
 /// Columns of the shortest strip.
 const BLOCK: usize = 1 << 9;
+
+/// Words of all operands of a block of [`tensor_sum`]: 256 KB, which stay in the L2 cache.
+const SUM_WORDS: usize = 1 << 15;
 
 /// The two components of a ciphertext.
 pub type Pair<'a> = [&'a Poly<Eval>; 2];
@@ -14,8 +18,52 @@ pub type Pair<'a> = [&'a Poly<Eval>; 2];
 /// A limb of both components of some ciphertexts.
 type Rows<'a> = [Vec<&'a [u64]>; 2];
 
-/// For each group `g`, the sum over `j` of `(sum_i m[g][j][i] x_i) (x) y_j`: three polynomials
-/// `d_0, d_1, d_2`, with `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`.
+/// `c sum_k a_k (x) b_k`: three polynomials `d_0, d_1, d_2`, with
+/// `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`. `scalar(i)` is `c` modulo
+/// `q_i`.
+///
+/// All three components of a block of columns are made while its operands are in the cache. With
+/// one component after the other, a table of 65,537 entries takes 4 % longer. Limbs beyond those
+/// of `basis` are ignored.
+///
+/// # Panics
+/// If there are no products, or not as many left factors as right ones.
+pub fn tensor_sum(
+    basis: &Basis,
+    a: &[Pair],
+    b: &[Pair],
+    scalar: impl Fn(usize) -> u64 + Sync,
+) -> [Poly<Eval>; 3] {
+    assert!(
+        !a.is_empty() && a.len() == b.len(),
+        "as many left factors as right ones"
+    );
+    let width = (SUM_WORDS / (4 * a.len() + 3)).next_power_of_two();
+    let width = width.clamp(BLOCK.min(basis.n()), basis.n());
+    let mut out = [(); 3].map(|()| Poly::stale(basis));
+    let limbs = strips(out.iter_mut(), basis.len(), basis.n());
+    for_each_item(limbs, |i, mut limb| {
+        let (q, scalar) = (basis.modulus(i), scalar(i));
+        let (a, b) = (rows(a, i), rows(b, i));
+        for start in (0..basis.n()).step_by(width) {
+            let columns = start..start + width;
+            let [a0, a1, b0, b1] = [&a[0], &a[1], &b[0], &b[1]].map(|rows| slices(rows, &columns));
+            let terms = [
+                (a0.clone(), b0.clone()),
+                ([&*a0, &a1].concat(), [&*b1, &b0].concat()),
+                (a1, b1),
+            ];
+            for (out, (left, right)) in limb.iter_mut().zip(&terms) {
+                let out = &mut out[columns.clone()];
+                dot_limb(q, out, left, right);
+                kernels().scalar_mul_assign(q, out, scalar);
+            }
+        }
+    });
+    out
+}
+
+/// For each group `g`, `c sum_j (sum_i m[g][j][i] x_i) (x) y_j`, as in [`tensor_sum`].
 ///
 /// # Shape
 /// `matrix` holds `groups * y.len() * x.len()` words below 2^17, group-major, then by `j`. The
@@ -27,8 +75,8 @@ type Rows<'a> = [Vec<&'a [u64]>; 2];
 pub fn tensor_combinations(
     basis: &Basis,
     matrix: &[u64],
-    x: &[Pair],
-    y: &[Pair],
+    (x, y): (&[Pair], &[Pair]),
+    scalar: impl Fn(usize) -> u64 + Sync,
 ) -> Vec<[Poly<Eval>; 3]> {
     let per_group = x.len() * y.len();
     assert_eq!(matrix.len() % per_group, 0, "a matrix of whole groups");
@@ -49,7 +97,11 @@ pub fn tensor_combinations(
             x: [&x0, &x1],
             y: [&y0, &y1],
         };
-        kernels().tensor_combinations(basis.modulus(i), &combinations, &mut out);
+        let (q, scalar) = (basis.modulus(i), scalar(i));
+        kernels().tensor_combinations(q, &combinations, &mut out);
+        for words in &mut out {
+            kernels().scalar_mul_assign(q, words, scalar);
+        }
     });
     out
 }

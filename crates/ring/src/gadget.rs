@@ -10,7 +10,7 @@
 //! limbs of a group are written, transformed, multiplied and dropped while they are in the cache.
 
 use crate::basis::Basis;
-use crate::convert::{BasisConverter, blocks};
+use crate::convert::{BasisConverter, blocks, with_scratch};
 use crate::par::for_each_item;
 use crate::poly::{Coeff, Eval, Poly};
 use kernels::{Modulus, PackedWords, kernels};
@@ -20,6 +20,9 @@ use std::ops::Range;
 /// cache between the two components of the key.
 const BLOCK: usize = 1 << 12;
 
+/// Polynomials over `Q` that are multiplied by `P` and added to the two components of a product.
+pub type Carry<'a> = [Option<&'a Poly<Eval>>; 2];
+
 /// Tables of the gadget over one basis `Q P`.
 pub struct Gadget {
     /// `Q` followed by the special moduli.
@@ -27,6 +30,8 @@ pub struct Gadget {
     digits: Vec<Digit>,
     /// The limbs of each digit, then the special ones.
     groups: Vec<Range<usize>>,
+    /// `P mod q_i`.
+    special_product: Vec<u64>,
 }
 
 struct Digit {
@@ -68,6 +73,7 @@ impl Gadget {
             extended: q.concat(special),
             digits,
             groups,
+            special_product: q.moduli().map(|q| special.product_mod(q)).collect(),
         }
     }
 
@@ -88,11 +94,11 @@ impl Gadget {
     /// `own` is `d` in the evaluation domain if the caller has it. Otherwise it is computed.
     ///
     /// # Panics
-    /// If `d` is not over `Q`.
+    /// If `d` or the carry is not over `Q`.
     pub fn product<'a>(
         &self,
         d: Poly<Coeff>,
-        own: Option<&Poly<Eval>>,
+        (own, carry): (Option<&Poly<Eval>>, Carry<'_>),
         key: impl Fn(usize, usize, usize) -> PackedWords<'a> + Sync,
     ) -> [Poly<Eval>; 2] {
         assert!(
@@ -100,6 +106,9 @@ impl Gadget {
                 && d.limbs() + self.special() == self.extended.len(),
             "operand over Q"
         );
+        for c in carry.iter().flatten() {
+            assert_eq!(c.basis(), d.basis(), "carry over Q");
+        }
         let computed = own.is_none().then(|| d.clone().into_eval());
         let own = own.or(computed.as_ref()).expect("one of the two");
         let mut scaled = d;
@@ -114,7 +123,7 @@ impl Gadget {
         }
         drop(outputs);
         for_each_item(groups, |_, (group, outputs)| {
-            self.group_product(&group, (&scaled, &quotients), own, &key, outputs);
+            self.group_product(&group, (&scaled, &quotients), (own, carry), &key, outputs);
         });
         out
     }
@@ -148,7 +157,7 @@ impl Gadget {
         &self,
         group: &Range<usize>,
         (scaled, quotients): (&Poly<Coeff>, &[Vec<u64>]),
-        own: &Poly<Eval>,
+        (own, carry): (&Poly<Eval>, Carry<'_>),
         key: &(impl Fn(usize, usize, usize) -> PackedWords<'a> + Sync),
         outputs: Vec<(&mut [u64], &mut [u64])>,
     ) {
@@ -191,7 +200,11 @@ impl Gadget {
             }
             let keys = [0, 1].map(|part| left.iter().map(|&(j, _)| key(j, part, i)).collect());
             let left: Vec<&[u64]> = left.iter().map(|(_, l)| *l).collect();
-            dot_pair(table.modulus(), [out0, out1], &left, &keys);
+            let carry = carry.map(|c| {
+                let c = c.filter(|_| i < own.limbs())?;
+                Some((c.limb(i), self.special_product[i]))
+            });
+            dot_pair(table.modulus(), [out0, out1], (&left, &keys), carry);
         });
     }
 }
@@ -210,7 +223,7 @@ pub fn dot_pairs<'a>(
     let items = out0.limbs_mut().zip(out1.limbs_mut()).collect();
     for_each_item(items, |i, (out0, out1)| {
         let (left, right) = factors(i);
-        dot_pair(basis.modulus(i), [out0, out1], &left, &right);
+        dot_pair(basis.modulus(i), [out0, out1], (&left, &right), [None; 2]);
     });
     out
 }
@@ -261,7 +274,7 @@ pub fn dot_pairs_signed<'a>(
 /// `right(i)` gives limb `i` of both right factors.
 ///
 /// # Panics
-/// If there are not `count` right factors.
+/// If there are not `count` right factors, or none.
 pub fn dot_pairs_filled<'a>(
     basis: &Basis,
     rows: usize,
@@ -269,6 +282,7 @@ pub fn dot_pairs_filled<'a>(
     fill: impl Fn(usize, usize, usize, &mut [u64]) + Sync,
     right: impl Fn(usize) -> [Vec<&'a [u64]>; 2] + Sync,
 ) -> Vec<[Poly<Eval>; 2]> {
+    assert!(count > 0, "a sum of at least one product");
     let n = basis.n();
     let mut out = Vec::new();
     out.resize_with(rows, || [(); 2].map(|()| Poly::stale(basis)));
@@ -283,49 +297,65 @@ pub fn dot_pairs_filled<'a>(
     for_each_item(items, |i, mut outputs| {
         let (q, right) = (basis.modulus(i), right(i));
         assert_eq!([count; 2], [right[0].len(), right[1].len()]);
-        let mut buffers = vec![0; TRANSFORMED.min(count) * n];
-        outputs.iter_mut().flatten().for_each(|words| words.fill(0));
-        for first in (0..count).step_by(TRANSFORMED) {
-            let own = first..(first + TRANSFORMED).min(count);
-            let right = right.each_ref().map(|factors| &factors[own.clone()]);
-            for (row, out) in outputs.iter_mut().enumerate() {
-                let buffers = buffers.chunks_exact_mut(n);
-                let filled = own.clone().zip(buffers).map(|(k, buffer)| {
-                    fill(row, k, i, buffer);
-                    &*buffer
-                });
-                add_dot_pair(q, out, &filled.collect::<Vec<_>>(), right);
+        with_scratch(TRANSFORMED.min(count) * n, |buffers| {
+            for first in (0..count).step_by(TRANSFORMED) {
+                let own = first..(first + TRANSFORMED).min(count);
+                let right = right.each_ref().map(|factors| &factors[own.clone()]);
+                for (row, out) in outputs.iter_mut().enumerate() {
+                    let buffers = buffers.chunks_exact_mut(n);
+                    let filled = own.clone().zip(buffers).map(|(k, buffer)| {
+                        fill(row, k, i, buffer);
+                        &*buffer
+                    });
+                    add_dot_pair(q, (out, first > 0), &filled.collect::<Vec<_>>(), right);
+                }
             }
-        }
+        });
     });
     out
 }
 
-/// Adds both inner products of one limb. Each block of the left factors is read from memory once.
-fn add_dot_pair(q: &Modulus, out: &mut [&mut [u64]; 2], left: &[&[u64]], right: [&[&[u64]]; 2]) {
+/// Both inner products of one limb, added to `out` or written over it. Each block of the left
+/// factors is read from memory once.
+fn add_dot_pair(
+    q: &Modulus,
+    (out, adds): (&mut [&mut [u64]; 2], bool),
+    left: &[&[u64]],
+    right: [&[&[u64]]; 2],
+) {
     let n = out[0].len();
     for start in (0..n).step_by(BLOCK) {
         let columns = start..(start + BLOCK).min(n);
         let left: Vec<&[u64]> = left.iter().map(|r| &r[columns.clone()]).collect();
         for (out, right) in out.iter_mut().zip(right) {
             let right: Vec<&[u64]> = right.iter().map(|r| &r[columns.clone()]).collect();
-            kernels().dot_add_assign(q, &mut out[columns.clone()], &left, &right);
+            let out = &mut out[columns.clone()];
+            match adds {
+                true => kernels().dot_add_assign(q, out, &left, &right),
+                false => kernels().dot_into(q, out, &left, &right),
+            }
         }
     }
 }
 
-/// Both inner products of one limb. Each block of the left factors is read from memory once.
-fn dot_pair(q: &Modulus, out: [&mut [u64]; 2], left: &[&[u64]], right: &[Vec<PackedWords>; 2]) {
-    let [out0, out1] = out;
+/// Both inner products of one limb. Each block of the left factors is read from memory once. The
+/// words of `carry` are multiplied by a number and added.
+fn dot_pair(
+    q: &Modulus,
+    [out0, out1]: [&mut [u64]; 2],
+    (left, right): (&[&[u64]], &[Vec<PackedWords>; 2]),
+    carry: [Option<(&[u64], u64)>; 2],
+) {
     let blocks = out0.chunks_mut(BLOCK).zip(out1.chunks_mut(BLOCK));
     for (start, (out0, out1)) in (0..).step_by(BLOCK).zip(blocks) {
         let columns = start..start + out0.len();
-        let cut = |rows: &[PackedWords], out: &mut [u64], left: &[&[u64]]| {
-            let rows: Vec<PackedWords> = rows.iter().map(|r| r.slice(columns.clone())).collect();
-            kernels().dot_packed_into(q, out, left, &rows);
-        };
         let left: Vec<&[u64]> = left.iter().map(|l| &l[columns.clone()]).collect();
-        cut(&right[0], out0, &left);
-        cut(&right[1], out1, &left);
+        for (part, out) in [out0, out1].into_iter().enumerate() {
+            let rows = right[part].iter().map(|r| r.slice(columns.clone()));
+            kernels().dot_packed_into(q, out, &left, &rows.collect::<Vec<_>>());
+            if let Some((words, scalar)) = carry[part] {
+                kernels().scalar_mul_add_assign(q, out, &words[columns.clone()], scalar);
+            }
+        }
     }
 }

@@ -402,13 +402,7 @@ impl Poly<Eval> {
         let mut out = Self::stale(basis);
         out.for_each_limb(|i, o| {
             let (left, right) = factors(i);
-            let (q, chunks) = (basis.modulus(i), left.chunks(DOT_TERMS));
-            for (k, (left, right)) in chunks.zip(right.chunks(DOT_TERMS)).enumerate() {
-                match k {
-                    0 => kernels().dot_into(q, o, left, right),
-                    _ => kernels().dot_add_assign(q, o, left, right),
-                }
-            }
+            dot_limb(basis.modulus(i), o, &left, &right);
         });
         out
     }
@@ -418,6 +412,17 @@ impl Poly<Eval> {
         let mut out = Self::stale(&self.basis);
         out.for_each_limb(|i, o| kernels().permute_into(o, self.limb(i), index));
         out
+    }
+}
+
+/// `out = sum_k left_k * right_k`, for any number of terms.
+pub(crate) fn dot_limb(q: &Modulus, out: &mut [u64], left: &[&[u64]], right: &[&[u64]]) {
+    let terms = left.chunks(DOT_TERMS).zip(right.chunks(DOT_TERMS));
+    for (k, (left, right)) in terms.enumerate() {
+        match k {
+            0 => kernels().dot_into(q, out, left, right),
+            _ => kernels().dot_add_assign(q, out, left, right),
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 use palladion_ring::{
     Basis, BasisConverter, Coeff, Divider, Eval, Gadget, Modulus, PackedPoly, Poly, Scaler,
     ToModulus, eval_automorphism_index, ntt_primes, ntt_primes_avoiding, tensor, tensor_coeff,
+    tensor_sum,
 };
 use proptest::prelude::*;
 use rand::{Rng, SeedableRng};
@@ -456,8 +457,48 @@ fn a_gadget_product_is_the_inner_product_of_its_digits() {
             .collect();
         assert_eq!(packed[0][1].to_poly(), key[0][1]);
         let limb = |j: usize, part: usize, i: usize| packed[j][part].limb(i);
-        assert_eq!(gadget.product(d.clone(), Some(&own), limb), want);
-        assert_eq!(gadget.product(d, None, limb), want);
+        let nothing = [None; 2];
+        assert_eq!(gadget.product(d.clone(), (None, nothing), limb), want);
+        assert_eq!(gadget.product(d.clone(), (Some(&own), nothing), limb), want);
+        let (mut carried, carry) = (want.clone(), uniform(&q));
+        carried[1].add_scaled_prefix(&carry, |i| p.product_mod(q.modulus(i)));
+        assert_eq!(
+            gadget.product(d, (None, [None, Some(&carry)]), limb),
+            carried
+        );
+    }
+}
+
+/// For one product, some, and more than an inner product takes at once.
+#[test]
+fn sums_of_tensor_products_are_those_of_the_definition() {
+    let basis = mixed(LARGE_N, &[34, 50, 58], &[]);
+    let mut rng = ChaCha20Rng::seed_from_u64(12);
+    let mut uniform = || -> Poly<Eval> {
+        let words = basis.values().into_iter().flat_map(|q| {
+            let limb: Vec<u64> = (0..LARGE_N).map(|_| rng.random_range(0..q)).collect();
+            limb
+        });
+        Poly::from_words(&basis, words.collect::<Vec<_>>()).unwrap()
+    };
+    let polys: Vec<Poly<Eval>> = (0..8).map(|_| uniform()).collect();
+    let scalar = |i: usize| basis.modulus(i).reduce(65_537);
+    for terms in [1, 3, 300] {
+        let pair = |k: usize| [&polys[k % 8], &polys[(k + 3) % 8]];
+        let left: Vec<[&Poly<Eval>; 2]> = (0..terms).map(pair).collect();
+        let right: Vec<[&Poly<Eval>; 2]> = (0..terms).map(|k| pair(5 * k + 1)).collect();
+        let sum = |parts: &[[usize; 2]]| {
+            let mut sum = Poly::zero(&basis);
+            for (a, b) in left.iter().zip(&right) {
+                parts
+                    .iter()
+                    .for_each(|&[p, q]| sum.add_assign(&a[p].mul(b[q])));
+            }
+            sum.scalar_mul_assign(scalar);
+            sum
+        };
+        let want = [sum(&[[0, 0]]), sum(&[[0, 1], [1, 0]]), sum(&[[1, 1]])];
+        assert_eq!(tensor_sum(&basis, &left, &right, scalar), want, "{terms}");
     }
 }
 

@@ -171,7 +171,7 @@ impl Extended {
         let [c0, c1] = self.parts;
         let c1 = self.params.special_divider(self.level, 0).divide(c1);
         let tables = self.params.switch_tables(self.level);
-        let mut sums = tables.product(c1.to_coeff(), Some(&c1), key);
+        let mut sums = tables.product(c1.to_coeff(), (Some(&c1), [None; 2]), key);
         sums[0].add_assign(&c0);
         Ok(Self {
             parts: sums.map(|sum| sum.permuted(index)),

@@ -74,8 +74,8 @@ impl Rgsw {
             "operand over the moduli of the keys"
         );
         let tables = params.switch_tables(level);
-        let sums = tables.product(c0.to_coeff(), Some(c0), &self.keys[0]);
-        let more = tables.product(c1.to_coeff(), Some(c1), &self.keys[1]);
+        let sums = tables.product(c0.to_coeff(), (Some(c0), [None; 2]), &self.keys[0]);
+        let more = tables.product(c1.to_coeff(), (Some(c1), [None; 2]), &self.keys[1]);
         let divider = params.special_divider(level, dropped);
         let parts = sums.into_iter().zip(&more).map(|(mut sum, more)| {
             sum.add_assign(more);

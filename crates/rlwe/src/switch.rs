@@ -13,7 +13,7 @@ use crate::ciphertext::Ciphertext;
 use crate::error::{Error, Result};
 use crate::keys::{GaloisKeys, SwitchKey};
 use crate::params::Params;
-use ring::{Coeff, Eval, Gadget, Poly, dot_pairs};
+use ring::{Carry, Coeff, Eval, Gadget, Poly, dot_pairs};
 use std::ops::Range;
 
 /// Tables of key switching at one level.
@@ -33,16 +33,16 @@ impl SwitchTables {
     }
 
     /// `sum_j d_j key_j` over `Q_l P`, both components. `own` is `d` transformed, if the caller has
-    /// it.
+    /// it. `P` times the polynomials `carry` is added.
     pub(crate) fn product(
         &self,
         d: Poly<Coeff>,
-        own: Option<&Poly<Eval>>,
+        (own, carry): (Option<&Poly<Eval>>, Carry<'_>),
         key: &SwitchKey,
     ) -> [Poly<Eval>; 2] {
         let limbs = self.special_product.len();
         let skipped = key.level() + 1 - limbs;
-        self.gadget.product(d, own, |j, part, i| {
+        self.gadget.product(d, (own, carry), |j, part, i| {
             let i = if i < limbs { i } else { i + skipped };
             key.digit(j, part).limb(i)
         })
@@ -78,7 +78,7 @@ pub(crate) fn check(key: &SwitchKey, level: usize, dropped: usize) -> Result<()>
 pub fn switch_poly(
     d: &Poly<Eval>,
     key: &SwitchKey,
-    carry: Option<[&Poly<Eval>; 2]>,
+    carry: Carry<'_>,
     dropped: usize,
 ) -> Result<Ciphertext> {
     let level = d.limbs() - 1;
@@ -90,16 +90,10 @@ pub fn switch_poly(
         "operand over the moduli of the key"
     );
     let tables = params.switch_tables(level);
-    let sums = tables.product(d.to_coeff(), Some(d), key);
+    let sums = tables.product(d.to_coeff(), (Some(d), carry), key);
     let divider = params.special_divider(level, dropped);
-    let mut parts = Vec::with_capacity(2);
-    for (part, mut sum) in sums.into_iter().enumerate() {
-        if let Some(carry) = carry {
-            sum.add_scaled_prefix(carry[part], |i| tables.special_product[i]);
-        }
-        parts.push(divider.divide(sum));
-    }
-    Ok(Ciphertext::new(parts))
+    let parts = sums.into_iter().map(|sum| divider.divide(sum));
+    Ok(Ciphertext::new(parts.collect()))
 }
 
 /// Switches `d` to the key's target at the same level and adds `x`. `minus_px` gives the two
@@ -124,7 +118,7 @@ pub fn switch_coeff(
         "operand over the moduli of the key"
     );
     let tables = params.switch_tables(level);
-    let sums = tables.product(d, None, key);
+    let sums = tables.product(d, (None, [None; 2]), key);
     let divider = params.special_divider(level, 0);
     let parts = sums
         .into_iter()
@@ -148,7 +142,7 @@ impl Ciphertext {
             });
         };
         let id = key.check_key(self)?;
-        Ok(switch_poly(d2, key, Some([d0, d1]), dropped)?.of_key(id))
+        Ok(switch_poly(d2, key, [Some(d0), Some(d1)], dropped)?.of_key(id))
     }
 
     /// The same message under the secret that `key` switches to.
@@ -159,9 +153,7 @@ impl Ciphertext {
     pub fn switch_key(&self, key: &SwitchKey) -> Result<Self> {
         let (c0, c1) = self.pair()?;
         let id = key.check_key(self)?;
-        let mut out = switch_poly(c1, key, None, 0)?.of_key(id);
-        out.components_mut()[0].add_assign(c0);
-        Ok(out)
+        Ok(switch_poly(c1, key, [Some(c0), None], 0)?.of_key(id))
     }
 
     /// The automorphism `X -> X^element`, under the same secret. [`galois`](crate::galois) computes
@@ -176,8 +168,9 @@ impl Ciphertext {
         }
         let (key, index) = keys.get(element)?;
         let id = key.check_key(self)?;
-        let switched = switch_poly(self.pair()?.1, key, None, 0)?.of_key(id);
-        self.permute_switched(switched, index)
+        let (c0, c1) = self.pair()?;
+        let switched = switch_poly(c1, key, [Some(c0), None], 0)?;
+        Ok(switched.permuted(index).of_key(id))
     }
 
     /// As [`Ciphertext::automorphism`]. The decomposition of the second component is shared between
@@ -196,16 +189,15 @@ impl Ciphertext {
         }
         let (key, index) = keys.get(element)?;
         let id = key.check_key(self)?;
-        self.permute_switched(decomposed.switch(key, None, 0)?.of_key(id), index)
+        let mut switched = decomposed.switch(key, None, 0)?;
+        switched.components_mut()[0].add_assign(self.pair()?.0);
+        Ok(switched.permuted(index).of_key(id))
     }
 
-    /// The last step of an automorphism. `switched` holds the second component after its key
-    /// switch.
-    fn permute_switched(&self, mut switched: Self, index: &[u32]) -> Result<Self> {
-        switched.components_mut()[0].add_assign(self.pair()?.0);
-        let parts = switched.components().iter();
-        let permuted = Self::new(parts.map(|c| c.permuted(index)).collect());
-        Ok(permuted.of_key(switched.key()))
+    /// Every component with its words in another order: the last step of an automorphism.
+    fn permuted(&self, index: &[u32]) -> Self {
+        let parts = self.components().iter();
+        Self::new(parts.map(|c| c.permuted(index)).collect())
     }
 }
 

@@ -84,7 +84,7 @@ fn noise_of_a_switch_follows_the_formula_from_both_sides() {
             let key = secret.relinearization_key(level, &mut rng);
             let s = secret.at_level(level);
             let d = uniform(&params, level, &mut rng);
-            let switched = switch_poly(&d, &key, None, 0).unwrap();
+            let switched = switch_poly(&d, &key, [None; 2], 0).unwrap();
             let errors = error(&secret, &switched, &d, &s.mul(&s));
             sum += errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64;
             let norm: i64 = secret.coefficients().iter().map(|s| s * s).sum();
@@ -121,7 +121,7 @@ fn one_key_serves_its_level_and_all_below() {
     for level in 0..=4 {
         let s = secret.at_level(level);
         let d = uniform(&params, level, &mut rng);
-        let switched = switch_poly(&d, &key, None, 0).unwrap();
+        let switched = switch_poly(&d, &key, [None; 2], 0).unwrap();
         let size = Size::of(&error(&secret, &switched, &d, &s.mul(&s)));
         assert!(
             size.log2_max < bound(&params, level).log2(),
@@ -130,7 +130,7 @@ fn one_key_serves_its_level_and_all_below() {
     }
     let d = uniform(&params, 5, &mut rng);
     let expected = Error::KeyLevel { need: 5, have: 4 };
-    assert_eq!(switch_poly(&d, &key, None, 0).unwrap_err(), expected);
+    assert_eq!(switch_poly(&d, &key, [None; 2], 0).unwrap_err(), expected);
     let shared = Decomposed::new(&params, &d);
     assert_eq!(shared.level(), 5);
     assert_eq!(shared.switch(&key, None, 0).unwrap_err(), expected);
@@ -139,7 +139,7 @@ fn one_key_serves_its_level_and_all_below() {
     assert_eq!(coeff.unwrap_err(), expected);
     let d = uniform(&params, 2, &mut rng);
     let expected = Error::LevelTooLow { need: 3, have: 2 };
-    assert_eq!(switch_poly(&d, &key, None, 3).unwrap_err(), expected);
+    assert_eq!(switch_poly(&d, &key, [None; 2], 3).unwrap_err(), expected);
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn every_way_to_switch_gives_the_same_ciphertext() {
         for dropped in 0..=level {
             let plain = shared.switch(&key, None, dropped).unwrap();
             assert_eq!(plain.level(), level - dropped);
-            assert_eq!(switch_poly(&d, &key, None, dropped).unwrap(), plain);
+            assert_eq!(switch_poly(&d, &key, [None; 2], dropped).unwrap(), plain);
             assert_eq!(from_coeff.switch(&key, None, dropped).unwrap(), plain);
             let carried = shared.switch(&key, Some((&x0, &x1)), dropped).unwrap();
             assert_eq!(
-                switch_poly(&d, &key, Some([&x0, &x1]), dropped).unwrap(),
+                switch_poly(&d, &key, [Some(&x0), Some(&x1)], dropped).unwrap(),
                 carried
             );
             if dropped == 0 {
@@ -195,7 +195,7 @@ fn galois_keys_map_phases_at_every_level_up_to_theirs() {
             let masks = &mut Masks::random(&mut rng);
             let ct = secret.encrypt_zero(level, masks, &mut rng);
             let (key, index) = keys.get(g).unwrap();
-            let mut switched = switch_poly(&ct.components()[1], key, None, 0).unwrap();
+            let mut switched = switch_poly(&ct.components()[1], key, [None; 2], 0).unwrap();
             switched.components_mut()[0].add_assign(&ct.components()[0]);
             let parts = switched.components().iter().map(|c| c.permuted(index));
             let mut phase = secret.phase(&Ciphertext::new(parts.collect()));

@@ -137,6 +137,18 @@ impl<'a> Server<'a> {
         &self,
         query: &Query,
         from: Option<Checkpoint>,
+        observe: impl FnMut(Event<'_>) -> bool,
+        save: impl FnMut(&Checkpoint) -> bool,
+    ) -> Result<(RawAnswer, Report)> {
+        let outcome = self.run_steps(query, from, observe, save);
+        ring::trim_pool();
+        outcome
+    }
+
+    fn run_steps(
+        &self,
+        query: &Query,
+        from: Option<Checkpoint>,
         mut observe: impl FnMut(Event<'_>) -> bool,
         mut save: impl FnMut(&Checkpoint) -> bool,
     ) -> Result<(RawAnswer, Report)> {

@@ -106,7 +106,9 @@ fn products_with_a_key_are_those_of_the_gadget() {
         .iter()
         .map(|key| key.each_ref().map(PackedPoly::from))
         .collect();
-    let expected = gadget.product(x.to_coeff(), None, |j, part, i| packed[j][part].limb(i));
+    let expected = gadget.product(x.to_coeff(), (None, [None; 2]), |j, part, i| {
+        packed[j][part].limb(i)
+    });
     let found = [names.stored("y/0"), names.stored("y/1")];
     assert_eq!(found, expected.each_ref().map(limbs));
 }
