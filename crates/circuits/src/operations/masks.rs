@@ -1,6 +1,7 @@
 //! The masks of a packing's samples, as slots of plaintexts.
 
 use super::Packing;
+use bfv::Encoder;
 use ring::{Modulus, for_each_limb};
 use rlwe::lwe::LweBatch;
 use std::collections::HashMap;
@@ -87,30 +88,33 @@ impl Masks {
         }
     }
 
-    /// By slot, the sum of the entries for the secret rotated left by `step`, times `unit`. Giant
-    /// step `giant` takes the product.
-    pub(super) fn slots(&self, giant: usize, step: usize, unit: u64) -> Vec<u64> {
-        let mut slots = vec![0; self.entries.len()];
-        let columns = slots.len() / 2; // a power of two, as the number of values
+    /// The plaintext with, by slot, the sum of the entries for the secret rotated left by `step`,
+    /// times `unit`. Giant step `giant` takes the product.
+    pub(super) fn centred(
+        &self,
+        encoder: &Encoder,
+        (giant, step): (usize, usize),
+        unit: u64,
+    ) -> Vec<i32> {
+        let columns = self.entries.len() / 2; // a power of two, as the number of values
         // The giant step turns the sum by this afterwards.
         let offset = giant * self.baby_steps;
-        for places in &self.rounds {
-            for (slot, sum) in slots.iter_mut().enumerate() {
-                let (row, column) = (slot & columns, slot & (columns - 1));
-                // The rotation brings the value of the slot `offset` to the left here.
-                let source = row | (column.wrapping_sub(offset) & (columns - 1));
-                let place = places[source & (places.len() - 1)];
-                let entry = self.entries[row | ((column + step) & (columns - 1))];
-                let word = place.first.wrapping_sub(entry) & place.bits;
-                *sum += u64::from(self.words[(place.start + word) as usize]);
-            }
+        let word = |places: &[Place], slot: usize| {
+            let (row, column) = (slot & columns, slot & (columns - 1));
+            // The rotation brings the value of the slot `offset` to the left here.
+            let source = row | (column.wrapping_sub(offset) & (columns - 1));
+            let place = places[source & (places.len() - 1)];
+            let entry = self.entries[row | ((column + step) & (columns - 1))];
+            let word = place.first.wrapping_sub(entry) & place.bits;
+            u64::from(self.words[(place.start + word) as usize])
+        };
+        match (&*self.rounds, unit) {
+            ([places], 1) => encoder.slots_to_centred(|slot| word(places, slot)),
+            (rounds, unit) => encoder.slots_to_centred(|slot| {
+                let sum = rounds.iter().map(|places| word(places, slot)).sum();
+                self.t.mul(unit, self.t.reduce(sum))
+            }),
         }
-        if self.rounds.len() > 1 || unit != 1 {
-            slots
-                .iter_mut()
-                .for_each(|sum| *sum = self.t.mul(unit, self.t.reduce(*sum)));
-        }
-        slots
     }
 }
 

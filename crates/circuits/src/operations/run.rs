@@ -5,7 +5,7 @@ use super::{Combination, Operations, Packing, Plain, Words};
 use crate::error::{Error, Result};
 use crate::pack::secret_of;
 use crate::transform::blocks;
-use bfv::{Ciphertext, Evaluator, Params, Plaintext};
+use bfv::{Ciphertext, Evaluator, Params};
 use exchange::{EvaluationKeys, packing};
 use ring::par_map;
 use rlwe::SwitchKey;
@@ -70,27 +70,23 @@ impl<'k> Run<'k> {
     }
 
     /// For each row, `sum_k p_k cts_k` at `level`, with the factor `factor`.
-    /// `plaintext((row, k), unit)` returns plaintext `k` of a row, multiplied by `unit`.
+    /// `plaintext((row, k), unit)` returns the centred coefficients of plaintext `k` of a row,
+    /// multiplied by `unit`.
     fn dot(
         &self,
         (level, factor): (usize, u64),
         cts: &[&Ciphertext],
         rows: usize,
-        plaintext: impl Fn((usize, usize), u64) -> Plaintext + Sync,
+        plaintext: impl Fn((usize, usize), u64) -> Vec<i32> + Sync,
     ) -> Result<Vec<Ciphertext>> {
         self.go_on()?;
         let key = rlwe::Ciphertext::common_key(cts.iter().map(|ct| ct.rlwe()))?;
         let (t, basis) = (self.params().t(), self.params().rlwe().basis(level));
-        let (modulus, half) = (t.value() as i64, t.value() / 2);
-        assert!(modulus < 1 << 32, "centred words of t fit 32 bits");
         let plains: Vec<Vec<i32>> = par_map(rows * cts.len(), |index| {
             let (row, k) = (index / cts.len(), index % cts.len());
             let own = self.eval.factor_at(cts[k], level);
             let unit = t.mul(factor, t.inv(own).expect("factors are units"));
-            let plaintext = plaintext((row, k), unit);
-            // This loop has no branch. With a branch it took 3 % of ResNet-20.
-            let centre = |&c: &u64| (c as i64 - if c > half { modulus } else { 0 }) as i32;
-            plaintext.coefficients().iter().map(centre).collect()
+            plaintext((row, k), unit)
         });
         let sums = ring::dot_pairs_signed(basis, (rows, &plains), |i| {
             [0, 1].map(|part| {
@@ -163,7 +159,7 @@ impl Operations for Run<'_> {
     ) -> Result<Ciphertext> {
         let encoder = self.params().encoder();
         let mut sums = self.dot((level, factor), values, 1, |(_, k), unit| {
-            plaintext(k).encode(encoder, unit)
+            encoder.centred(plaintext(k).encode(encoder, unit).coefficients())
         })?;
         Ok(sums.pop().expect("one row has one sum"))
     }
@@ -182,9 +178,8 @@ impl Operations for Run<'_> {
         let secret = secret_of(key, &self.eval, self.keys, packing.baby_steps)?;
         let secret: Vec<&Ciphertext> = secret.iter().collect();
         let encoder = self.params().encoder();
-        let masks = |(row, step): (usize, usize), unit| {
-            encoder.slots_to_plaintext(&masks.slots(giants[row], step, unit))
-        };
+        let masks =
+            |(row, step): (usize, usize), unit| masks.centred(encoder, (giants[row], step), unit);
         self.dot((level, 1), &secret, giants.len(), masks)
     }
 
