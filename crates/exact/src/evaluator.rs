@@ -132,6 +132,16 @@ impl Evaluator {
         Ok(a.rlwe_mut().switch_to(self.params.rlwe(), level)?)
     }
 
+    /// As [`Evaluator::switch_to`], of a copy.
+    ///
+    /// # Errors
+    /// As [`Evaluator::switch_to`].
+    pub fn switched_to(&self, a: &Ciphertext, level: usize) -> Result<Ciphertext> {
+        self.params.check_ciphertexts(&[a])?;
+        let inner = a.rlwe().switched_to(self.params.rlwe(), level)?;
+        Ok(Ciphertext::new(inner, a.factor()))
+    }
+
     /// The product of residuals `t (a x b)`, relinearised, and switched down by `dropped` limbs.
     ///
     /// # Errors
@@ -211,8 +221,8 @@ impl Evaluator {
         }
         let key = rlwe::Ciphertext::common_key(x.iter().chain(y).map(|ct| ct.rlwe()))?;
         let basis = self.params.rlwe().basis(level);
-        let (pairs, t) = ((pairs(x)?, pairs(y)?), self.params.t().value());
-        let sums = ring::tensor_combinations(basis, matrix, (&pairs.0, &pairs.1), |_| t);
+        let t = self.params.t().value();
+        let sums = ring::tensor_combinations(basis, matrix, &pairs(x)?, &pairs(y)?, |_| t);
         Ok(sums
             .into_iter()
             .map(|d| rlwe::Ciphertext::new(d.into()).of_key(key))

@@ -75,7 +75,8 @@ pub fn tensor_sum(
 pub fn tensor_combinations(
     basis: &Basis,
     matrix: &[u64],
-    (x, y): (&[Pair], &[Pair]),
+    x: &[Pair],
+    y: &[Pair],
     scalar: impl Fn(usize) -> u64 + Sync,
 ) -> Vec<[Poly<Eval>; 3]> {
     let per_group = x.len() * y.len();

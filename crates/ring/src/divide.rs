@@ -60,6 +60,19 @@ impl Divider {
         self.divide_eval(c, None)
     }
 
+    /// As [`Divider::divide`], without consuming the polynomial. Only the limbs that are dropped
+    /// are copied.
+    ///
+    /// # Panics
+    /// If `c` is not over the whole basis.
+    pub fn divided(&self, c: &Poly<Eval>) -> Poly<Eval> {
+        assert_eq!(c.basis(), &self.whole, "input over the whole basis");
+        let kept = self.keep.len();
+        let mut tail = c.select(&self.drop, |i| kept + i).into_coeff();
+        let remainder = self.converter.exact_consuming(tail.limbs_mut());
+        self.finish(remainder, c, None)
+    }
+
     /// `round(c / D) + x`, where `minus_dx` is `-D x`.
     ///
     /// Takes no more transforms than [`Divider::divide`], although `x` is in the coefficient
@@ -72,14 +85,27 @@ impl Divider {
         self.divide_eval(c, Some(minus_dx))
     }
 
-    /// Transforms the remainder, not the quotient, so that only dropped limbs leave the evaluation
-    /// domain.
     fn divide_eval(&self, mut c: Poly<Eval>, addend: Option<&Poly<Coeff>>) -> Poly<Eval> {
         assert_eq!(c.basis(), &self.whole, "input over the whole basis");
         let kept = self.keep.len();
         let tail: Vec<_> = c.limbs_mut().skip(kept).collect();
         for_each_item(tail, |i, a| kernels().intt(&self.drop.tables()[i], a));
-        let mut remainder = self.converter.exact_consuming(c.limbs_mut().skip(kept));
+        let remainder = self.converter.exact_consuming(c.limbs_mut().skip(kept));
+        self.finish(remainder, &c, addend)
+    }
+
+    /// The quotient of `c` from its remainder.
+    ///
+    /// Transforms the remainder, not the quotient, so that only dropped limbs leave the evaluation
+    /// domain. Four limbs that are converted, transformed and finished together are no faster, and
+    /// take 5 % more of a table on one thread (Xeon, 2026-11-30): the dropped limbs do not stay in
+    /// the cache.
+    fn finish(
+        &self,
+        mut remainder: Poly<Coeff>,
+        c: &Poly<Eval>,
+        addend: Option<&Poly<Coeff>>,
+    ) -> Poly<Eval> {
         remainder.for_each_limb(|i, a| {
             if let Some(addend) = addend {
                 kernels().add_assign(self.keep.modulus(i), a, addend.limb(i));

@@ -242,6 +242,22 @@ impl Ciphertext {
         Ok(())
     }
 
+    /// As [`switch_to`](Self::switch_to), of a copy, for which only the moduli above `level` are
+    /// copied.
+    ///
+    /// # Errors
+    /// As [`switch_to`](Self::switch_to).
+    pub fn switched_to(&self, params: &Params, level: usize) -> Result<Self> {
+        self.check_at_least(level)?;
+        let dropped = self.level() - level;
+        if dropped == 0 {
+            return Ok(self.clone());
+        }
+        let divider = params.divider(self.level(), dropped);
+        let parts = self.components.iter().map(|c| divider.divided(c));
+        Ok(Self::new(parts.collect()).of_key(self.key))
+    }
+
     fn check_at_least(&self, level: usize) -> Result<()> {
         if level <= self.level() {
             Ok(())

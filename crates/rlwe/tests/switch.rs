@@ -260,6 +260,7 @@ fn sums_drops_and_switches_of_ciphertexts() {
     let too_low = Error::LevelTooLow { need: 3, have: 2 };
     assert_eq!(low.clone().drop_to(3).unwrap_err(), too_low);
     assert_eq!(low.clone().switch_to(&params, 3).unwrap_err(), too_low);
+    assert_eq!(low.switched_to(&params, 3).unwrap_err(), too_low);
 
     let mut dropped = a.clone();
     dropped.drop_to(1).unwrap();
@@ -267,6 +268,9 @@ fn sums_drops_and_switches_of_ciphertexts() {
     let mut same = a.clone();
     same.switch_to(&params, 3).unwrap();
     assert_eq!(same, a);
+    assert_eq!(a.switched_to(&params, 3).unwrap(), a);
+    same.switch_to(&params, 1).unwrap();
+    assert_eq!(a.switched_to(&params, 1).unwrap(), same);
 }
 
 #[test]

@@ -185,7 +185,7 @@ impl<O: Operations> Engine<O> {
     /// If the key is missing.
     pub fn to_samples(&self, params: &LoopParams, a: &ValueOf<O>) -> Result<O::Samples> {
         self.count(passes::switch(a.level, 0) + passes::samples(params.small().digits()));
-        let low = self.operations.switch_to(a.ct.clone(), 0)?;
+        let low = self.operations.switched_to(&a.ct, 0)?;
         self.operations.to_samples(&low)
     }
 

@@ -93,7 +93,8 @@ impl Masks {
     pub(super) fn centred(
         &self,
         encoder: &Encoder,
-        (giant, step): (usize, usize),
+        giant: usize,
+        step: usize,
         unit: u64,
     ) -> Vec<i32> {
         let columns = self.entries.len() / 2; // a power of two, as the number of values

@@ -164,6 +164,14 @@ pub trait Operations: Sync {
     /// Errors of the scheme.
     fn switch_to(&self, a: Self::Ciphertext, level: usize) -> Result<Self::Ciphertext>;
 
+    /// As [`switch_to`](Self::switch_to), for a ciphertext that is still needed.
+    ///
+    /// # Errors
+    /// As [`switch_to`](Self::switch_to).
+    fn switched_to(&self, a: &Self::Ciphertext, level: usize) -> Result<Self::Ciphertext> {
+        self.switch_to(a.clone(), level)
+    }
+
     /// Level drop: the same residual modulo fewer moduli.
     ///
     /// # Errors

@@ -179,7 +179,7 @@ impl Operations for Run<'_> {
         let secret: Vec<&Ciphertext> = secret.iter().collect();
         let encoder = self.params().encoder();
         let masks =
-            |(row, step): (usize, usize), unit| masks.centred(encoder, (giants[row], step), unit);
+            |(row, step): (usize, usize), unit| masks.centred(encoder, giants[row], step, unit);
         self.dot((level, 1), &secret, giants.len(), masks)
     }
 
@@ -248,6 +248,10 @@ impl Operations for Run<'_> {
     fn switch_to(&self, mut a: Ciphertext, level: usize) -> Result<Ciphertext> {
         self.eval.switch_to(&mut a, level)?;
         Ok(a)
+    }
+
+    fn switched_to(&self, a: &Ciphertext, level: usize) -> Result<Ciphertext> {
+        Ok(self.eval.switched_to(a, level)?)
     }
 
     fn drop_to(&self, mut a: Ciphertext, level: usize) -> Result<Ciphertext> {
