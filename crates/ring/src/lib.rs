@@ -44,7 +44,7 @@ pub use kernels::{Modulus, NttTable, PackedWords, eval_automorphism_index};
 pub use packed::PackedPoly;
 pub use par::{for_each_limb, in_pool, join, map as par_map, threads};
 pub use poly::{Coeff, Domain, Eval, Poly};
-pub use pool::{POOL_BYTES, release_pool, return_memory, trim_pool};
+pub use pool::{POOL_BYTES, Reuse, release_pool, return_memory};
 pub use primes::{ntt_primes, ntt_primes_avoiding, ntt_primes_of_sizes, ntt_primes_up_to};
 pub use scale::{Output, Scaler};
 pub use span::{Span, Timer, with_span};

@@ -3,10 +3,10 @@
 //! A product at N = 2^15 works on about 300 limbs of 256 KB. Fresh pages for them cost more than
 //! the arithmetic on them, so a dropped polynomial leaves its words here for the next one.
 //!
-//! A table holds a gigabyte of powers and drops them at its end. The pool keeps as much as fills
-//! the gap to the most that was in use at once, so the next table takes no fresh pages, and a
-//! process no more memory than at its peak. Two tables of 65,537 entries in turn are 10 % faster
-//! than with a pool of [`POOL_BYTES`] alone (Xeon, two threads, 2026-11-30).
+//! A table holds a gigabyte of powers and drops them at its end. While a [`Reuse`] lives, the pool
+//! keeps as much as fills the gap to the most that was in use at once. So the next table takes no
+//! fresh pages, and the process no more memory than at its peak. Tables of 65,537 entries in turn
+//! take 10 % less than with a pool of [`POOL_BYTES`] alone (Xeon, two threads, 2026-11-30).
 
 use crate::words::Words;
 use std::collections::VecDeque;
@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Number of words that are kept in any case: 256 MiB, about three products at once at the largest
 /// parameters in use.
 const MAX_WORDS: usize = 1 << 25;
-/// Largest number of bytes that dropped polynomials leave here beyond the most that was in use at
-/// once.
+/// Largest number of bytes that dropped polynomials leave here, or, while a [`Reuse`] lives, that
+/// they leave beyond the most that was in use at once.
 pub const POOL_BYTES: usize = 8 * MAX_WORDS;
 /// Smaller buffers are left to the allocator, which keeps them by itself.
 const MIN_WORDS: usize = 1 << 13;
@@ -25,9 +25,10 @@ const MIN_WORDS: usize = 1 << 13;
 struct Pool {
     free: VecDeque<Vec<u64>>,
     words: usize,
-    /// Words of polynomials in use, now and at most.
+    /// Words of polynomials in use, now and at most since the first [`Reuse`] that lives was made.
     used: usize,
     most: usize,
+    reuses: usize,
 }
 
 static POOL: Mutex<Pool> = Mutex::new(Pool::new());
@@ -60,15 +61,29 @@ pub(crate) fn give(words: Words) {
 /// Gives all memory of dropped polynomials back to the system. For work whose buffers differ in
 /// size.
 pub fn release_pool() {
-    let freed = pool().shrink(0);
+    let freed = pool().release();
     drop(freed); // outside of the lock, as above
 }
 
-/// Gives memory of dropped polynomials back to the system, except for [`POOL_BYTES`]. For the end
-/// of a run, after which the process may wait.
-pub fn trim_pool() {
-    let freed = pool().shrink(MAX_WORDS);
-    drop(freed); // outside of the lock, as above
+/// Work whose polynomials follow each other, as those of a run do. While it lives, dropped
+/// polynomials leave as much memory as was in use at once. The last one gives all but
+/// [`POOL_BYTES`] back to the system.
+#[derive(Debug)]
+pub struct Reuse(());
+
+impl Reuse {
+    /// Begins such work.
+    pub fn begin() -> Self {
+        pool().begin();
+        Self(())
+    }
+}
+
+impl Drop for Reuse {
+    fn drop(&mut self) {
+        let freed = pool().end();
+        drop(freed); // outside of the lock, as above
+    }
 }
 
 /// As [`release_pool`], and gives all other memory back that was freed. For work that has dropped
@@ -85,6 +100,7 @@ impl Pool {
             words: 0,
             used: 0,
             most: 0,
+            reuses: 0,
         }
     }
 
@@ -112,15 +128,31 @@ impl Pool {
         self.excess(self.limit())
     }
 
-    /// Returns all buffers but `words` words of them. The most in use counts from now on.
-    fn shrink(&mut self, words: usize) -> Vec<Vec<u64>> {
+    /// Returns all buffers. The most in use counts from now on.
+    fn release(&mut self) -> Vec<Vec<u64>> {
         self.most = self.used;
-        self.excess(words)
+        self.excess(0)
+    }
+
+    fn begin(&mut self) {
+        if self.reuses == 0 {
+            self.most = self.used;
+        }
+        self.reuses += 1;
+    }
+
+    /// Returns the buffers that exceed the limit now.
+    fn end(&mut self) -> Vec<Vec<u64>> {
+        self.reuses -= 1;
+        self.excess(self.limit())
     }
 
     /// Largest number of words to keep.
     fn limit(&self) -> usize {
-        MAX_WORDS.max(self.most - self.used)
+        match self.reuses {
+            0 => MAX_WORDS,
+            _ => MAX_WORDS.max(self.most - self.used),
+        }
     }
 
     /// The buffers that exceed `limit` words.
@@ -176,6 +208,7 @@ mod tests {
     #[test]
     fn a_pool_keeps_what_was_in_use_at_once() {
         let mut pool = Pool::new();
+        pool.begin();
         assert!((0..20).all(|_| pool.take(LEN) == (None, vec![])));
         assert!((0..20).all(|i| pool.give(buffer(i)).is_empty()));
         assert_eq!((pool.used, pool.words), (0, 20 * LEN));
@@ -184,11 +217,12 @@ mod tests {
         assert!((0..8).all(|_| pool.take(LEN).0.is_some()));
         let (found, excess) = pool.take(2 * LEN);
         assert_eq!((found, excess), (None, vec![vec![0], vec![1]]));
-        assert_eq!(pool.shrink(MAX_WORDS).len(), 2);
-        assert_eq!(
-            (pool.used, pool.most, pool.words),
-            (10 * LEN, 10 * LEN, 8 * LEN)
-        );
-        assert_eq!(pool.shrink(0).len(), 8);
+        assert_eq!(pool.end().len(), 2);
+        assert_eq!((pool.used, pool.words), (10 * LEN, 8 * LEN));
+        // Without such work the limit is that of all times, and a new one counts anew.
+        assert_eq!(pool.give(buffer(9)).len(), 1);
+        pool.begin();
+        assert_eq!((pool.used, pool.most), (9 * LEN, 9 * LEN));
+        assert_eq!(pool.release().len(), 8);
     }
 }

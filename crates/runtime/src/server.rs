@@ -11,7 +11,7 @@ use circuits::{Engine, Stop, Value, engine_stopped_by};
 use exchange::{Answer, EvaluationKeys, Query, RawAnswer};
 use program::Op;
 use ring::sample::SecretRng;
-use ring::{Span, Timer};
+use ring::{Reuse, Span, Timer};
 use rlwe::bytes::Fingerprint;
 use rlwe::lwe::LweBatch;
 
@@ -137,21 +137,10 @@ impl<'a> Server<'a> {
         &self,
         query: &Query,
         from: Option<Checkpoint>,
-        observe: impl FnMut(Event<'_>) -> bool,
-        save: impl FnMut(&Checkpoint) -> bool,
-    ) -> Result<(RawAnswer, Report)> {
-        let outcome = self.run_steps(query, from, observe, save);
-        ring::trim_pool();
-        outcome
-    }
-
-    fn run_steps(
-        &self,
-        query: &Query,
-        from: Option<Checkpoint>,
         mut observe: impl FnMut(Event<'_>) -> bool,
         mut save: impl FnMut(&Checkpoint) -> bool,
     ) -> Result<(RawAnswer, Report)> {
+        let _reuse = Reuse::begin();
         let program = self.prepared.program();
         self.check(query)?;
         let mut state = match from {

@@ -11,7 +11,7 @@ use program::TableShape;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha20Rng;
 use ring::sample::Masks;
-use ring::{ntt_primes, ntt_primes_avoiding};
+use ring::{Reuse, ntt_primes, ntt_primes_avoiding};
 use rlwe::ParamsSpec;
 
 /// A table, and parameters that hold it.
@@ -72,6 +72,7 @@ const TABLES: [Table; 3] = [
 /// [`Error::Stopped`](crate::Error::Stopped).
 pub fn lut(samples: usize, hear: Hear<'_>, go_on: GoOn<'_>) -> Result<()> {
     let mut meter = meter(samples, hear, go_on);
+    let _reuse = Reuse::begin(); // as a run
     for table in &TABLES {
         one_table(&mut meter, table)?;
     }
