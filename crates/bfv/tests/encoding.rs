@@ -48,6 +48,13 @@ fn slots_are_values_at_powers_of_one_root() {
     let encoder = s.params.encoder();
     let plaintext = encoder.slots_to_plaintext(&slots);
     assert_eq!(encoder.slots_of(&plaintext), slots);
+    let centred = encoder.slots_to_centred(|slot| slots[slot]);
+    let same = centred.iter().zip(plaintext.coefficients());
+    for (&centred, &residue) in same {
+        let (centred, t) = (i64::from(centred), T_FERMAT as i64);
+        assert_eq!(centred.rem_euclid(t) as u64, residue);
+        assert!(2 * centred.abs() < t);
+    }
     let value = |point: u64| {
         let terms = plaintext.coefficients().iter().rev();
         terms.fold(0, |sum, c| (sum * point + c) % T_FERMAT)

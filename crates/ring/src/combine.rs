@@ -22,9 +22,8 @@ type Rows<'a> = [Vec<&'a [u64]>; 2];
 /// `(a_0, a_1) (x) (b_0, b_1) = (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1)`. `scalar(i)` is `c` modulo
 /// `q_i`.
 ///
-/// All three components of a block of columns are made while its operands are in the cache. With
-/// one component after the other, a table of 65,537 entries takes 4 % longer. Limbs beyond those
-/// of `basis` are ignored.
+/// All three components of a block of columns are made while its operands are in the cache. Limbs
+/// beyond those of `basis` are ignored.
 ///
 /// # Panics
 /// If there are no products, or not as many left factors as right ones.

@@ -123,6 +123,9 @@ impl Pool {
     /// Adds a buffer, and returns the buffers that exceed the limit now.
     fn give(&mut self, words: Vec<u64>) -> Vec<Vec<u64>> {
         self.used = self.used.saturating_sub(words.capacity());
+        if words.capacity() > self.limit() {
+            return vec![words];
+        }
         self.words += words.capacity();
         self.free.push_back(words);
         self.excess(self.limit())
@@ -199,6 +202,9 @@ mod tests {
             assert_eq!(excess.len(), usize::from(i >= 8));
             assert!(excess.iter().all(|v| v[0] == i - 8));
         }
+        let large = Vec::with_capacity(MAX_WORDS + 1);
+        assert_eq!(pool.give(large).len(), 1);
+        assert_eq!(pool.words, 8 * LEN);
         assert_eq!(pool.take(LEN / 9 * 8 - 1).0, None);
         assert_eq!(pool.take(LEN).0, Some(vec![10]));
         assert_eq!(pool.take(LEN - LEN / 10).0, Some(vec![9]));
